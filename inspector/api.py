@@ -28,7 +28,7 @@ from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import Pin
 from inspector.core.replay.pins import find_pins as _find_pins
-from inspector.core.replay.report import ReplayReport, report
+from inspector.core.replay.report import ReplayReport, replay_report
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import catalogue_window
 from inspector.core.tokens.pressure import Pressure, known_pressures
@@ -352,4 +352,4 @@ def replay(
     window = _find_window(session, found, len(found.requests), runner.window)
     settings = runner.policy.settings((*runner.policy.of_client(session.client), *runner.settings), window.tokens)
     ground = Ground(found, window.tokens, pins, session.side_calls)
-    return report(ground, runner.policy, settings, answer, progress=progress)
+    return replay_report(ground, runner.policy, settings, answer, progress=progress)

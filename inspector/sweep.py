@@ -24,7 +24,7 @@ from inspector.core.policies.place import settings_for
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
-from inspector.core.replay.report import ReplayReport, report
+from inspector.core.replay.report import ReplayReport, replay_report
 from inspector.core.tokens.windows import Window, find_window
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
@@ -189,7 +189,7 @@ def _cell(ground: _SessionGround, plan: Sweep, file: str, point: SettingPairs) -
     by = find_policy(plan.policy)
     try:
         settings = settings_for(by, (*plan.settings, *point), ground.window, ground.client)
-        replayed = report(ground.ground, by, settings, offline, remote=plan.remote, cancelled=_stopped)
+        replayed = replay_report(ground.ground, by, settings, offline, remote=plan.remote, cancelled=_stopped)
     except InspectorError as why:
         return Cell(file, point, {}, str(why))
     return Cell(file, point, figures(replayed))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.believing import known_counts
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
-from inspector.core.tokens.fit import Fit, PredictionErrors, line, prediction_errors
+from inspector.core.tokens.fit import Fit, PredictionErrors, fit_line, prediction_errors
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.quantiles import quantile
 from inspector.core.words import per_cent
@@ -63,7 +63,7 @@ def _stretches(thread: Thread, fit: Fit) -> Iterator[float]:
     for sample in fit.samples:
         stretches.setdefault(bisect_right(borders, sample.request), []).append((sample.estimated, sample.reported))
     for points in stretches.values():
-        found = line(points) if len(points) >= LEAST else None
+        found = fit_line(points) if len(points) >= LEAST else None
         if found is not None and found.r2 is not None:
             yield found.r2
 

@@ -17,14 +17,14 @@ from inspector.cli import lost as cli_lost
 from inspector.cli import pins as cli_pins
 from inspector.cli.select import Selection
 from inspector.core.errors import InspectorError
-from inspector.core.facts.wording import plain
+from inspector.core.facts.wording import join_lines
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.core.findings.lost import lost_by_compactions, recorded_losses
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import PinHistory, PinIndex, find_pins, recorded_pins
 from inspector.core.replay.report import recorded
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.prices import BILL_KINDS, cost, side_model
+from inspector.core.tokens.prices import BILL_KINDS, call_cost, side_model
 from inspector.gui.panels.lists.lost import losses
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import sides
@@ -107,7 +107,7 @@ def check_recorded(bill: dict[str, Any], session: Session, thread: Thread) -> No
     others = [call for call in session.side_calls if call.thread == thread.id and call.usage]
     others = [call for call in others if call.kind != "compaction" or call.made is None or not call.before_request]
     if found.cost_usd is not None and bill["total"] is not None:
-        beside = sum(cost(side_model(call, thread), call.usage, call.time) or 0 for call in others if call.usage)
+        beside = sum(call_cost(side_model(call, thread), call.usage, call.time) or 0 for call in others if call.usage)
         plain_cost = float(found.cost_usd - (found.estimated_usd or 0) + beside)
         assert plain_cost == pytest.approx(bill["total"], abs=2e-6)
         assert float(found.estimated_usd or 0) == pytest.approx(bill["estimated_usd"], abs=2e-6)
@@ -175,7 +175,7 @@ def check_lost(session: Session, histories: tuple[PinHistory, ...]) -> None:
             assert row.message in known
             assert all(use.request >= one.before_request and use.message in known for use in row.needed)
         wishes = [row for row in one.rows if row.fact.kind in ("instruction", "constraint")]
-        fates = {plain(row.fact.text).rstrip(END_SIGNS): row.fate for row in wishes}
+        fates = {join_lines(row.fact.text).rstrip(END_SIGNS): row.fate for row in wishes}
         for history in histories:  # of one sentence both say the same
             before, after = map(history.at, (one.before_request - 1, one.before_request))
             if before is not None and after is not None and before.state == "verbatim":

@@ -12,7 +12,7 @@ from inspector.core.answering import offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.report import ReplayReport, report
+from inspector.core.replay.report import ReplayReport, replay_report
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import find_window
 from inspector.transcripts.files import open_transcript
@@ -68,4 +68,4 @@ def test_every_policy_replays_it(path: Path) -> None:
         for size in (window, SMALL) if path.stat().st_size < 600_000 else (window,):
             ground = Ground(thread, size)
             for policy in (POLICIES[name] for name in policies_for(path)):
-                check(report(ground, policy, policy.settings((), size), offline), thread)
+                check(replay_report(ground, policy, policy.settings((), size), offline), thread)

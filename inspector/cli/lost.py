@@ -18,7 +18,7 @@ from inspector.core.needs import Summarize
 from inspector.core.replay.economics import paid_words
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
-from inspector.core.tokens.prices import cost
+from inspector.core.tokens.prices import call_cost
 from inspector.core.usage import Usage
 from inspector.core.words import dollars, plural
 from inspector.providers.answerers import answerer
@@ -112,7 +112,7 @@ def _came(thread: Thread, one: CompactionLoss) -> str:
 def _price_words(asked: Summarize, rows: int, model: str) -> str:
     by = estimator(DEFAULT_ESTIMATOR)
     tokens = by.tokens(by.weigh(Message("question", "user", (Text(f"{asked.instructions}\n{asked.text}"),))))
-    price = cost(model, Usage(input=tokens, output=MAX_OUTPUT)) if model else None
+    price = call_cost(model, Usage(input=tokens, output=MAX_OUTPUT)) if model else None
     most = f", at most {dollars(price)}" if price is not None else ", price unknown"
     return f"asking {model or 'a model'} about {plural(rows, 'row')}: about {tokens:,} tokens{most}"
 

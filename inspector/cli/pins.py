@@ -9,8 +9,8 @@ from inspector.cli.output import number, picked, plain, table, write_json, write
 from inspector.cli.select import add_options, add_selection, select, with_settings
 from inspector.core.answering import offline
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import PinHistory, PinIndex, became, find_pins, pins_kept, recorded_pins
-from inspector.core.replay.report import RECORDED, report
+from inspector.core.replay.pins import PinHistory, PinIndex, describe_fate, find_pins, pins_kept, recorded_pins
+from inspector.core.replay.report import RECORDED, replay_report
 from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     ground = Ground(thread, window.tokens, arguments.pin)
     chosen_policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]
     policies = with_settings(chosen_policies, tuple(arguments.set or ()), window, chosen.session.client)
-    under = {by.name: report(ground, by, own, offline).pins for by, own in policies}
+    under = {by.name: replay_report(ground, by, own, offline).pins for by, own in policies}
     if arguments.json:
         write_json({"pins": list(describe(histories, under))})
     else:
@@ -46,7 +46,7 @@ def describe(recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHis
     for n, history in enumerate(recorded):
         by_policy = {name: _describe_spans(histories[n]) for name, histories in under.items()}
         yield {
-            **picked(history.pin, "text message request found"),
+            **picked(history.pin, "text message request found=origin"),
             "recorded": _describe_spans(history),
             "policies": by_policy,
             "violations": [],
@@ -67,7 +67,7 @@ def pins_lines(
     yield kept_words({RECORDED: recorded, **under}, requests)
     yield f"{SIGNS['verbatim']} verbatim  {SIGNS['paraphrased']} paraphrased  {SIGNS['gone']} gone"
     yield ""
-    firm = [n for n, history in enumerate(recorded) if history.pin.found != "instruction"]
+    firm = [n for n, history in enumerate(recorded) if history.pin.origin != "instruction"]
     last = min(len(recorded), len(firm) + INSTRUCTIONS)
     listed = [*firm, *range(len(firm), last)]
     rows: list[tuple[str, ...]] = []
@@ -91,9 +91,9 @@ def kept_words(histories: Mapping[str, Sequence[PinHistory]], requests: int) -> 
 def _rows(recorded: PinHistory, under: Mapping[str, PinHistory], requests: int) -> Iterator[tuple[str, ...]]:
     pin = recorded.pin
     text = plain(pin.text, TEXT)
-    yield number(pin.request), pin.found, RECORDED, draw_bar(recorded, requests), became(recorded), text
+    yield number(pin.request), pin.origin, RECORDED, draw_bar(recorded, requests), describe_fate(recorded), text
     for name, history in under.items():
-        yield "", "", name, draw_bar(history, requests), became(history), ""
+        yield "", "", name, draw_bar(history, requests), describe_fate(history), ""
 
 
 _FROM_BEST = ("verbatim", "paraphrased", "gone")

@@ -29,7 +29,7 @@ from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.ranking import Standing, describe_ranking, rank_policies
 from inspector.core.replay.regret import Losses, Regret
-from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, recorded, report
+from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, recorded, replay_report
 from inspector.core.session import Thread
 from inspector.core.words import plural, priced_words
 from inspector.extensions.policies import find_policy
@@ -104,7 +104,7 @@ def _replay(chosen: Selection, arguments: argparse.Namespace) -> tuple[int | Non
     show = _progress()
     with _answering(chosen, arguments) as answer:
         ground = Ground(thread, window.tokens, arguments.pin, chosen.session.side_calls)
-        run_one = partial(report, ground, answer=answer, remote=arguments.remote, summary_model=arguments.model)
+        run_one = partial(replay_report, ground, answer=answer, remote=arguments.remote, summary_model=arguments.model)
         reports = [recorded(ground)]
         reports += [run_one(by, own, progress=partial(show, by.name)) for by, own in policies]
     show("", 0, 0)

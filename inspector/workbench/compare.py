@@ -17,7 +17,7 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY, TITLES
 from inspector.core.policies.settings import SettingPairs, form_fields
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
-from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, report
+from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, replay_report
 from inspector.core.session import SideCall, Thread
 from inspector.extensions.policies import find_policy
 from inspector.workbench.policy_input import preset_of
@@ -202,7 +202,7 @@ def _result(
         settings = by.settings(run.settings, run.window)
     except InspectorError as failure:
         return ImpossibleRun(str(failure))
-    return report(ground, by, settings, offline, remote=run.remote, progress=progress, cancelled=cancelled)
+    return replay_report(ground, by, settings, offline, remote=run.remote, progress=progress, cancelled=cancelled)
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------

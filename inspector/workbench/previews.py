@@ -30,7 +30,7 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.verdict import Verdict
 from inspector.core.replay.summary_calls import NO_CALLS, TYPICAL, CallPlace, ExpectedOutput, PricedCalls
-from inspector.core.tokens.prices import cost
+from inspector.core.tokens.prices import call_cost
 from inspector.core.usage import MINUTES, Usage, cache_written
 
 
@@ -112,7 +112,7 @@ def weigh(
         place.price(needs, before.prompt),
         break_at,
         rewritten,
-        cost(place.model, written, place.time) if rewritten else None,
+        call_cost(place.model, written, place.time) if rewritten else None,
         cache_ttl_s=cache_ttl_s,
         expected=place.expected,
         model=place.model,
@@ -228,9 +228,9 @@ def payback(preview: Preview) -> Payback:
     if preview.freed <= 0:
         return Payback("never")
     model, time = preview.model, preview.time
-    write = cost(model, cache_written(preview.rewritten, preview.cache_ttl_s), time)
-    read = cost(model, Usage(cache_read=preview.rewritten), time)
-    saved = cost(model, Usage(cache_read=preview.freed), time)
+    write = call_cost(model, cache_written(preview.rewritten, preview.cache_ttl_s), time)
+    read = call_cost(model, Usage(cache_read=preview.rewritten), time)
+    saved = call_cost(model, Usage(cache_read=preview.freed), time)
     calls = preview.calls.cost
     if write is None or read is None or saved is None or calls is None:
         return Payback("unknown")

@@ -17,7 +17,7 @@ from inspector.core.needs import drive
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.context import PolicyContext
 from inspector.core.replay.driver import Ground, replay
-from inspector.core.replay.report import report
+from inspector.core.replay.report import replay_report
 from inspector.core.session import Thread
 from inspector.sweep import Sweep, sweep
 from inspector.transcripts.files import open_transcript
@@ -104,7 +104,7 @@ def _all(thread: Thread, window: int | None, names: Sequence[str] = EIGHT) -> fl
     ground = Ground(thread, window)
     for name in names:
         policy = POLICIES[name]
-        report(ground, policy, policy.settings((), window), offline)
+        replay_report(ground, policy, policy.settings((), window), offline)
     return time.process_time() - start
 
 

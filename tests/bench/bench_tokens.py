@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from inspector.core.tokens.counted import count_tokens, load
+from inspector.core.tokens.counted import count_tokens, load_encoding
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.harnesses import estimate
 
@@ -20,7 +20,7 @@ def main() -> list[tuple[str, float, str]]:
     """Rows of (what, figure, unit)."""
     blocks = mixed_blocks(MEGABYTES * 1_000_000)
     few = blocks[: len(blocks) * COUNTED // MEGABYTES]
-    load("o200k_base")
+    load_encoding("o200k_base")
     size, size_few = sum(len(block.encode()) for block in blocks), sum(len(block.encode()) for block in few)
     floor = best_of(lambda: sum(len(block.encode()) for block in blocks))
     roku = best_of(lambda: sum(map(estimate, blocks)))

@@ -30,7 +30,7 @@ def test_it_says_what_the_core_finds(capsys: pytest.CaptureFixture[str]) -> None
     thread = open_transcript(SAMPLE).main
     histories = recorded_pins(thread, PinIndex(find_pins(thread, [RULE])))
     assert [(one["text"], one["found"]) for one in found["pins"]] == [
-        (one.pin.text, one.pin.found) for one in histories
+        (one.pin.text, one.pin.origin) for one in histories
     ]
     for one, history in zip(found["pins"], histories, strict=True):
         spans = [(span["from"], span["to"], span["state"]) for span in one["recorded"]]

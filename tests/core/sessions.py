@@ -8,7 +8,7 @@ from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.estimators import messages_weight
 from inspector.core.tokens.harnesses import Pi
-from inspector.core.tokens.prices import cost, named_models, sum_prices
+from inspector.core.tokens.prices import call_cost, named_models, sum_prices
 from inspector.core.usage import Usage
 from tests.core.policies.build import build
 
@@ -18,7 +18,7 @@ MODEL = "claude-opus-4-5-20251101"
 
 def thread_cost(thread: Thread) -> Decimal | None:
     """US dollars of all requests, each once. None where one of them has no price."""
-    return sum_prices(cost(model, one.usage, one.time) for one, model in named_models(thread) if one.usage)
+    return sum_prices(call_cost(model, one.usage, one.time) for one, model in named_models(thread) if one.usage)
 
 
 def thread(k: int, body: str, usage: Usage | None = None) -> Thread:

@@ -73,7 +73,7 @@ def test_how_a_rule_stands_in_what_a_summary_says() -> None:
     for _, label, rule, said in lines("retold.tsv"):
         saying, summary = Saying(rule), Message("s", "user", (Text(said),), summary=True)
         nearly = Speech().paraphrase(saying, summary) is not None
-        seen[label, "verbatim" if saying.stands_in(said) else "paraphrased" if nearly else "gone"] += 1
+        seen[label, "verbatim" if saying.is_in(said) else "paraphrased" if nearly else "gone"] += 1
     wrong = Counter({pair: count for pair, count in seen.items() if pair[0] != pair[1]})
     assert seen.total() >= 50
     assert set(wrong) <= {("paraphrased", "gone")}  # a paraphrase may be missed, none is claimed

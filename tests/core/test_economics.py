@@ -9,7 +9,7 @@ from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.costs import CacheFacts, Spending
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import CompactionStep, Economics, Thrash, economics, thrash
-from inspector.core.replay.report import recorded, report
+from inspector.core.replay.report import recorded, replay_report
 from inspector.core.session import Request, Thread
 from inspector.core.usage import HOUR
 from tests.core.sessions import MODEL, compacted, said
@@ -107,7 +107,9 @@ def test_reports_tell_it_of_every_compaction(name: str) -> None:
     long = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
     ground = Ground(compacted(8, 8) if name == "recorded" else long, 40_000)
     policy = POLICIES["roku"]
-    found = recorded(ground) if name == "recorded" else report(ground, policy, policy.settings((), 40_000), offline)
+    found = (
+        recorded(ground) if name == "recorded" else replay_report(ground, policy, policy.settings((), 40_000), offline)
+    )
     assert found.compactions
     assert all(one.economics.paid is not None for one in found.compactions)
     summaries = sum(one.summary_usd or 0 for one in found.compactions)

@@ -5,7 +5,7 @@ import pytest
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.index import lost
 from inspector.core.facts.reading import facts
-from inspector.core.facts.sentences import decided
+from inspector.core.facts.sentences import find_decisions
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 
 
@@ -194,11 +194,11 @@ def test_what_a_user_pastes_is_no_rule_and_no_wish(pasted: str) -> None:
 
 
 def test_which_tool_comes_next_is_no_decision_and_what_is_chosen_is() -> None:
-    assert not list(decided("Let's use find_file to see where it is."))
-    assert [one.kind for one in decided("Let's use decimals for all rates.")] == ["decision"]
+    assert not list(find_decisions("Let's use find_file to see where it is."))
+    assert [one.kind for one in find_decisions("Let's use decimals for all rates.")] == ["decision"]
     assert wanted("Update README and the Makefile") == [("instruction", "Update README and the Makefile")]
 
 
 def test_blank_lines_are_read_once() -> None:
     """A folder's listing may hold a hundred thousand: looked through from each of them this would not end."""
-    assert list(decided("\n" * 200_000 + "We decided to keep the old name."))
+    assert list(find_decisions("\n" * 200_000 + "We decided to keep the old name."))

@@ -14,10 +14,10 @@ from inspector.core.message import Message, Text
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.costs import CacheFacts, Meter, Sizes, cache_facts
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.report import ReplayReport, recorded, report
+from inspector.core.replay.report import ReplayReport, recorded, replay_report
 from inspector.core.replay.summary_calls import TYPICAL_OUTPUT
 from inspector.core.session import Compaction, Request, Session, SideCall, Thread
-from inspector.core.tokens.prices import cost
+from inspector.core.tokens.prices import call_cost
 from inspector.core.usage import HOUR, MINUTES, Usage
 from tests.core.policies.build import assistant, user
 from tests.core.sessions import MODEL, compacted, said, thread, thread_cost
@@ -26,7 +26,7 @@ LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in 
 
 
 def driven(one: Thread, name: str, window: int | None = 200_000) -> ReplayReport:
-    return report(Ground(one, window), POLICIES[name], POLICIES[name].settings((), window), offline)
+    return replay_report(Ground(one, window), POLICIES[name], POLICIES[name].settings((), window), offline)
 
 
 def used(*usages: Usage | None, times: tuple[str, ...] = ()) -> Thread:
@@ -117,7 +117,7 @@ def test_a_recorded_compaction_is_a_step_and_its_call_costs() -> None:
     assert [row.fired for row in found.rows] == [(), (), ("auto",)]
     output = found.spent.summariser_output
     assert (found.spent.summariser_calls, found.spent.summariser_input) == (1, 20_050)
-    call = cost(MODEL, Usage(50, 20_000, 0, output))
+    call = call_cost(MODEL, Usage(50, 20_000, 0, output))
     assert output > 0
     assert found.spent.cost_usd == (thread_cost(one) or 0) + (call or 0)
 
@@ -126,7 +126,7 @@ def test_the_call_for_a_summary_reads_nothing_after_a_long_pause() -> None:
     one = with_summary(20_000, "2026-01-01T00:07:00Z")  # six minutes after the call before
     found = recorded(Ground(one, 200_000))
     assert found.spent.cost_usd == (thread_cost(one) or 0) + (
-        cost(MODEL, Usage(20_050, 0, 0, found.spent.summariser_output)) or 0
+        call_cost(MODEL, Usage(20_050, 0, 0, found.spent.summariser_output)) or 0
     )
 
 
@@ -143,7 +143,7 @@ def test_a_call_for_a_summary_that_the_file_holds_costs_what_it_did() -> None:
     calls = [SideCall("compaction", "main", 2, 0, usage=own), SideCall("title", "main", 2, usage=Usage(9))]
     found = recorded(Ground(one, 200_000, calls=calls))
     assert (found.spent.summariser_input, found.spent.summariser_output) == (19_507, 300)
-    assert found.spent.cost_usd == (thread_cost(one) or 0) + (cost(MODEL, own) or 0)
+    assert found.spent.cost_usd == (thread_cost(one) or 0) + (call_cost(MODEL, own) or 0)
     assert found.spent.estimated_usd == 0
     assert not found.compactions[0].is_estimated
     assert recorded(Ground(one, 200_000)).compactions[0].is_estimated
@@ -171,7 +171,7 @@ def test_what_no_usage_tells_is_estimated_and_without_it_the_cost_is_the_bill() 
         assert spent.estimated_usd == found.estimated
         assert (found.estimated or 0) > 0 or (bool(side) and not without)
         assert found.bill is not None
-        others = sum(cost(MODEL, call.usage) or 0 for call in side[1:] if call.usage)
+        others = sum(call_cost(MODEL, call.usage) or 0 for call in side[1:] if call.usage)
         assert spent.cost_usd - (spent.estimated_usd or 0) == found.bill.total - others
         assert found.bill.total == (thread_cost(gap) or 0) + (found.beside or 0)
 
@@ -292,7 +292,7 @@ def test_the_cache_expires_by_the_recorded_pause(pause: int, ttl_s: int, read: i
     spent = meter.request(Buffer(messages), 41_000, 0, (), "", later, known)
     assert (spent.cache_read, spent.cache_write) == (read, 41_000 - read)
     assert spent.cache_write_1h == (spent.cache_write if ttl_s == HOUR else 0)
-    assert spent.cost_usd == cost(MODEL, Usage(0, read, 41_000 - read, cache_write_1h=spent.cache_write_1h))
+    assert spent.cost_usd == call_cost(MODEL, Usage(0, read, 41_000 - read, cache_write_1h=spent.cache_write_1h))
 
 
 def test_without_times_nothing_expires() -> None:

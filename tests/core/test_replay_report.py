@@ -16,9 +16,9 @@ from inspector.core.policies.catalogue import POLICIES
 from inspector.core.prefix import common_length
 from inspector.core.replay.costs import Meter, Sizes, Spending, total
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.report import ReplayReport, report
+from inspector.core.replay.report import ReplayReport, replay_report
 from inspector.core.session import Thread
-from inspector.core.tokens.prices import cost
+from inspector.core.tokens.prices import call_cost
 from inspector.core.usage import Usage
 from tests.core.policies.build import assistant, user
 from tests.core.sessions import MODEL, compacted, said, thread
@@ -29,7 +29,7 @@ LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in 
 def made(recorded: Thread, name: str, window: int | None = 20_000, **values: object) -> ReplayReport:
     policy = POLICIES[name]
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
-    return report(Ground(recorded, window), policy, settings, offline)
+    return replay_report(Ground(recorded, window), policy, settings, offline)
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
@@ -68,7 +68,7 @@ def test_without_compaction_all_but_the_new_is_read_from_the_cache() -> None:
     one = found.rows[5]
     request = LONG.requests[5]
     usage = Usage(cache_read=one.spent.cache_read, cache_write=one.spent.cache_write, output=10)
-    assert one.spent.cost_usd == cost(MODEL, usage, request.time)
+    assert one.spent.cost_usd == call_cost(MODEL, usage, request.time)
 
 
 def test_a_changed_prefix_is_written_anew() -> None:
@@ -110,7 +110,7 @@ def test_it_can_be_watched_and_stopped() -> None:
         return len(seen) == 3
 
     with pytest.raises(Cancelled):
-        report(ground, policy, policy.settings(), offline, progress=lambda *at: seen.append(at), cancelled=stop)
+        replay_report(ground, policy, policy.settings(), offline, progress=lambda *at: seen.append(at), cancelled=stop)
     assert seen == [(1, 31), (2, 31), (3, 31)]
 
 
@@ -142,7 +142,7 @@ def test_a_summary_has_the_price_of_its_model() -> None:
     cheap = Meter(Sizes(Thread("main")), MODEL, "claude-haiku-4-5").request(
         Buffer(()), 0, 0, [asked(Answer("s" * 200))]
     )
-    assert plain.cost_usd == cost(MODEL, Usage(input=224, output=50))
+    assert plain.cost_usd == call_cost(MODEL, Usage(input=224, output=50))
     assert cheap.cost_usd
     assert cheap.cost_usd < (plain.cost_usd or 0)
     unknown = Meter(Sizes(Thread("main")), MODEL, "no-such-model").request(Buffer(()), 0, 0, [asked(Answer("s"))])

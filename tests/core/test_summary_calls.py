@@ -20,7 +20,7 @@ from inspector.core.replay.summary_calls import (
 )
 from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.tokens.pressure import thread_pressures
-from inspector.core.tokens.prices import cost
+from inspector.core.tokens.prices import call_cost
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.usage import Usage
 
@@ -116,8 +116,8 @@ def test_output_is_what_a_model_wrote_else_what_is_expected_within_the_limit() -
 def test_costs_are_the_catalogues_with_the_upper_bound_by_the_limit() -> None:
     (call,) = summary_calls([answered(whole())], PROMPT, SIZE, EXPECTED, SENT)
     fresh = call.usage.prompt - 6_000
-    assert call.cost(MODEL) == cost(MODEL, Usage(fresh, 6_000, 0, 700))
-    assert call.most_cost(MODEL) == cost(MODEL, Usage(fresh, 6_000, 0, 20_000))
+    assert call.cost(MODEL) == call_cost(MODEL, Usage(fresh, 6_000, 0, 700))
+    assert call.most_cost(MODEL) == call_cost(MODEL, Usage(fresh, 6_000, 0, 20_000))
     assert calls_cost([call, call], MODEL) == 2 * (call.cost(MODEL) or 0)
     assert calls_cost([call], "a-model-without-a-price") is None
     (unlimited,) = summary_calls([answered(whole(limit=None))], PROMPT, SIZE, EXPECTED)

@@ -17,7 +17,7 @@ from inspector.core.findings.spending import session_cost
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.place import settings_for
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.report import ReplayReport, recorded, report
+from inspector.core.replay.report import ReplayReport, recorded, replay_report
 from inspector.core.session import Session, compaction_count
 from inspector.core.tokens.windows import find_window
 from inspector.core.words import dollars
@@ -246,7 +246,7 @@ def show_policy_replay(figures: Figures, bench: Workbench, name: str, until: int
     window = find_window(session, thread)
     policy = POLICIES[name]
     settings = settings_for(policy, (), window, session.client)
-    found = report(Ground(thread, window.tokens, calls=session.side_calls), policy, settings, offline)
+    found = replay_report(Ground(thread, window.tokens, calls=session.side_calls), policy, settings, offline)
     apart = min((one.before_request for one in thread.compactions), default=until)
     for row in found.rows[: min(until, apart)]:
         if row.fired:

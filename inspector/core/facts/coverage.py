@@ -1,8 +1,8 @@
-"""How much of a sentence some text says, by its content words, numbers and names: the measure behind "gone".
+"""How much of a sentence a text says, by content words, numbers and names: the measure behind "gone".
 
-The text is cut into sentences, and a sentence that is looked for is held against every one of them together with the
-next. The share of its content words that such a window holds is nearly all that can be known without a model:
-docs/lost.md says how often that is right. Words are compared by their stem, so that "Added" covers "add".
+The text is cut into sentences, and each is joined with the next one to a window. The measure is the largest share of
+the sentence's content words in one window. That is nearly all that can be known without a model: docs/lost.md says how
+often it is right. Words are compared by their stem, so that "Added" covers "add".
 """
 
 import re
@@ -21,7 +21,7 @@ _SHORTEST_STEM = 3
 
 @lru_cache(maxsize=32_768)
 def _stem(word: str) -> str:
-    """Return a word in small letters without its ending; empty for one that says nothing by itself."""
+    """Return a word in lower case without its ending; empty for a word without a meaning, such as "the"."""
     small = word.lower()
     if small in word_list("function_words") or (len(small) == 1 and small.isascii() and not small.isdigit()):
         return ""
@@ -37,39 +37,39 @@ def content_words(text: str) -> frozenset[str]:
 
 
 class Coverage(NamedTuple):
-    """What covers a sentence best."""
+    """The window that covers a sentence best."""
 
     share: float
-    """Of its content words; 0 if none of them is said anywhere."""
+    """Share of the content words that the window has; 0 if no window has any."""
     sentence: str
-    """The sentence that has most of them."""
+    """The sentence of the window that has most of them."""
     window: str
-    """That sentence with its neighbour, if both have some."""
+    """The window: that sentence, with its neighbour if both have some."""
 
 
 class Passages:
     """Sentences that may say what others said. Built once for any number of lookups."""
 
-    def __init__(self, said: Iterable[tuple[str, frozenset[str]]]) -> None:
+    def __init__(self, spoken: Iterable[tuple[str, frozenset[str]]]) -> None:
         """Index the sentences.
 
         Args:
-            said: Each sentence with its content words, in order.
+            spoken: Each sentence with its content words, in order.
         """
         self._sentences: list[str] = []
         self._places = defaultdict[str, list[int]](list)
-        for sentence, found in said:
-            for word in found:
+        for sentence, words in spoken:
+            for word in words:
                 self._places[word].append(len(self._sentences))
             self._sentences.append(sentence)
-        chinese, told = sum(map(is_chinese, self._sentences)), sum(map(bool, self._sentences))
-        self.is_in_chinese = 2 * chinese > told
-        """Most of the sentences are Chinese."""
+        chinese = sum(map(is_chinese, self._sentences))
+        self.is_in_chinese = 2 * chinese > sum(map(bool, self._sentences))
+        """Are most of the sentences Chinese?"""
 
-    def best(self, wanted: frozenset[str]) -> "Coverage":
-        """Return what covers most of these words: one sentence with the next. O(places of the words)."""
+    def best(self, words: frozenset[str]) -> "Coverage":
+        """Return the window that covers most of these words. O(places of the words)."""
         held = defaultdict[int, set[str]](set)
-        for word in wanted:
+        for word in words:
             for place in self._places.get(word, ()):
                 held[place].add(word)
         best, at = 0, -1
@@ -82,10 +82,10 @@ class Passages:
         window = " ".join(self._sentences[at : at + 2]) if at + 1 in held else self._sentences[at]
         if at + 1 in held and len(held[at + 1]) > len(held[at]):
             at += 1
-        return Coverage(best / len(wanted), self._sentences[at], window)
+        return Coverage(best / len(words), self._sentences[at], window)
 
 
 def merged(parts: Iterable[Sequence[tuple[str, frozenset[str]]]]) -> Passages:
     """Return the passages of several texts; no window reaches from one into the next."""
     gap = ("", frozenset[str]())
-    return Passages(one for part in parts for one in (*part, gap))
+    return Passages(sentence for part in parts for sentence in (*part, gap))

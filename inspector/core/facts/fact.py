@@ -1,4 +1,4 @@
-"""What a fact is. The kinds stand in the order in which their loss hurts: what the user wants first, numbers last."""
+"""Facts and their kinds, in the order in which their loss hurts: what the user wants first, numbers last."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,26 +10,26 @@ FactKind: TypeAlias = Literal["instruction", "constraint", "decision", "error", 
 assistant chose to do; the others are what they say."""
 KINDS: tuple[FactKind, ...] = get_args(FactKind)
 SENTENCES: frozenset[FactKind] = frozenset(("instruction", "constraint", "decision", "error"))
-"""Kinds that are told in words: a summary may tell them in others."""
+"""Kinds that are sentences: a summary may say them in other words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Equal facts have the same kind and text."""
+    """Something that a text says and that cannot be guessed. Equal facts have the same kind and text."""
 
     kind: FactKind
     text: str
 
     @property
     def rank(self) -> int:
-        """1 for the kind whose loss hurts most."""
+        """Return the rank of its kind: 1 for the kind whose loss hurts most."""
         return KINDS.index(self.kind) + 1
 
 
-def by_kind(found: Iterable[Fact]) -> Mapping[FactKind, int]:
-    """How many of each kind."""
+def by_kind(facts: Iterable[Fact]) -> Mapping[FactKind, int]:
+    """Return the number of facts of each kind."""
     counts: dict[FactKind, int] = dict.fromkeys(KINDS, 0)
-    for fact in found:
+    for fact in facts:
         counts[fact.kind] += 1
     return counts
 
@@ -39,7 +39,7 @@ _CHANCE = re.compile(r":\d+|\bline \d+|\b\d+(?:\.\d+)? ?m?s\b")
 
 
 def _same_saying(fact: Fact) -> str:
-    """What two sentences have in common that say the same: of an error without lines and durations."""
+    """Return a key that is the same for sentences that say the same; of an error without lines and durations."""
     text = _CHANCE.sub("", fact.text) if fact.kind == "error" else fact.text
     return " ".join(_WORDS.findall(text.lower())) or fact.text
 
@@ -67,12 +67,12 @@ def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
         if paths[path][0] not in ends:
             owner |= dict.fromkeys(paths[path], path)  # of several that end alike the shortest
     sayings = dict[str, Fact]()
-    found = dict[Fact, list[Fact]]()
+    names = dict[Fact, list[Fact]]()
     for fact in listed:
         whole = fact
         if fact.kind == "path":
             whole = Fact("path", owner[paths[fact.text][0]])
         elif fact.kind in SENTENCES:
             whole = sayings.setdefault(_same_saying(fact), fact)
-        found.setdefault(whole, []).append(fact)
-    return list(found.items())
+        names.setdefault(whole, []).append(fact)
+    return list(names.items())

@@ -1,10 +1,10 @@
-"""Which facts stand in a buffer, and which were lost between two.
+"""Find the facts that a buffer holds, and the facts that were lost between two buffers.
 
-A fact stands where its text stands, in whatever message, as whole words, and a sentence also where its lines are broken
-otherwise or its end signs differ (`wording.Saying`); it is lost where it stands nowhere. The facts of a message are
-read when it goes, its words when something is looked for in it: once for any number of buffers made of them. Facts are
-looked for by words among the messages of one buffer, never among all messages of a session: what a compaction takes
-is worked out in time proportional to the messages that it took and left.
+A buffer holds a fact if one of its messages has the fact's text as whole words; of a sentence, line breaks and end
+signs may differ (`wording.Saying`). A fact that no message of the new buffer has is lost. The facts of a message are
+read when the message is removed, its words when something is searched in it: once for any number of buffers. Facts are
+searched by words among the messages of one buffer, never among all messages of a session, so that a compaction takes
+time proportional to the messages that it removed and left.
 """
 
 import re
@@ -17,38 +17,38 @@ from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.names import unescaped
 from inspector.core.facts.reading import facts, retold_rules, texts, wishes
 from inspector.core.facts.sentences import LONGEST
-from inspector.core.facts.wording import Saying, plain
+from inspector.core.facts.wording import Saying, join_lines
 from inspector.core.message import Message
 
 _WORD = re.compile(r"\w+", re.ASCII)
-"""Chinese has no spaces: what has no other words is looked for everywhere."""
+"""Chinese has no spaces: a fact without other words is searched in every message."""
 
 
-def words(text: str) -> set[str]:
+def find_words(text: str) -> set[str]:
     """Return the words of a text, by which facts are looked up."""
     return set(_WORD.findall(text))
 
 
 WordRun: TypeAlias = tuple[str, ...]
-"""Up to three words in a row, by which a fact is known to be named in a text."""
+"""Up to three words in a row that show that a text may name a fact."""
 
 
 def word_runs(text: str) -> set[WordRun]:
     """Return every run of one, two and three words of a text, and the empty run. O(text)."""
-    found = _WORD.findall(text)
-    runs: set[WordRun] = {(), *zip(found, strict=True)}
-    runs.update(pairwise(found))
-    runs.update(zip(found, found[1:], found[2:], strict=False))
+    text_words = _WORD.findall(text)
+    runs: set[WordRun] = {(), *zip(text_words, strict=True)}
+    runs.update(pairwise(text_words))
+    runs.update(zip(text_words, text_words[1:], text_words[2:], strict=False))
     return runs
 
 
-def key_run(found: WordRun) -> WordRun:
+def key_run(fact_words: WordRun) -> WordRun:
     """Return the words of a fact around the longest of them: a text that names the fact has them in a row."""
-    if len(found) < 4:
-        return found
-    longest = max(range(len(found)), key=lambda at: len(found[at]))
-    begin = min(max(0, longest - 1), len(found) - 3)
-    return found[begin : begin + 3]
+    if len(fact_words) < 4:
+        return fact_words
+    longest = max(range(len(fact_words)), key=lambda at: len(fact_words[at]))
+    begin = min(max(0, longest - 1), len(fact_words) - 3)
+    return fact_words[begin : begin + 3]
 
 
 def _distinct_wishes(message: Message) -> dict[Fact, None]:
@@ -56,11 +56,13 @@ def _distinct_wishes(message: Message) -> dict[Fact, None]:
 
 
 class FactIndex:
-    """Facts and messages by number. Messages are told apart by identity: an edited one is another. Grows as it is used;
-    for one thread of execution only."""
+    """Numbers facts and messages, and caches what they hold.
+
+    Messages are distinguished by identity: an edited one is another. Not safe for several threads of execution.
+    """
 
     def __init__(self, wishes_only: bool = False) -> None:
-        """Begin without a message. `wishes_only`: know no facts but what the user asked for."""
+        """Begin without a message. `wishes_only`: read only the facts that the user asked for."""
         self._read_facts: Callable[[Message], Iterable[Fact]] = _distinct_wishes if wishes_only else facts
         self.messages: list[Message] = []
         self.facts: list[Fact] = []
@@ -72,72 +74,77 @@ class FactIndex:
         self._lines: dict[int, str] = {}
         self._fact_words: list[tuple[str, ...]] = []
         self._sayings: dict[int, Saying] = {}
-        """Of the facts that are sentences."""
+        """By number of the fact; only of facts that are sentences."""
 
     def number(self, message: Message) -> int:
-        """Its number."""
-        found = self.number_by_id.get(id(message))
-        if found is None:
-            found = self.number_by_id[id(message)] = len(self.messages)
+        """Return the number of a message, which is added if it is new."""
+        number = self.number_by_id.get(id(message))
+        if number is None:
+            number = self.number_by_id[id(message)] = len(self.messages)
             self.messages.append(message)
-        return found
+        return number
 
     def _id(self, fact: Fact) -> int:
-        found = self._ids.get(fact)
-        if found is None:
-            found = self._ids[fact] = len(self.facts)
-            self.facts.append(fact)
-            if fact.kind in SENTENCES:
-                self._sayings[found] = Saying(fact.text)
-            cut = len(fact.text) == LONGEST  # its last word may be half of one
-            begins = fact.kind in SENTENCES and fact.text[0].isalpha()  # in a summary its first letter may be small
-            self._fact_words.append(tuple(_WORD.findall(fact.text)[1 if begins else 0 : -1 if cut else None]))
-        return found
+        """Return the number of a fact, which is added if it is new."""
+        number = self._ids.get(fact)
+        if number is not None:
+            return number
+        number = self._ids[fact] = len(self.facts)
+        self.facts.append(fact)
+        fact_words = _WORD.findall(fact.text)
+        if fact.kind in SENTENCES:
+            self._sayings[number] = Saying(fact.text)
+            if fact.text[0].isalpha():  # in a summary its first letter may be small
+                fact_words = fact_words[1:]
+        if len(fact.text) == LONGEST:  # its last word may be cut
+            fact_words = fact_words[:-1]
+        self._fact_words.append(tuple(fact_words))
+        return number
 
     def facts_of(self, number: int) -> tuple[int, ...]:
-        """The facts of a message, by number, each once. O(text) the first time."""
-        found = self._of.get(number)
-        if found is None:
-            found = self._of[number] = tuple(map(self._id, self._read_facts(self.messages[number])))
-        return found
+        """Return the facts of a message, by number, each once. O(text) the first time."""
+        numbers = self._of.get(number)
+        if numbers is None:
+            numbers = self._of[number] = tuple(map(self._id, self._read_facts(self.messages[number])))
+        return numbers
 
     def words_in(self, fact: int) -> tuple[str, ...]:
-        """The words of a fact; none of one that is all Chinese."""
+        """Return the words of a fact; empty for one in Chinese."""
         return self._fact_words[fact]
 
     def saying(self, fact: int) -> Saying | None:
-        """Of one that is a sentence: what it is looked for by."""
+        """Return the saying that a fact is searched by; None for a fact that is no sentence."""
         return self._sayings.get(fact)
 
     def text(self, number: int) -> str:
-        """Return the text of a message in which facts are looked for. O(text) the first time."""
-        found = self._texts.get(number)
-        if found is None:
-            found = self._texts[number] = unescaped("\n".join(texts(self.messages[number])))
-        return found
+        """Return the text of a message in which facts are searched. O(text) the first time."""
+        text = self._texts.get(number)
+        if text is None:
+            text = self._texts[number] = unescaped("\n".join(texts(self.messages[number])))
+        return text
 
     def line(self, number: int) -> str:
-        """Return that text as one line, in which sentences are looked for. O(text) the first time."""
-        found = self._lines.get(number)
-        if found is None:
-            found = self._lines[number] = plain(self.text(number))
-        return found
+        """Return that text as one line, in which sentences are searched. O(text) the first time."""
+        line = self._lines.get(number)
+        if line is None:
+            line = self._lines[number] = join_lines(self.text(number))
+        return line
 
     def forget(self, number: int) -> None:
-        """Drop the text of a message that is no longer in the buffer; it can be asked for again."""
+        """Free the cached text of a message that is no longer in the buffer."""
         self._texts.pop(number, None)
         self._lines.pop(number, None)
 
     def says(self, number: int, fact: int) -> bool:
-        """Does the text of the message hold that of the fact? O(text)."""
+        """Does the message have the text of the fact? O(text)."""
         saying = self._sayings.get(fact)
         if saying is not None:
-            return saying.stands_in_line(self.line(number))
+            return saying.is_in_line(self.line(number))
         return self.facts[fact].text in self.text(number)
 
 
 class BufferFacts:
-    """The messages of one buffer, by number, and what stands in them."""
+    """The messages of one buffer, by number, and the words in them."""
 
     def __init__(self, index: FactIndex) -> None:
         self._index = index
@@ -145,39 +152,41 @@ class BufferFacts:
         self._identities = set[int]()
         self._unread = set[int]()
         self._by_word = defaultdict[str, set[int]](set)
-        """Messages that were read, by word."""
+        """Numbers of the messages that have a word, of those that were read."""
 
     def __contains__(self, number: object) -> bool:
         return number in self._numbers
 
     def add(self, number: int) -> None:
-        """One more."""
+        """Add a message to the buffer."""
         self._numbers.add(number)
         self._unread.add(number)
         self._identities.add(id(self._index.messages[number]))
 
     def remove(self, number: int) -> None:
-        """One less."""
+        """Remove a message from the buffer."""
         self._numbers.discard(number)
         self._identities.discard(id(self._index.messages[number]))
         if number in self._unread:
             self._unread.remove(number)
             return
-        for word in words(self._index.text(number)):
+        for word in find_words(self._index.text(number)):
             self._by_word[word].discard(number)
         self._index.forget(number)
 
     def changes(self, messages: Iterable[Message]) -> tuple[list[int], list[int]]:
-        """(numbers that are gone, numbers that came) if these stood now; each in order. O(messages), but quick: of
-        thousands few have changed, and only those are looked at."""
+        """Return (numbers removed, numbers added), each in order, if the buffer became these messages.
+
+        O(messages), but quick: only the few that changed are looked at.
+        """
         listed = tuple(messages)
         now = set(map(id, listed))  # the index holds its messages, so no identity can be another's
-        came = now - self._identities
-        new = [self._index.number(message) for message in listed if id(message) in came] if came else []
-        return sorted(self._index.number_by_id[one] for one in self._identities - now), new
+        ids_added = now - self._identities
+        new = [self._index.number(message) for message in listed if id(message) in ids_added] if ids_added else []
+        return sorted(self._index.number_by_id[identity] for identity in self._identities - now), new
 
     def holds(self, fact: int) -> bool:
-        """Does the fact stand in one of the messages?"""
+        """Does one of the messages have the text of the fact?"""
         self._read()
         listed = [self._by_word.get(word, _NONE) for word in self._index.words_in(fact)]
         likely = min(listed, key=len, default=self._numbers)
@@ -185,7 +194,7 @@ class BufferFacts:
 
     def _read(self) -> None:
         for number in self._unread:
-            for word in words(self._index.text(number)):
+            for word in find_words(self._index.text(number)):
                 self._by_word[word].add(number)
         self._unread.clear()
 
@@ -194,19 +203,22 @@ _NONE: frozenset[int] = frozenset()
 
 
 def lost(before: Sequence[Message], after: Sequence[Message]) -> dict[Fact, str]:
-    """Facts of messages that were changed or are gone, whose text stands nowhere in `after`, each with the id of the
-    message in which it stood first. By rank, then place."""
-    kept = {id(message) for message in after}
-    gone = [message for message in before if id(message) not in kept]
+    """Return the facts of changed or removed messages that no message of `after` has.
+
+    Returns:
+        The id of the first message that had it, by fact; in the order of rank, then of place.
+    """
+    ids_after = {id(message) for message in after}
+    gone = [message for message in before if id(message) not in ids_after]
     if not gone:
         return {}
     index = FactIndex()
-    there = BufferFacts(index)
+    buffer = BufferFacts(index)
     for message in after:
-        there.add(index.number(message))
-    found: dict[int, str] = {}
+        buffer.add(index.number(message))
+    candidates: dict[int, str] = {}
     for message in gone:
         for fact in index.facts_of(index.number(message)):
-            found.setdefault(fact, message.id)
-    listed = [(index.facts[fact], message) for fact, message in found.items() if not there.holds(fact)]
-    return dict(sorted(listed, key=lambda one: one[0].rank))
+            candidates.setdefault(fact, message.id)
+    listed = [(index.facts[fact], message) for fact, message in candidates.items() if not buffer.holds(fact)]
+    return dict(sorted(listed, key=lambda pair: pair[0].rank))

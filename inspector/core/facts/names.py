@@ -1,7 +1,7 @@
-"""Paths, addresses, identifiers and numbers in a text, by patterns.
+"""Find paths, addresses, identifiers and numbers in a text, by patterns.
 
-What says nothing by itself is left out: line numbers, times, counts of tests, ids of calls; names that are made of
-everyday words of programming (`file_path`, `isEmpty`) and files that every project has; round numbers.
+What is no fact of its text is left out: line numbers, times, counts of tests, ids of calls, round numbers, files that
+every project has, and names made of everyday words of programming (`file_path`, `isEmpty`).
 """
 
 import re
@@ -19,126 +19,145 @@ _COUNTED = rule("names.counted")
 
 
 def names(text: str, printed: bool = False) -> Iterator[Fact]:
-    """Paths, URLs, identifiers and numbers, in the order in which they are first read. O(text). `printed`: a program
-    printed or reads it, so that a number says little unless it is long, exact or called something."""
-    text = plain(text)
+    """Yield the paths, URLs, identifiers and numbers of a text, in the order of their first appearance. O(text).
+
+    Args:
+        text: The text.
+        printed: Did a program print the text, or does one read it? Then a number is no fact unless it is long, exact
+            or named.
+    """
+    text = strip_gutters(text)
     places: dict[str, list[int]] = {}
-    for run in dict.fromkeys(text.split()):  # no name holds white space, and only of a number counts what lies beyond
-        for fact, start, end in _in_run(run) if len(run) <= _LONG else _find(run):
+    for run in dict.fromkeys(text.split()):  # no name holds white space; only of a number the text around it matters
+        for fact, start, end in _find_cached(run) if len(run) <= _LONG else _find(run):
             if fact.kind == "number":
                 if not places:
                     for match in _NUMBERED.finditer(text):
                         places.setdefault(match.group(), []).append(match.start())
-                if all(
-                    _COUNTED.match(text, at + end)
-                    or _LINE.search(text[max(0, at + start - 16) : at + start])
-                    or (printed and _is_any(text, at + start, at + end))
-                    for at in places[run]
-                ):
+                if all(_is_incidental(text, at + start, at + end, printed) for at in places[run]):
                     continue
             yield fact
 
 
+def _is_incidental(text: str, start: int, end: int, printed: bool) -> bool:
+    """Is a number at a place a count, a line number, or one of the many numbers that programs print?"""
+    if _COUNTED.match(text, end) or _LINE.search(text[max(0, start - 16) : start]):
+        return True
+    return printed and _is_any(text, start, end)
+
+
 _LONG = 200
-"""Characters: a longer run is hardly met twice."""
+"""Characters. Longer runs are not cached: they hardly occur twice."""
 
 
 def _find(run: str) -> tuple[tuple[Fact, int, int], ...]:
-    """The names in a run of characters without white space, and where they stand in it; of a number, what it may be."""
+    """Return (fact, start, end) of the names in a run of characters without white space."""
     if not _MAY_NAME.search(run):
         return ()
-    found = list[tuple[Fact, int, int]]()
-    for match in _NAME.finditer(run):
-        kind, name = match.lastgroup, match.group().rstrip(".-")
-        fact: Fact | None = None
-        if kind == "path":
-            fact = Fact("path", path) if (path := _path(name)) else None
-        elif kind == "url":
-            name = name.partition("{")[0]
-            fact = Fact("url", name) if "www.w3.org/" not in name and "schema" not in name else None
-        elif kind == "identifier":
-            if not (_is_label(run, match) or _ID.match(name) or _is_everyday(name)):
-                fact = Fact("identifier", name)
-        elif _tells_much(name):
-            fact = Fact("number", name)
-        if fact is not None:
-            found.append((fact, match.start(), match.end()))
-    return tuple(found)
+    matches = ((_read_name(run, match), match) for match in _NAME.finditer(run))
+    return tuple((fact, match.start(), match.end()) for fact, match in matches if fact is not None)
 
 
-_in_run = lru_cache(maxsize=32_768)(_find)
+def _read_name(run: str, match: re.Match[str]) -> Fact | None:
+    """Return the fact that a match names; None for everyday names and numbers."""
+    kind, name = match.lastgroup, match.group().rstrip(".-")
+    if kind == "path":
+        path = _path(name)
+        return Fact("path", path) if path else None
+    if kind == "url":
+        address = name.partition("{")[0]
+        is_schema = "www.w3.org/" in address or "schema" in address
+        return None if is_schema else Fact("url", address)
+    if kind == "identifier":
+        is_common = _is_label(run, match) or _ID.match(name) or _is_everyday(name)
+        return None if is_common else Fact("identifier", name)
+    return Fact("number", name) if _is_distinctive(name) else None
+
+
+_find_cached = lru_cache(maxsize=32_768)(_find)
 """A session says the same few ten thousand words again and again."""
 
 
 def _is_label(run: str, match: re.Match[str]) -> bool:
-    """A tag (`<name>`), a key in JSON (`"name":`), a place in a template (`{/name}`): what is said stands beside it."""
+    """Is it a tag (`<name>`), a key in JSON (`"name":`) or a place in a template (`{/name}`), and so no content?"""
     before, after = run[: match.start()][-1:], run[match.end() : match.end() + 2]
-    return (before in ("<", "/") and after[:1] in (">", "}")) or (before == '"' and after == '":')
+    is_tag = before in ("<", "/") and after[:1] in (">", "}")
+    return is_tag or (before == '"' and after == '":')
 
 
-def plain(text: str) -> str:
-    """Without what tools put before the lines that they show."""
+def strip_gutters(text: str) -> str:
+    """Return the text without the line numbers and names that tools print before lines."""
     return _GUTTER.sub(lambda match: f"{match['file'] or ''} ", unescaped(text))
 
 
 def unescaped(text: str) -> str:
-    """A text within a text has its lines and words apart."""
+    """Return the text with escaped line breaks and tabs, as of a text in JSON, replaced by spaces of equal length."""
     return text.replace("\\n", "  ").replace("\\t", "  ")
 
 
-def _path(found: str) -> str:
-    """The path, or nothing where it is none: alternatives (`Edit/Write`), names of repositories and branches."""
-    first, slash, _ = found.partition("/")
-    if first and not first.isascii() and (cut := re.search(r"[!-~]+$", first)):
-        found = found[cut.start() :]  # 看src/a.py
-    found = found[2:] if first in ("a", "b") and found.count("/") > 1 else found  # a head in a diff
-    parts = found.split("/")
-    if parts[-1].lower() in word_list("everywhere") and len(parts) == 1:
-        return ""
-    if not slash:
-        return found
-    if found.startswith(("/dev/", "/bin/", "/usr/bin/", "/proc/")):
-        return ""
+def _path(name: str) -> str:
+    """Return the path that a name is, without what surrounds it; empty if it is none.
+
+    Alternatives (`Edit/Write`) and the names of repositories and branches are no paths.
+    """
+    path = _strip_path(name)
+    if "/" not in name:
+        return "" if path.lower() in word_list("everywhere") else path
+    return path if _is_file_path(path) else ""
+
+
+def _strip_path(name: str) -> str:
+    """Return a path without Chinese words in front (`看src/a.py`), and without the `a/` of a diff."""
+    first = name.partition("/")[0]
+    ascii_end = re.search(r"[!-~]+$", first) if not first.isascii() else None
+    if ascii_end:
+        return name[ascii_end.start() :]
+    if first in ("a", "b") and name.count("/") > 1:
+        return name[2:]
+    return name
+
+
+def _is_file_path(path: str) -> bool:
+    """Does a name with a slash look like the path of a file or a folder of the user's?"""
+    parts = path.split("/")
+    if path.startswith(("/dev/", "/bin/", "/usr/bin/", "/proc/")):
+        return False
     has_extension = re.search(r"\w\.[A-Za-z]\w{0,9}$", parts[-1]) is not None
-    if found[0] in "/~" or found.startswith("../"):
-        return found if len(parts) > (2 if has_extension else 3) else ""
-    if _HOST.match(found) or any(not part.strip(".") and part not in (".", "..") for part in parts):
-        return ""
-    if has_extension:
-        return found
-    return found if found.startswith("./") and len(parts) > 2 else ""
+    if path[0] in "/~" or path.startswith("../"):
+        return len(parts) > (2 if has_extension else 3)
+    has_gap = any(not part.strip(".") and part not in (".", "..") for part in parts)
+    if has_gap or _HOST.match(path):
+        return False
+    return has_extension or (path.startswith("./") and len(parts) > 2)
 
 
 def _is_everyday(name: str) -> bool:
-    """At most three everyday words: any program may have that name."""
+    """Is it made of at most three everyday words, as in any program?"""
     parts = _PART.findall(name)
     if not parts or _HASH.fullmatch(name):
         return False
     words = [part.lower() for part in parts]
-    known = word_list("everyday")
-    everyday = (len(word) == 1 or word in known or word.removesuffix("s") in known for word in words)
+    known_words = word_list("everyday")
+    everyday = (len(word) == 1 or word in known_words or word.removesuffix("s") in known_words for word in words)
     return (len(words) < 4 and all(everyday)) or max(map(len, words)) < 3
 
 
-def _tells_much(number: str) -> bool:
-    """Not round, not a year, at least three digits that say something."""
+def _is_distinctive(number: str) -> bool:
+    """Is a number not round, not a year, and of at least three significant digits?"""
     digits = number.rstrip("%").replace(",", "")
     if "." in digits:
         whole, _, rest = digits.partition(".")
         if rest.strip("0"):
             return len((whole + rest).replace(".", "").strip("0")) >= 3
         digits = whole
-    said = digits.strip("0")
-    return (
-        len(digits) > 3
-        and len(said) >= 3
-        and not (len(digits) == 4 and digits[:2] in ("19", "20"))
-        and digits not in _POWERS
-    )
+    if len(digits) < 4 or len(digits.strip("0")) < 3:
+        return False
+    is_year = len(digits) == 4 and digits[:2] in ("19", "20")
+    return not is_year and digits not in _POWERS
 
 
 def _is_any(text: str, start: int, end: int) -> bool:
-    """One of the many numbers that programs print: sizes, widths, places."""
+    """Is it one of the many numbers that programs print: a size, a width, a place?"""
     digits, before = text[start:end], text[max(0, start - 12) : start]
     if re.search(r"\d[ ,;]{1,2}-?$", before) or re.match(r"[ ,;]{1,2}-?\d", text[end : end + 4]):
         return True  # one of a row of numbers

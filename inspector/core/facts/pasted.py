@@ -1,10 +1,11 @@
-"""What of a user's message is somebody else's text: a document, a mail or a log that was pasted in.
+"""Find the text in a user's message that is not the user's: a document, a mail or a log that was pasted in.
 
-It is known by the line before it, which shows it ("here is the spec:", 这是同事的邮件, 翻译成英文：), and by its form:
-headers of a mail, chapters that documents have, a licence, HTML, lines broken at one width. A list of wishes
-("Requirements:", 要求如下：) is the user's own, and so is the last paragraph, where it asks for something.
+The line above shows that a text was pasted ("here is the spec:", 这是同事的邮件, 翻译成英文：), or its form does: the
+headers of a mail, the chapters of a document, a licence, HTML, lines broken at one width. A list of wishes
+("Requirements:", 要求如下：) is the user's own, and so is the last paragraph if it asks for something.
 """
 
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 from inspector.core.facts.rules import rule, simplified
@@ -23,7 +24,7 @@ _LOG = rule("pasted.log")
 _QUOTE = rule("pasted.quote")
 _ITEM = rule("pasted.item")
 _LONGEST = 300
-"""Letters of a line that shows a text."""
+"""Letters of a line that announces a pasted text."""
 
 
 _MAIL = rule("pasted.mail")
@@ -32,94 +33,162 @@ _LICENCE = rule("pasted.licence")
 _TAG = rule("pasted.tag")
 _PROMPT = rule("pasted.prompt")
 _BROKEN, _NARROW, _WIDE = 5, 55, 100
-"""Lines in a row that end within a sentence, about as wide as each other: nobody breaks them while typing."""
+"""Lines in a row of a text that is broken at one width, and the least and the largest width in characters. People who
+type do not break their lines so evenly."""
 
 
 def own_words(text: str) -> str:
-    """Return a text of the user's with the lines empty that were pasted into it. O(text)."""
-    lines, plain = text.split("\n"), simplified(text).split("\n")
-    foreign = _shown(plain) | _documents(plain) | _terminal(plain)
-    for form in (_LOG, _QUOTE):
-        found = {at for at, line in enumerate(lines) if form.match(line)}
-        if len(found) > (form is _LOG) and len(found) < len(lines):
-            foreign |= found
-    return "\n".join("" if at in foreign else line for at, line in enumerate(lines)) if foreign else text
+    """Return the text with every line emptied that was pasted into it. O(text)."""
+    lines = text.split("\n")
+    plain = simplified(text).split("\n")
+    pasted = _announced_lines(plain) | _document_lines(plain) | _terminal_lines(plain)
+    for form, fewest in ((_LOG, 2), (_QUOTE, 1)):
+        places = {at for at, line in enumerate(lines) if form.match(line)}
+        if fewest <= len(places) < len(lines):
+            pasted |= places
+    if not pasted:
+        return text
+    return "\n".join("" if at in pasted else line for at, line in enumerate(lines))
 
 
-def _shown(lines: list[str]) -> set[int]:
-    """The lines of a text that the message shows, and does not say."""
-    filled = [at for at, line in enumerate(lines) if line.strip()]
+def _filled_places(lines: list[str]) -> list[int]:
+    return [at for at, line in enumerate(lines) if line.strip()]
+
+
+def _announced_lines(lines: list[str]) -> set[int]:
+    """Return the places of the lines that the first or the last line announces as another text."""
+    filled = _filled_places(lines)
     if len(filled) < 2:
         return set()
-    first, last = filled[0], _last_words(lines, filled)
+    first = filled[0]
     head = lines[first].strip()[:_LONGEST]
-    if last == filled[1] and _OF_IT.search(head):  # nothing else is there to be looked at
+    last = _find_last_words(lines, filled)
+    if last == filled[1] and _OF_IT.search(head):  # without it no text would be left
         last = len(lines)
-    body = range(first + 1, next((at for at in filled[1:] if at < last and _RESUMES.match(lines[at])), last))
     if _PRINTS.search(head):
-        gap = next((at for at in range(filled[1], last) if not lines[at].strip()), last)
-        return set(range(first + 1, gap))
-    rest = [lines[at].strip() for at in body]
-    sections = any(map(_SECTION.match, rest)) or sum(map(bool, map(_LABEL.match, rest))) > 1
-    shows = _NAMES.search(head) or _SHOWS.search(head) if sections else _SHOWS.search(head) and not _OWNED.search(head)
-    if shows and not _SECTION.match(head):
-        return set(body)
-    if last < len(lines) and len(filled) > 3 and _ABOVE.search(lines[last]):
-        return set(range(last))
-    return set()
+        gap = _find_line(lines, range(filled[1], last), _is_blank)
+        return set(range(first + 1, last if gap is None else gap))
+    resumed = _find_line(lines, range(filled[1], last), _RESUMES.match)
+    end = last if resumed is None else resumed
+    if _is_announcement(head, [line.strip() for line in lines[first + 1 : end]]):
+        return set(range(first + 1, end))
+    is_about_above = last < len(lines) and _ABOVE.search(lines[last]) is not None
+    return set(range(last)) if is_about_above and len(filled) > 3 else set()
 
 
-def _documents(lines: list[str]) -> set[int]:
-    """The lines of what no line shows, and what is a document by its form."""
-    filled = [at for at, line in enumerate(lines) if line.strip()]
+def _find_line(lines: list[str], places: Iterable[int], matches: Callable[[str], object]) -> int | None:
+    """Return the first of the places whose line matches; None if none does."""
+    for at in places:
+        if matches(lines[at]):
+            return at
+    return None
+
+
+def _is_blank(line: str) -> bool:
+    return not line.strip()
+
+
+def _is_announcement(head: str, body: list[str]) -> bool:
+    """Does a line say that the lines below it are another text?"""
+    if _SECTION.match(head):
+        return False
+    labels = [line for line in body if _LABEL.match(line)]
+    if len(labels) > 1 or any(map(_SECTION.match, body)):
+        return bool(_NAMES.search(head) or _SHOWS.search(head))
+    return bool(_SHOWS.search(head)) and not _OWNED.search(head)
+
+
+def _document_lines(lines: list[str]) -> set[int]:
+    """Return the places of lines that are a document by their form, without an announcement."""
+    filled = _filled_places(lines)
     if len(filled) < 3:
         return set()
-    end = _last_words(lines, filled)
-    begins = [at for at, below in pairwise(filled) if _MAIL.match(lines[at]) and _MAIL.match(lines[below])][:1]
-    chapters = [at for at in filled if at < end and _CHAPTER.match(lines[at])]
-    if len(chapters) > 1:  # its title, too
-        title = next((at for at in filled if at < chapters[0] and _SECTION.match(lines[at])), chapters[0])
-        begins.append(title)
-    if (at := next((at for at in filled if _LICENCE.search(lines[at])), None)) is not None:
-        begins.append(next((above for above in range(at, 0, -1) if not lines[above - 1].strip()), 0))
-    found = set(range(min(begins), end)) if begins else set()
+    places = _wrapped_lines(lines)
+    end = _find_last_words(lines, filled)
+    starts = (_find_mail(lines, filled), _find_chapters(lines, filled, end), _find_licence(lines, filled))
+    known_starts = [start for start in starts if start is not None]
+    if known_starts:
+        places.update(range(min(known_starts), end))
     tags = [at for at in filled if _TAG.match(lines[at])]
-    return found | (set(range(tags[0], tags[-1] + 1)) if len(tags) > 2 else set()) | _wrapped(lines)
+    if len(tags) > 2:
+        places.update(range(tags[0], tags[-1] + 1))
+    return places
 
 
-def _terminal(lines: list[str]) -> set[int]:
-    """Lines of a terminal: from a prompt to the next blank line."""
-    found, inside = set[int](), False
+def _find_mail(lines: list[str], filled: list[int]) -> int | None:
+    """Return the place of the first of two header lines of a mail; None if there are none."""
+    for at, below in pairwise(filled):
+        if _MAIL.match(lines[at]) and _MAIL.match(lines[below]):
+            return at
+    return None
+
+
+def _find_chapters(lines: list[str], filled: list[int], end: int) -> int | None:
+    """Return the place of a document's title, or of its first chapter; None if there are no two chapters."""
+    chapters = [at for at in filled if at < end and _CHAPTER.match(lines[at])]
+    if len(chapters) < 2:
+        return None
+    title = _find_line(lines, range(chapters[0]), _SECTION.match)
+    return chapters[0] if title is None else title
+
+
+def _find_licence(lines: list[str], filled: list[int]) -> int | None:
+    """Return the beginning of the paragraph with a licence; None if there is none."""
+    licence = _find_line(lines, filled, _LICENCE.search)
+    if licence is None:
+        return None
+    gap = _find_line(lines, reversed(range(licence)), _is_blank)
+    return 0 if gap is None else gap + 1
+
+
+def _terminal_lines(lines: list[str]) -> set[int]:
+    """Return the places of a terminal's lines: from a prompt to the next blank line."""
+    places = set[int]()
+    is_inside = False
     for at, line in enumerate(lines):
-        inside = bool(line.strip()) and (inside or _PROMPT.match(line) is not None)
-        if inside:
-            found.add(at)
-    return found
+        is_inside = bool(line.strip()) and (is_inside or _PROMPT.match(line) is not None)
+        if is_inside:
+            places.add(at)
+    return places
 
 
-def _wrapped(lines: list[str]) -> set[int]:
-    """Paragraphs whose lines are broken at one width."""
-    found, begin = set[int](), 0
+def _wrapped_lines(lines: list[str]) -> set[int]:
+    """Return the places of the lines of paragraphs that are broken at one width."""
+    places = set[int]()
+    begin = 0
     for at, line in enumerate([*lines, ""]):
         if line.strip():
             continue
-        inner = lines[begin : at - 1]
-        broken = [one for one in inner if _NARROW <= len(one) <= _WIDE and not _ITEM.match(one)]
-        if (
-            len(inner) >= _BROKEN - 1
-            and len(broken) == len(inner)
-            and max(map(len, inner)) - min(map(len, inner)) <= 25
-        ):
-            found.update(range(begin, at))
+        if _is_wrapped(lines[begin : at - 1]):
+            places.update(range(begin, at))
         begin = at + 1
-    return found
+    return places
 
 
-def _last_words(lines: list[str], filled: list[int]) -> int:
-    """Where the last words of the user begin, or the number of lines."""
-    begin = next((at for at in reversed(range(filled[-1])) if not lines[at].strip()), -1) + 1
+def _is_wrapped(lines: list[str]) -> bool:
+    """Are the lines of a paragraph, without its last, about as wide as each other, and no list?"""
+    if len(lines) < _BROKEN - 1:
+        return False
+    widths = [len(line) for line in lines]
+    if min(widths) < _NARROW or max(widths) > _WIDE or max(widths) - min(widths) > _WIDTHS_APART:
+        return False
+    return not any(map(_ITEM.match, lines))
+
+
+def _find_last_words(lines: list[str], filled: list[int]) -> int:
+    """Return the place where the user's last request begins, or the number of lines if there is none."""
+    gap = _find_line(lines, reversed(range(filled[-1])), _is_blank)
+    begin = 0 if gap is None else gap + 1
     if begin <= filled[0] or len([at for at in filled if at >= begin]) > 3:
         begin = filled[-1]
-    said, before = lines[begin].strip(), max(at for at in filled if at < begin)
-    asks = len(said) <= 120 and _SPEAKS.search(said) and not _ITEM.match(said)
-    return begin if asks and not _SECTION.match(lines[before]) else len(lines)
+    line = lines[begin].strip()
+    above = lines[max(at for at in filled if at < begin)]
+    if len(line) > _LONGEST_REQUEST or not _SPEAKS.search(line) or _ITEM.match(line):
+        return len(lines)
+    return len(lines) if _SECTION.match(above) else begin
+
+
+_WIDTHS_APART = 25
+"""Most characters between the widths of two lines of a text that is broken at one width."""
+_LONGEST_REQUEST = 120
+"""Characters of a line with which the user asks for something below a pasted text."""

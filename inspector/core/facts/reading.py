@@ -1,4 +1,4 @@
-"""The facts of a message, and the text in which facts stand."""
+"""Read the facts of a message, and the text in which facts are searched."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.names import names
 from inspector.core.facts.rules import rule
-from inspector.core.facts.sentences import LONGEST, TYPED, decided, failed, find_wishes, sentences
+from inspector.core.facts.sentences import LONGEST, TYPED, find_decisions, find_errors, find_wishes, sentences
 from inspector.core.facts.user_words import SCANNED, user_words
 from inspector.core.jsontext import dumps
-from inspector.core.message import Json, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 _LOGGED = re.compile(r"^[^\n]*\d\d:\d\d:\d\d[^\n]*$", re.MULTILINE)
 _FEW = 4
@@ -19,7 +19,7 @@ _BOILERPLATE = rule("steps.boilerplate")
 _RETOLD = rule("steps.retold")
 _CITED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,400})["\u201d]')
 _LONG_RULE = 240
-"""Characters of a sentence of a summary that tells of more than a rule."""
+"""Characters of a sentence of a summary that is more than a rule."""
 _QUOTES = "\"'`\u201c\u201d "
 _QUOTED = ("old_string", "old_str", "oldText", "old_text", "old", "search")
 
@@ -29,37 +29,41 @@ def facts(message: Message) -> dict[Fact, None]:
 
     O(text).
     """
-    found = dict.fromkeys(retold_rules(message) if message.summary else wishes(message))
-    if message.mark:
-        return found
-    for part in message.parts:
-        match part:
-            case Text(text=text):
-                if message.role == "assistant":
-                    found.update(dict.fromkeys(decided(text[:SCANNED])))
-            case Thinking(text=text):
-                pass
-            case ToolCall(arguments=arguments):
-                text = "\n".join(_strings(arguments, ()))
-            case Opaque(text=text) if text:
-                pass
-            case ToolResult(content=content, is_error=is_error):
-                text = _distinct_lines(content[:SCANNED])
-                errors = dict.fromkeys(failed(text, is_error))
-                found.update(errors)
-                for error in errors:  # its numbers and names say nothing without it
-                    paths = (fact.text for fact in names(error.text) if fact.kind in ("path", "url"))
-                    text = text.replace(error.text, " ".join(paths))
-            case _:
-                continue
-        printed = isinstance(part, ToolCall | ToolResult)
-        found.update(dict.fromkeys(names(text[:SCANNED], printed)))
-    return found
+    read = dict.fromkeys(retold_rules(message) if message.summary else wishes(message))
+    if not message.mark:
+        for part in message.parts:
+            read.update(dict.fromkeys(_read_part(part, message.role)))
+    return read
 
 
-def _distinct_lines(text: str) -> str:
-    """The text with each line once: tools print the same lines again and again."""
-    return "\n".join(dict.fromkeys(text.split("\n")))
+def _read_part(part: Part, role: str) -> Iterator[Fact]:
+    """Yield the decisions, errors and names in a part, in the order of reading."""
+    match part:
+        case Text(text=text):
+            if role == "assistant":
+                yield from find_decisions(text[:SCANNED])
+            yield from names(text[:SCANNED])
+        case Thinking(text=text):
+            yield from names(text[:SCANNED])
+        case Opaque(text=text) if text:
+            yield from names(text[:SCANNED])
+        case ToolCall(arguments=arguments):
+            yield from names("\n".join(_strings(arguments, ()))[:SCANNED], printed=True)
+        case ToolResult(content=content, is_error=is_error):
+            yield from _read_result(content[:SCANNED], is_error)
+        case _:
+            pass
+
+
+def _read_result(content: str, is_error: bool) -> Iterator[Fact]:
+    """Yield the errors of a result, then its names; of an error only paths and URLs are names."""
+    text = "\n".join(dict.fromkeys(content.split("\n")))  # tools print the same lines again and again
+    errors = dict.fromkeys(find_errors(text, is_error))
+    yield from errors
+    for error in errors:
+        paths = (fact.text for fact in names(error.text) if fact.kind in ("path", "url"))
+        text = text.replace(error.text, " ".join(paths))
+    yield from names(text[:SCANNED], printed=True)
 
 
 def wishes(message: Message) -> Iterator[Fact]:
@@ -69,29 +73,35 @@ def wishes(message: Message) -> Iterator[Fact]:
 
 
 def retold_rules(message: Message) -> Iterator[Fact]:
-    """Yield the constraints that a summary tells of: what the next one leaves out is lost, though the user is gone.
+    """Yield the constraints that a summary repeats: they are lost if the next summary leaves them out.
 
-    What it quotes stands by itself; what its client says in it is left out.
+    A quotation in it counts as a sentence; the client's own instructions in it are left out.
     """
     for part in message.parts:
         if not isinstance(part, Text):
             continue
         text = part.text[:SCANNED]
-        cited = [wish.text for one in _CITED.findall(text) for wish in find_wishes(one) if wish.kind == "constraint"]
-        told = [wish.text for wish in find_wishes(_CITED.sub(" ", text)) if wish.kind == "constraint"]
-        for rule_text in (*cited, *filter(_RETOLD.search, told)):
+        cited = [rule_text for quotation in _CITED.findall(text) for rule_text in _constraints(quotation)]
+        retold = filter(_RETOLD.search, _constraints(_CITED.sub(" ", text)))
+        for rule_text in (*cited, *retold):
             if len(rule_text) <= _LONG_RULE and not _BOILERPLATE.search(rule_text):
                 yield Fact("constraint", rule_text.strip(_QUOTES))
 
 
+def _constraints(text: str) -> list[str]:
+    return [wish.text for wish in find_wishes(text) if wish.kind == "constraint"]
+
+
 def instructions(message: Message) -> Iterator[Fact]:
-    """Every sentence of the user's own, whatever it says; nothing of what travels in the user's name."""
+    """Yield every sentence that the user wrote, whatever it says, without the client's and pasted text."""
     for words in user_words(message):
-        yield from (Fact("instruction", one[:LONGEST]) for one in sentences(words.text) if len(one) >= _FEW)
+        yield from (
+            Fact("instruction", sentence[:LONGEST]) for sentence in sentences(words.text) if len(sentence) >= _FEW
+        )
 
 
 def texts(message: Message) -> Iterator[str]:
-    """Where facts stand: text, thinking, the arguments of calls, and results, the beginning of each."""
+    """Yield the texts in which facts are searched: the beginning of texts, thinking, arguments of calls and results."""
     for part in message.parts:
         match part:
             case Text(text=text) | Thinking(text=text) | ToolResult(content=text):
@@ -105,32 +115,40 @@ def texts(message: Message) -> Iterator[str]:
 
 
 def used(message: Message) -> str:
-    """What somebody said of his own in a message: an answer, or what the user typed. Of an edit only what is new: what
-    it replaces was just looked at."""
+    """Return the text that the author of a message wrote: an answer, or what the user typed.
+
+    Of an edit only the new text counts: the text that it replaces was just read.
+    """
     if message.role == "user":
-        said = [words.text for words in user_words(message) if len(words.text) <= TYPED]
-        return _LOGGED.sub("", "\n".join(said))
+        typed = [words.text for words in user_words(message) if len(words.text) <= TYPED]
+        return _LOGGED.sub("", "\n".join(typed))
     if message.role != "assistant":
         return ""
-    said = [part.text for part in message.parts if isinstance(part, Text | Thinking)]
-    return "\n".join([*said, *map(call_text, message.calls)])
+    written = [part.text for part in message.parts if isinstance(part, Text | Thinking)]
+    return "\n".join([*written, *map(call_text, message.calls)])
 
 
 def call_text(call: ToolCall) -> str:
-    """What the arguments of a call say, without what they quote."""
+    """Return the arguments of a call as text, without the text that they quote."""
     text = "\n".join(_strings(call.arguments, _QUOTED))
-    if "*** Begin Patch" in text:  # lines that stay or go stood before the agent
+    if "*** Begin Patch" in text:  # the agent had read the lines that stay or are removed
         text = "\n".join(line for line in text.split("\n") if line.startswith(("+", "***")))
     return text
 
 
 def _is_option(key: str, value: Json) -> bool:
-    """One of the words that a tool's schema lists: `in_progress` as a status, `files_with_matches` as a mode."""
+    """Is the value one of the words of a tool's schema: `in_progress` as a status, `files_with_matches` as a mode?"""
     return _OPTION.search(key) is not None and isinstance(value, str) and value.isidentifier()
 
 
 def _strings(arguments: Json, without: tuple[str, ...], numbers: bool = False) -> Iterator[str]:
-    """Arguments as text a person would write: strings unescaped, one value a line. Limits and times are no strings."""
+    """Yield the strings of arguments, as a person would write them, in order.
+
+    Args:
+        arguments: The arguments of a call.
+        without: Keys that are left out.
+        numbers: Yield also numbers, such as limits and times, and words of a tool's schema.
+    """
     stack: list[Json] = [arguments]
     while stack:
         value = stack.pop()

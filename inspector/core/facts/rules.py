@@ -1,10 +1,10 @@
-"""What a sentence is by its words - a wish, a ban, a demand - in English and Chinese: by the rules of
-`resources/facts.toml`. docs/regret.md says how often they are right; what they miss can be pinned by hand.
+"""Decide by its words whether a sentence is a wish, a ban or a demand, in English and Chinese.
 
-A rule addresses somebody: "do not touch it", "the API must stay", "只能改 a.py". "I don't know", "it will never be
-set", questions, code and logs are no rules. Many English verbs are nouns as well (build, test, report): such a one asks
-unless what follows tells of it ("build failed"). Chinese has neither endings nor spaces: a wish is known by the verb
-that a clause begins with, and a report by what comes after or before it (了, 起来, 已经).
+The rules are in `resources/facts.toml`. docs/regret.md says how often they are right; what they miss can be pinned
+manually. A rule addresses somebody: "do not touch it", "the API must stay", "只能改 a.py". "I don't know", "it will
+never be set", questions, code and logs are no rules. Many English verbs are nouns as well (build, test, report): such a
+word asks for something unless a report follows ("build failed"). Chinese has neither endings nor spaces: a clause is a
+wish if it begins with such a verb, and a report if certain words follow or precede the verb (了, 起来, 已经).
 """
 
 import re
@@ -18,24 +18,24 @@ from inspector.resources import resource
 
 @cache
 def _texts() -> Mapping[str, str]:
-    """Every entry by `section.name`, those that it names written out."""
-    found: dict[str, str] = {}
+    """Return every entry by `section.name`, with the entries that it names inserted."""
+    entries_by_name: dict[str, str] = {}
     for section, entries in tomllib.loads(resource("facts.toml").read_text("utf-8")).items():
         for name, text in entries.items():
             parts = re.split(r"\{([a-z_.]+)\}", text if section == "words" else re.sub(r"\n *", "", text))
-            parts[1::2] = [found[other if "." in other else f"{section}.{other}"] for other in parts[1::2]]
-            found[f"{section}.{name}"] = "".join(parts)
-    return found
+            parts[1::2] = [entries_by_name[other if "." in other else f"{section}.{other}"] for other in parts[1::2]]
+            entries_by_name[f"{section}.{name}"] = "".join(parts)
+    return entries_by_name
 
 
 def rule(name: str) -> re.Pattern[str]:
-    """The rule `section.name`, looked up and compiled when it is first used."""
+    """Return the rule `section.name`, which is compiled at first use."""
     return pattern(lambda: _texts()[name])
 
 
 @cache
 def word_list(name: str) -> frozenset[str]:
-    """The words of a list."""
+    """Return the words of a list of `resources/facts.toml`."""
     return frozenset(_texts()[f"words.{name}"].split())
 
 
@@ -51,7 +51,7 @@ _NO_RULE, _BINDING_WORD = rule("constraints.no_rule"), rule("constraints.binding
 
 
 def is_chinese(text: str) -> bool:
-    """Is there Chinese in the beginning of it?"""
+    """Is there Chinese in the beginning of the text?"""
     begins = text[:40]
     return not begins.isascii() and any("\u4e00" <= c <= "\u9fff" for c in begins)
 
@@ -62,7 +62,7 @@ def _simpler() -> dict[int, int]:
 
 
 def simplified(text: str) -> str:
-    """The same, as long, in the letters that the rules are written in."""
+    """Return the text in simplified Chinese characters, as the rules are written. Its length stays."""
     return text if text.isascii() else text.translate(_simpler())
 
 
@@ -74,7 +74,7 @@ def asks(sentence: str) -> bool:
 
 
 def _plain(chinese: str) -> str:
-    """With Chinese signs, and no blanks after them."""
+    """Return a sentence with Chinese punctuation, and no blanks after it."""
     return _BLANK.sub("", simplified(chinese).translate(_HALF_WIDTH))
 
 
@@ -84,28 +84,28 @@ def _asks_in_chinese(sentence: str) -> bool:
     for clause in clauses:
         narrated = narrated or _NARRATES.search(clause) is not None
         if _CHINESE_WANTED.search(clause):
-            told = _TOLD.search(clause) or _IS.search(clause) or (narrated and not _TURNS.search(clause))
-            if not told or _POLITE.search(clause):
+            is_report = _TOLD.search(clause) or _IS.search(clause) or (narrated and not _TURNS.search(clause))
+            if not is_report or _POLITE.search(clause):
                 return True
     return False
 
 
 def forbids(sentence: str) -> bool:
-    """Does it say what must not be done?"""
-    said = simplified(sentence)
-    return bool(_FORBIDS.search(said)) and not _NO_RULE.search(said)
+    """Does the sentence say what must not be done?"""
+    plain = simplified(sentence)
+    return bool(_FORBIDS.search(plain)) and not _NO_RULE.search(plain)
 
 
 def constrains(sentence: str) -> bool:
-    """Does it say what must never, or always, or only be done?"""
-    said = simplified(sentence)
-    return not _NO_RULE.search(said) and _binds(said)
+    """Does the sentence say what must never, or always, or only be done?"""
+    plain = simplified(sentence)
+    return not _NO_RULE.search(plain) and _binds(plain)
 
 
 def may_bind(sentence: str) -> bool:
-    """Could it, by a word of it? What repeats a rule in other words holds one of these words."""
-    said = simplified(sentence)
-    return _BINDING_WORD.search(said) is not None or _binds(said)
+    """Has the sentence a word that every rule, and every paraphrase of a rule, has?"""
+    plain = simplified(sentence)
+    return _BINDING_WORD.search(plain) is not None or _binds(plain)
 
 
 def _binds(sentence: str) -> bool:

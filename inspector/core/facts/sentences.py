@@ -1,7 +1,7 @@
-"""Sentences that are facts: what the user wants, what the assistant decides, what went wrong.
+"""Find the sentences that are facts: what the user wants, what the assistant decides, what went wrong.
 
-They are found by the words that such sentences have, English and Chinese. What only stands in a pasted text, in code,
-in a heading or in a table is none.
+They are found by the words that such sentences have, English and Chinese. Sentences in pasted text, code, headings and
+tables are left out.
 """
 
 import re
@@ -34,17 +34,17 @@ _ERROR = rule("sentences.error")
 _SOURCE = rule("sentences.source")
 _FAILS = rule("sentences.fails")
 _FEW, _SEARCHED = 3, 200
-"""Lines of a result that failed: so few are the failure, in so many it is looked for."""
+"""A failed result of at most `_FEW` lines is the failure; in a longer one, `_SEARCHED` lines are searched for it."""
 _EXIT = rule("sentences.exit")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences and lines of a text."""
+    """Yield the sentences and lines of a text."""
     return filter(None, map(str.strip, _END.split(text)))
 
 
 def find_wishes(text: str) -> Iterator[Fact]:
-    """What the user asks for, and what the user forbids or demands, of words that are the user's own."""
+    """Yield the instructions and constraints in a text that the user wrote."""
     is_short = len(text) <= TYPED
     for sentence in _prose(text, with_heads=True):
         if constrains(sentence):
@@ -54,58 +54,63 @@ def find_wishes(text: str) -> Iterator[Fact]:
 
 
 def _is_title(sentence: str) -> bool:
-    """Three Words in Capitals or More, no small one among them, no end sign."""
-    said = [word for word in sentence.split() if word not in _SMALL]
-    capital = sum(word[0].isupper() and not word.isupper() for word in said)
-    return capital >= 3 and all(not word[0].islower() for word in said) and sentence[-1] not in ".!?"
+    """Has it three or more Words in Capitals, no other word in lower case, and no end sign?"""
+    words = [word for word in sentence.split() if word not in _SMALL]
+    capital = sum(word[0].isupper() and not word.isupper() for word in words)
+    return capital >= 3 and all(not word[0].islower() for word in words) and sentence[-1] not in ".!?"
 
 
-def decided(text: str) -> Iterator[Fact]:
-    """What the assistant chose, of its prose."""
+def find_decisions(text: str) -> Iterator[Fact]:
+    """Yield the decisions in a text of the assistant."""
     for sentence in _prose(text):
-        said = simplified(sentence)
-        plain_step = _PLAIN_STEP.search(said) or _CHINESE_STEP.search(said)
-        if _DECISION.search(said) and not plain_step and sentence[-1] not in "?？":
+        plain = simplified(sentence)
+        plain_step = _PLAIN_STEP.search(plain) or _CHINESE_STEP.search(plain)
+        if _DECISION.search(plain) and not plain_step and sentence[-1] not in "?？":
             yield Fact("decision", sentence)
 
 
-def failed(text: str, is_error: bool) -> Iterator[Fact]:
-    """Lines that tell of a failure, of what a tool printed. `is_error`: the tool says that it failed."""
-    found = False
+def find_errors(text: str, is_error: bool) -> Iterator[Fact]:
+    """Yield the errors in the output of a tool. `is_error`: the tool reports that it failed."""
+    has_error = False
     for match in _ERROR.finditer(text):
         line = match.group().strip()
         if not _SOURCE.search(line):
-            found = True
+            has_error = True
             yield Fact("error", line[:LONGEST])
-    if is_error and not found and (told := _first_failure(text)):
-        line = re.sub(r"</?\w+>", "", told)
+    if is_error and not has_error and (failure := _first_failure(text)):
+        line = re.sub(r"</?\w+>", "", failure)
         if " " in line and len(line) >= 12 and not _SOURCE.search(line):
             yield Fact("error", line[:LONGEST])
 
 
 def _first_failure(text: str) -> str:
-    """The first line of a result that failed which says so; of a few lines simply the first."""
+    """Return the first line of a failed result that reports the failure; of a few lines simply the first."""
     begin = _EXIT.match(text)
     lines = text[begin.end() if begin else 0 :].split("\n", _SEARCHED)[:_SEARCHED]
-    told = next((line for line in lines if _FAILS.search(line)), lines[0] if len(lines) <= _FEW else "")
-    return told.strip()
+    failure = next((line for line in lines if _FAILS.search(line)), lines[0] if len(lines) <= _FEW else "")
+    return failure.strip()
 
 
 def _prose(text: str, with_heads: bool = False) -> Iterator[str]:
-    """Sentences of at least three words, or two that forbid ("Don't push."), or three Chinese characters, each once.
+    """Yield the sentences of a text that are prose, each once.
 
-    `with_heads`: also lines of four words and more above a list, without their colon.
+    `with_heads`: yield also lines of four words and more above a list, without their colon.
     """
     for piece in dict.fromkeys(sentences(_RAISED.sub("\n", _FENCE.sub("\n", text)))):
         sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ").lstrip("(")
         if with_heads and sentence.endswith(":") and len(sentence.split(None, 4)) > _HEAD:
             sentence = sentence[:-1]
-        if is_chinese(sentence):
-            if len(sentence) >= 3 and not _NO_CHINESE_PROSE.search(sentence):
-                yield sentence
-        elif not _NO_PROSE.search(sentence) and not _is_title(sentence):
-            count = len(sentence.split(None, 2))
-            if count == 3 or (count == 2 and forbids(sentence)) or (count and _BRIEF.match(sentence)):
-                yield sentence
-        elif _BRIEF.match(sentence):
+        if _is_prose(sentence):
             yield sentence
+
+
+def _is_prose(sentence: str) -> bool:
+    """Has it at least three words, or two that forbid ("Don't push."), or three Chinese characters?"""
+    if is_chinese(sentence):
+        return len(sentence) >= 3 and not _NO_CHINESE_PROSE.search(sentence)
+    if _NO_PROSE.search(sentence) or _is_title(sentence):
+        return _BRIEF.match(sentence) is not None
+    words = len(sentence.split(None, 2))
+    if words == 3 or (words == 2 and forbids(sentence)):
+        return True
+    return words > 0 and _BRIEF.match(sentence) is not None

@@ -1,8 +1,8 @@
-"""The user's own words in a message, wherever a client puts them. Everything that asks what the user said asks here.
+"""Find the user's own words in a message, wherever a client puts them. The one place that decides what the user said.
 
-They stand in messages of the user among what the client adds: a head in brackets, the sender, reminders, the state of
-the editor. They are the arguments of a slash command, the reason that came with a rejected tool call, or a message
-that was typed while the agent worked and travels in a reminder. What was pasted into them (`pasted`) is left out.
+In a message of the user they are mixed with what the client adds: a head in brackets, the sender, reminders, the state
+of the editor. They may also be the arguments of a slash command, the reason for rejecting a tool call, or a message
+that was typed while the agent worked and sent in a reminder. Pasted text (`pasted`) is left out.
 """
 
 from collections.abc import Iterator
@@ -72,9 +72,9 @@ def _words(message: Message) -> Iterator[UserWords]:
 
 
 def _rejection(text: str) -> str:
-    """The reason that a user gave for rejecting a tool call, by the result that the model got instead."""
-    found = _REJECTION.match(text, 0, _REJECTION_HEAD)
-    return _TAIL.sub("", text[found.end() :]).strip() if found else ""
+    """Return the reason that a user gave for rejecting a tool call, from the result that the model got instead."""
+    match = _REJECTION.match(text, 0, _REJECTION_HEAD)
+    return _TAIL.sub("", text[match.end() :]).strip() if match else ""
 
 
 def _typed(text: str, part: int) -> Iterator[UserWords]:
@@ -87,7 +87,7 @@ def _typed(text: str, part: int) -> Iterator[UserWords]:
 
 
 def _own(text: str) -> str:
-    """The text without what a client put around it and what was pasted into it."""
+    """Return the text without the client's additions and pasted text."""
     text = _without_heads(_without_elements(text))
     if _MACHINE.match(text) or _is_json(text):
         return ""
@@ -95,10 +95,10 @@ def _own(text: str) -> str:
 
 
 def _without_elements(text: str) -> str:
-    """The text without the elements of markup that clients add, as <system-reminder>...</system-reminder>. O(text)."""
+    """Return the text without the markup that clients add, as <system-reminder>...</system-reminder>. O(text)."""
     if "</" not in text:
         return text
-    kept, at = list[str](), 0
+    pieces, at = list[str](), 0
     unclosed = set[str]()
     for opening in _ELEMENT.finditer(text):
         name = opening[1]
@@ -109,13 +109,13 @@ def _without_elements(text: str) -> str:
         if end < 0:
             unclosed.add(name)
             continue
-        kept.append(text[at : opening.start()])
+        pieces.append(text[at : opening.start()])
         at = end + len(closing)
-    return "".join([*kept, text[at:]])
+    return "".join([*pieces, text[at:]])
 
 
 def _without_heads(text: str) -> str:
-    """The text from where the user's words begin: after the sender, the editor's state, `[Image #1]`, `<task>`."""
+    """Return the text without the sender, the editor's state, `[Image #1]` and `<task>` in front of it."""
     editor = _EDITOR.search(text)
     text = text[editor.end() :] if editor else text
     text = _SENDER.sub("", text)

@@ -1,9 +1,9 @@
-"""Is a fact said again: word for word, or in other words? The one judge of what compactions lost and of pins.
+"""Judge whether a fact is said again, word for word or in other words. The one judge of lost facts and of pins.
 
-A sentence is said word for word, white space and end signs aside. In other words it is said if a sentence of a summary,
-a user or an answer, with the next one, holds most of its content words (`coverage`), and the same numbers and files.
-If hardly one of them is said it is gone, and between the two nobody can tell without a model. A name is said in other
-words if only its spelling differs, or a path's file is named. docs/lost.md says how often that is right.
+Word for word means: white space and end signs aside. A sentence is carried in other words if a sentence of a summary, a
+user or an answer, with the next one, has most of its content words (`coverage`), and the same numbers and files. It is
+gone if hardly one of these words is said; between the two only a model could decide. A name is carried if only its
+spelling differs, or a path's file is named. docs/lost.md says how often that is right.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from rapidfuzz import fuzz
 
-from inspector.core.facts.coverage import Passages, content_words, merged
+from inspector.core.facts.coverage import Coverage, Passages, content_words, merged
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.reading import texts
 from inspector.core.facts.rules import constrains, is_chinese, may_bind, word_list
@@ -28,26 +28,26 @@ NEARLY = 72
 WITHIN = 90
 """Least ratio of a sentence, or the clause that is most of it, and the place in a longer one that is most like it."""
 SHORTEST = 24
-"""Bytes (UTF-8) of a text that can be told in other words: fewer say too little."""
+"""Bytes (UTF-8) of the shortest text that is searched in other words: shorter ones have too few words."""
 LONGEST = 600
 """Letters of a sentence that may be a paraphrase."""
 _FEW = 2
-"""Content words of a sentence that says too little to be known by them."""
+"""A sentence of at most this many content words cannot be recognised by them."""
 _SOME, _OF_SOME = 4, 0.75
-"""Of so few content words this share must be said."""
+"""Of at most `_SOME` content words the share `_OF_SOME` must be said."""
 _NEAREST = 300
 """Characters that are kept of the nearest sentence."""
 EchoVerdict: TypeAlias = Literal["gone", "unsure", "carried"]
 
 
 class Echo(NamedTuple):
-    """Whether a buffer still says something that stands nowhere in it word for word."""
+    """Does a buffer say in other words what it does not say word for word?"""
 
     verdict: EchoVerdict = "gone"
     nearest: str = ""
     """The sentence that says most of it; empty if none does."""
     share: float = 0.0
-    """Of its content words in that sentence and the one beside it."""
+    """Share of its content words in that sentence and the one beside it."""
 
 
 NOT_CARRIED = Echo()
@@ -56,7 +56,7 @@ NOT_CARRIED = Echo()
 _ENDS = " .!,:;\"'`*_>-\u3002\uff01\uff1b\uff0c\uff1a\u201c\u201d"
 _WORD = re.compile(r"\w+")
 _FRAME = frozenset(["a", "an", "the", "to", "please", "user", "wants", "wanted", "asks", "asked", "said", "says", "us"])
-"""Words that a summary puts around what the user said, or leaves out of it."""
+"""Words that a summary adds to what the user said, or leaves out of it."""
 _CLAUSE = re.compile(r"(?<=[,;:])\s|[\uff0c\uff1b\uff1a]")
 _LETTER = re.compile(r"\w", re.ASCII)
 """Chinese has no spaces: there a word begins anywhere."""
@@ -66,50 +66,50 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _NAME = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)*")
 
 
-def plain(text: str) -> str:
-    """One line, one blank between words."""
+def join_lines(text: str) -> str:
+    """Return the text as one line, with one blank between words."""
     return " ".join(text.split())
 
 
 class Saying:
-    """A sentence that is looked for."""
+    """A sentence that is searched for in other texts."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.bare = plain(text).strip(_ENDS) or plain(text)
+        self.bare = join_lines(text).strip(_ENDS) or join_lines(text)
 
     @cached_property
     def ordered(self) -> str:
-        """Its words in alphabetical order."""
+        """Return its words in alphabetical order."""
         return _in_order(self.bare)
 
     @cached_property
     def core(self) -> str:
-        """The clause that is most of it, if one is: what others quote of it. Of what forbids the one that does."""
+        """Return the clause that others would quote: the one that is most of the sentence, if it keeps its demand."""
         longest = max(_CLAUSE.split(self.bare), key=len).strip(_ENDS)
         enough = 2 * len(longest) >= len(self.bare) and len(longest.encode()) >= SHORTEST
         return longest if enough and (not self.binds or may_bind(longest)) else self.bare
 
     @cached_property
     def exact(self) -> frozenset[str]:
-        """Its numbers and names of files: whoever says the same says these."""
+        """Return its numbers and file names, which every paraphrase repeats."""
         return _exact(self.core)
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """Its words that say something."""
+        """Return its content words."""
         return content_words(self.bare)
 
     @cached_property
     def binds(self) -> bool:
-        """Does it forbid or demand?"""
+        """Does the sentence forbid or demand something?"""
         return constrains(self.text)
 
-    def stands_in(self, text: str) -> bool:
+    def is_in(self, text: str) -> bool:
         """Does the text say it word for word? O(text)."""
-        return self.stands_in_line(plain(text))
+        return self.is_in_line(join_lines(text))
 
-    def stands_in_line(self, line: str) -> bool:
+    def is_in_line(self, line: str) -> bool:
         """Does a text of one line, with one blank between words, say it word for word? O(text)."""
         bare = self.bare
         if not bare:
@@ -129,41 +129,49 @@ class Saying:
         return False
 
 
-def judge(saying: Saying, said: Passages) -> Echo:
-    """Say whether these sentences carry one that stands nowhere word for word. O(places of its words)."""
-    wanted = saying.content
-    if not wanted:
+def judge(saying: Saying, passages: Passages) -> Echo:
+    """Say whether these sentences carry a saying that they do not have word for word. O(places of its words)."""
+    if not saying.content:
         return Echo("unsure")
-    cover = said.best(wanted)
+    cover = passages.best(saying.content)
     nearest = cover.sentence[:_NEAREST]
     if cover.share < GONE:
-        is_translated = is_chinese(saying.text) != said.is_in_chinese  # words of another language cover nothing
+        is_translated = is_chinese(saying.text) != passages.is_in_chinese  # words of another language cover nothing
         return Echo("unsure" if is_translated else "gone", nearest if cover.share else "", cover.share)
-    if not saying.exact <= _exact(cover.window) or (saying.binds and not may_bind(cover.window)):
-        return Echo("unsure", nearest, cover.share)
-    needed = CARRIED if len(wanted) > _SOME else _OF_SOME
-    is_long = len(saying.bare.encode()) >= SHORTEST
-    if is_long and (_is_alike(saying, cover.sentence) or (len(wanted) > _FEW and cover.share >= needed)):
-        return Echo("carried", nearest, cover.share)
-    return Echo("unsure", nearest, cover.share)
+    return Echo("carried" if _is_carried(saying, cover) else "unsure", nearest, cover.share)
 
 
-def judge_error(text: str, said: Passages) -> Echo:
-    """Say whether these sentences tell of an error: by its name, as a test's or a file's, beside a word of failure.
+def _is_carried(saying: Saying, cover: Coverage) -> bool:
+    """Does a window say the same: its numbers and files, its demand, and most of its words?"""
+    if not saying.exact <= _exact(cover.window):
+        return False
+    if saying.binds and not may_bind(cover.window):
+        return False
+    if len(saying.bare.encode()) < SHORTEST:
+        return False
+    if _is_alike(saying, cover.sentence):
+        return True
+    count = len(saying.content)
+    least_share = CARRIED if count > _SOME else _OF_SOME
+    return count > _FEW and cover.share >= least_share
 
-    Lines, counts, durations and folders of it do not matter.
+
+def judge_error(text: str, passages: Passages) -> Echo:
+    """Say whether these sentences mention an error: a name in it, of a test or a file, near a word of failure.
+
+    Its lines, counts, durations and folders do not matter.
     """
     bare = _FOLDERS.sub("", text)
-    wanted = frozenset(word for word in content_words(bare) if not word[0].isdigit())
-    if not wanted:
+    words = frozenset(word for word in content_words(bare) if not word[0].isdigit())
+    if not words:
         return Echo("unsure")
     names = content_words(" ".join(_INNER_CAPITAL.findall(bare)))
-    named = said.best(names) if names else None
+    named = passages.best(names) if names else None
     if named is not None and named.share == 1 and _FAILURE.search(named.window):
         return Echo("carried", named.sentence[:_NEAREST], 1.0)
-    cover = said.best(wanted)
+    cover = passages.best(words)
     nearest = cover.sentence[:_NEAREST]
-    if len(wanted) > _FEW and cover.share >= CARRIED:
+    if len(words) > _FEW and cover.share >= CARRIED:
         return Echo("carried", nearest, cover.share)
     if cover.share < GONE:
         return Echo("gone", nearest if cover.share else "", cover.share)
@@ -178,60 +186,60 @@ _FAILURE = re.compile(
 
 
 def _is_alike(saying: Saying, sentence: str) -> bool:
-    """Is a sentence like another by its letters, or a place in it?"""
+    """Has a sentence, or a place in it, nearly the same letters?"""
     if fuzz.ratio(saying.ordered, _in_order(sentence), score_cutoff=NEARLY):
         return True
     core = saying.core.lower()
     return len(sentence) > len(core) and fuzz.partial_ratio(core, sentence.lower(), score_cutoff=WITHIN) > 0
 
 
-Said: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
+SpokenSentences: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
 """Sentences with their content words."""
 
 
 class Speech:
-    """What messages say, sentence by sentence, each message read once. For one thread of execution."""
+    """The sentences of messages, each message read once. Not safe for several threads of execution."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Message, Said]] = {}
-        """By identity of the message, which is kept so that nothing else can get it."""
+        self._read: dict[int, tuple[Message, SpokenSentences]] = {}
+        """By identity of the message, which is held so that no other object can get it."""
         self._passages: dict[int, Passages] = {}
 
     def paraphrase(self, saying: Saying, message: Message) -> tuple[float, str] | None:
-        """How much of it the message says, and the sentence that says most of it; None if it does not carry it."""
+        """Return (share, sentence) of the sentence that carries most of a saying; None if the message does not."""
         if len(saying.bare.encode()) < SHORTEST:
             return None
-        said = self.said(message)
-        if not said:
+        spoken = self.sentences_of(message)
+        if not spoken:
             return None
         passages = self._passages.get(id(message))
         if passages is None:
-            passages = self._passages[id(message)] = Passages(said)
-        found = judge(saying, passages)
-        return (found.share, found.nearest) if found.verdict == "carried" else None
+            passages = self._passages[id(message)] = Passages(spoken)
+        echo = judge(saying, passages)
+        return (echo.share, echo.nearest) if echo.verdict == "carried" else None
 
     def passages(self, messages: Iterable[Message]) -> Passages:
-        """Return what all of these messages say. O(text), of a message only the first time."""
-        return merged(map(self.said, messages))
+        """Return the sentences of all these messages as passages. O(text), of a message only the first time."""
+        return merged(map(self.sentences_of, messages))
 
     def words(self, message: Message) -> frozenset[str]:
-        """Return the content words of all that the message says. O(text) the first time, O(words) after."""
-        return frozenset[str]().union(*(words for _, words in self.said(message)))
+        """Return the content words of all that the message says. O(text) the first time, then O(words)."""
+        return frozenset[str]().union(*(words for _, words in self.sentences_of(message)))
 
-    def said(self, message: Message) -> Said:
-        """The sentences of a message; none of what tools print and clients attach."""
-        known = self._known.get(id(message))
-        if known is None:
+    def sentences_of(self, message: Message) -> SpokenSentences:
+        """Return the sentences of a message, without the output of tools and the client's attachments."""
+        entry = self._read.get(id(message))
+        if entry is None:
             parts = message.parts if message.summary or not message.mark else ()
-            texts_said = (part.text for part in parts if isinstance(part, Text | Opaque))
-            found = dict.fromkeys(plain(one) for text in texts_said for one in sentences(text))
-            kept = tuple((one, content_words(one)) for one in found if len(one) <= LONGEST)
-            known = self._known[id(message)] = message, kept
-        return known[1]
+            spoken = (part.text for part in parts if isinstance(part, Text | Opaque))
+            lines = dict.fromkeys(join_lines(sentence) for text in spoken for sentence in sentences(text))
+            short = tuple((line, content_words(line)) for line in lines if len(line) <= LONGEST)
+            entry = self._read[id(message)] = message, short
+        return entry[1]
 
 
 def _exact(text: str) -> frozenset[str]:
-    """The numbers, files and folders of a text."""
+    """Return the numbers, files and folders of a text."""
     numbers = _NUMBER.findall(re.sub(r"(?<=\d),(?=\d)", "", text))
     return frozenset((*numbers, *_FILE.findall(text), *_FOLDER.findall(text)))
 
@@ -241,13 +249,19 @@ def _in_order(text: str) -> str:
 
 
 class Retelling:
-    """What a buffer says in other words than before. `came`: those of its messages that are new, mostly a summary;
-    `speech`: what is known of messages already."""
+    """Judges what a buffer says in other words than the buffer before it."""
 
-    def __init__(self, buffer: Iterable[Message], came: Iterable[Message], speech: Speech | None = None) -> None:
+    def __init__(self, buffer: Iterable[Message], added: Iterable[Message], speech: Speech | None = None) -> None:
+        """Begin with the buffer after a change.
+
+        Args:
+            buffer: Its messages.
+            added: Those of them that are new, mostly a summary.
+            speech: The sentences of messages that were read already; None if none were.
+        """
         self._buffer, self._speech = tuple(buffer), speech or Speech()
-        told = [message for message in came if message.role != "tool" and not message.calls]
-        self._text = "\n".join(text for message in told for text in texts(message))
+        speech_added = [message for message in added if message.role != "tool" and not message.calls]
+        self._text = "\n".join(text for message in speech_added for text in texts(message))
         self._files = frozenset(_FILE.findall(self._text))
 
     @cached_property
@@ -256,37 +270,46 @@ class Retelling:
 
     @cached_property
     def _letters(self) -> str:
-        return _letters(self._text)
+        return _in_one_spelling(self._text)
 
     @cached_property
     def _hashes(self) -> frozenset[str]:
         return frozenset(match[:_HASH_HEAD] for match in _HASH.findall(self._text))
 
     def judge(self, fact: Fact) -> Echo:
-        """Say whether the buffer carries a fact that stands nowhere in it word for word."""
+        """Say whether the buffer carries a fact that it does not have word for word."""
         if fact.kind in SENTENCES:
             if fact.kind == "error":
                 return judge_error(fact.text, self._passages)
             return judge(Saying(fact.text), self._passages)
-        return Echo("carried", fact.text, 1.0) if self._names(fact) else Echo("gone")
+        return Echo("carried", fact.text, 1.0) if self._is_named(fact) else Echo("gone")
 
-    def _names(self, fact: Fact) -> bool:
-        """Of a name, in what is new: the file, the address or its number, the identifier in another spelling."""
+    def _is_named(self, fact: Fact) -> bool:
+        """Do the new messages name a path, an address, an identifier or a number in another spelling?"""
         if fact.kind == "path":
-            file = fact.text.rpartition("/")[2]
-            there = file in self._files or (not file.isascii() and file in self._text)  # 看模块4.py
-            if "." not in file:  # a folder, by whatever is named in it
-                return bool(file) and f"/{file}/" in self._text
-            return there and file.lower() not in word_list("everywhere")
+            return self._is_path_named(fact.text)
         if fact.kind == "url":
-            numbered = _ISSUE.search(fact.text)
-            if numbered and re.search(rf"#{numbered[1]}\b", self._text):
-                return True
-            return bool(self._text) and fact.text.partition("://")[2].rstrip("/") in self._text
+            return self._is_url_named(fact.text)
         if _HASH.fullmatch(fact.text) and fact.text[:_HASH_HEAD] in self._hashes:
             return True
-        said = _letters(fact.text).strip()
-        return len(said) >= (8 if fact.kind == "identifier" else 4) and f" {said} " in self._letters
+        name = _in_one_spelling(fact.text).strip()
+        shortest = 8 if fact.kind == "identifier" else 4
+        return len(name) >= shortest and f" {name} " in self._letters
+
+    def _is_path_named(self, path: str) -> bool:
+        """Is its file named, or, of a folder, something in it?"""
+        name = path.rpartition("/")[2]
+        if "." not in name:
+            return bool(name) and f"/{name}/" in self._text
+        is_named = name in self._files or (not name.isascii() and name in self._text)  # 看模块4.py
+        return is_named and name.lower() not in word_list("everywhere")
+
+    def _is_url_named(self, url: str) -> bool:
+        """Is the address named, or its number (`#12`) if it is of an issue?"""
+        issue = _ISSUE.search(url)
+        if issue and re.search(rf"#{issue[1]}\b", self._text):
+            return True
+        return bool(self._text) and url.partition("://")[2].rstrip("/") in self._text
 
 
 _ISSUE = re.compile(r"/(?:pull|issues?|merge_requests)/(\d+)(?![\w/])")
@@ -295,7 +318,7 @@ _HASH_HEAD = 7
 """Characters by which people name a commit."""
 
 
-def _letters(text: str) -> str:
-    """Words and numbers in one spelling: `load_rates` and `loadRates` alike, `84,102` and `84102`."""
+def _in_one_spelling(text: str) -> str:
+    """Return words and numbers in one spelling: the same for `load_rates` and `loadRates`, `84,102` and `84102`."""
     joined = re.sub(r"(?<=\d),(?=\d)|_", "", text).lower()
     return " ".join(["", *_NAME.findall(joined), ""])

@@ -1,17 +1,17 @@
 """A policy driven over a whole recorded session: what its buffer would have been at every request.
 
-The recording gives the messages: what the user typed, what the model answered, what the tools said. Each comes once.
-Summaries that the recorded harness wrote stay out, and so does what its client attached anew after one: a policy that
-is driven over the session makes its own. (One that the file begins with stays: what it stands for is not there.)
-Answers that a recorded compaction swallowed before any request showed them are there. A rewind or an edit in the
-recording is passed on, a recorded compaction is not.
+The recording provides the messages: what the user typed, the model answered, the tools returned. Each is used once.
+Summaries of the recorded harness are left out, and so is what its client attached again after one: a policy that is
+driven over the session makes its own. (A summary that the file begins with stays, because the messages that it replaces
+are not in the file.) Answers that a recorded compaction removed before any request sent them are included. A rewind or
+an edit in the recording is applied, a recorded compaction is not.
 
-The policy gives what is done with them. It gets the reports that it gets in use: after each call what the provider
-would have reported, which is what it did report where the buffer is the recorded one, else the size as
-`costs.Sizes` works it out. Where the recording reports nothing, nothing is reported to the policy. Nothing is written,
-and a file reads as the session last read it.
+The policy decides what is done with the messages. It gets the reports that it would get in use: after each call the
+usage that the provider reported if the buffer is the recorded one, else the size computed by `costs.Sizes`. If the
+recording reports nothing, the policy gets no report. Nothing is written, and a file has the content that the session
+last read.
 
-A buffer larger than the window is refused: the policy takes its step after an overflow, once, and then it is sent.
+A buffer larger than the window is refused: the policy takes its step after an overflow once, and then it is sent.
 """
 
 from collections import deque
@@ -49,41 +49,39 @@ class Replayed:
     index: int
     arrival: Arrival
     start: Buffer
-    """What stood before the call, the arrived messages included."""
+    """The buffer before the call, with the messages that arrived."""
     buffer: Buffer
-    """What would have been sent."""
+    """The buffer that would have been sent."""
     tokens: int
     kind: PressureKind
     refused: int
-    """Tokens of the buffer that the model refused before this one; 0 where it refused none."""
+    """Tokens of the buffer that the model refused before this one; 0 if it refused none."""
     before: tuple[Outcome[Any], ...]
     answered: Buffer
-    """With the recorded answer and its results."""
+    """The buffer with the recorded answer and its results."""
     after: tuple[Outcome[Any], ...]
-    asked: tuple[AnsweredNeed, ...]
-    """What was asked for before the call ..."""
-    asked_after: tuple[AnsweredNeed, ...]
-    """... and after its answer."""
+    needs: tuple[AnsweredNeed, ...]
+    """The needs of the tiers before the call."""
+    needs_after: tuple[AnsweredNeed, ...]
+    """The needs of the tiers after its answer."""
     running: Any
     usage: Usage | None
-    """What the policy was told of this call."""
+    """The usage that was reported to the policy."""
     answer: tuple[Message, ...]
 
     @property
     def outcomes(self) -> tuple[Outcome[Any], ...]:
-        """Everything that ran at this request."""
+        """Return the outcomes of all tiers that ran at this request."""
         return (*self.before, *self.after)
 
     @property
     def fired(self) -> tuple[str, ...]:
-        """Tiers that did something."""
+        """Return the names of the tiers that changed something."""
         return tuple(outcome.tier for outcome in self.outcomes if outcome.events or outcome.changed)
 
 
 class Ground:
-    """What all replays and reports of a thread have in common, worked out once. `window` in tokens: where a buffer is
-    refused; None = never. `pins`: texts that should stay, beside what the user wrote; None = nothing is followed.
-    `calls`: those beside the conversation. `facts`: where the facts of messages are read; None = anew."""
+    """What all replays and reports of a thread have in common, computed once."""
 
     def __init__(
         self,
@@ -93,13 +91,22 @@ class Ground:
         calls: Sequence[SideCall] = (),
         facts: FactIndex | None = None,
     ) -> None:
+        """Prepare the replays of a thread. O(messages).
+
+        Args:
+            thread: The thread.
+            window: Tokens from which on a buffer is refused; None: no buffer is.
+            pins: Texts that should stay, beside what the user wrote; None: no pins are followed.
+            calls: The side calls beside the conversation.
+            facts: The facts of messages that were read already; None: read them.
+        """
         self.thread, self.window = thread, window
         self.pins = PinIndex(() if pins is None else find_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
         self.facts, self.cache = facts or FactIndex(), cache_facts(thread)
         self.calls = calls
         self.expected = expected_output(thread, calls, self.sizes.sizer(len(thread.requests)))
-        """What a summary takes that no model has written."""
+        """Tokens assumed for a summary that no model has written."""
 
 
 def replay(
@@ -112,22 +119,25 @@ def replay(
 
 
 USUAL_PROMPT = 30_000
-"""Tokens that clients put around the messages and do not record, at most, in nearly all sessions: what is unseen beyond
-them, in a file that begins in the middle, are messages from before its beginning."""
+"""Most tokens that clients add to the messages without recording them, in nearly all sessions. If a file that begins in
+the middle lacks more, these are messages from before its beginning."""
 
 
 _GONE = ("summarised", "dropped")
 
 
 class EarlierMessages:
-    """The messages from before a file that begins in the middle. They are unseen, and go when a policy summarises or
-    drops messages for the first time: it would not have left the oldest ones."""
+    """The messages from before the beginning of a file that begins in the middle.
+
+    They are not recorded, and removed when a policy summarises or drops messages for the first time: it would not have
+    left the oldest ones.
+    """
 
     def __init__(self, thread: Thread) -> None:
         self._is_late, self._are_gone = thread.begins_late, False
 
-    def go_with(self, done: Iterable[Outcome[Any]]) -> bool:
-        """Did they go with what a policy did just now?"""
+    def are_removed_by(self, done: Iterable[Outcome[Any]]) -> bool:
+        """Have these outcomes of a policy removed them just now?"""
         fates = {fate for outcome in done for fate in outcome.changed.values()}
         if self._are_gone or not self._is_late or fates.isdisjoint(_GONE):
             return False
@@ -150,52 +160,56 @@ class _Driver:
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
         by = policy.prompt_estimator
         self._counts = None if by is None else known_counts(ground.thread, by)
-        """Of a harness that counts its prompt: it has the unseen part of it as inferred from the recorded session."""
+        """The own count of a harness that counts its prompt, with the part that is not recorded."""
         self._reported: deque[tuple[int, int]] = deque(maxlen=MAX_SAMPLES)
-        """(raw estimate of the seen part, prompt tokens that the provider reported, or would have)."""
+        """(raw estimate of the recorded part, prompt tokens that the provider reported, or would have)."""
         self._earlier = EarlierMessages(ground.thread)
         self._messages: tuple[Message, ...] = ()
         self._recorded = True
-        """The buffer is the recorded one so far."""
+        """Is the buffer still the recorded one?"""
         self._usage: Usage | None = None
         self._finish = self._model = ""
         self._reports: tuple[CallReport, ...] = ()
         self._time = ""
 
     def next(self, request: Request) -> Replayed:
-        """One request, from what comes before it to what is done after its answer."""
+        """Replay one request: the tiers before it, the call with its answer, the tiers after it."""
         arrival, following = self._ground.arrivals[request.index : request.index + 2]
         start = self._start(request, arrival)
-        if self._counts is not None:  # what the reports so far teach, the unseen part as it is known here
-            unseen = self._earlier.left(self._counts.at(request.index).belief.unseen)
-            samples = [(raw + unseen, reported) for raw, reported in self._reported]
-            self._running = self._policy.calibrated(self._running, self._settings, samples)
-        heard = AnswerLog(self._files)
+        self._calibrate(request)
+        log = AnswerLog(self._files)
         moment = self._moment(request)
-        before = list(self._run(self._policy.before_call, start, moment, heard))
+        before = list(self._run(self._policy.before_call, start, moment, log))
         sent = before[-1].buffer if before else start
         tokens, kind = self._size(request, sent)
         refused = 0
         if self._window is not None and tokens > self._window:
             refused = tokens
             over = replace(moment, overflow=f"prompt is too long: {tokens} tokens > {self._window} maximum")
-            before += self._run(self._policy.before_call, sent, over, heard)
+            before += self._run(self._policy.before_call, sent, over, log)
             sent = before[-1].buffer if before else start
             tokens, kind = self._size(request, sent)
-        asked = tuple(heard.asked)
+        needs = tuple(log.asked)
         usage = self._report(request, sent, tokens, kind, following)
         self._files.see(following.answer)
         answered = sent.with_messages((*sent.messages, *following.answer)) if following.answer else sent
-        after = self._run(self._policy.after_turn, answered, self._moment(request), heard)
+        after = self._run(self._policy.after_turn, answered, self._moment(request), log)
         self._messages = after[-1].buffer.messages if after else answered.messages
         self._time = request.time or self._time
         return Replayed(
             request.index, arrival, start, sent, tokens, kind, refused, tuple(before), answered, tuple(after),
-            asked, tuple(heard.asked[len(asked) :]), self._running, usage, following.answer,
+            needs, tuple(log.asked[len(needs) :]), self._running, usage, following.answer,
         )  # fmt: skip
 
+    def _calibrate(self, request: Request) -> None:
+        """Calibrate a policy that counts its prompt by the reports so far."""
+        if self._counts is not None:
+            unseen = self._earlier.left(self._counts.at(request.index).belief.unseen)
+            samples = [(raw + unseen, reported) for raw, reported in self._reported]
+            self._running = self._policy.calibrated(self._running, self._settings, samples)
+
     def _start(self, request: Request, arrival: Arrival) -> Buffer:
-        """The policy's buffer with what arrived. The recorded one itself as long as nobody compacted anything."""
+        """Return the policy's buffer with the arrived messages: the recorded one until anything is compacted."""
         self._files.see(arrival.new)
         self._recorded = self._recorded and not arrival.compacted
         prompt = request.prompt
@@ -204,40 +218,44 @@ class _Driver:
             prompt = replace(prompt, unseen=unseen)
         if self._recorded and not arrival.grown:
             return Buffer(request.view.messages(), prompt)
-        standing = self._messages
+        messages = self._messages
         if arrival.swapped or arrival.gone:
-            kept = (message for message in standing if message.id not in arrival.gone or message.summary)
-            standing = tuple(
+            remaining = (message for message in messages if message.id not in arrival.gone or message.summary)
+            messages = tuple(
                 message  # the policy has changed it, or it is one of the policy's own
                 if message.summary or message.mark == "placeholder"
                 else arrival.swapped.get(message.id, message)
-                for message in kept
+                for message in remaining
             )
-        return Buffer((*standing, *arrival.new), prompt)
+        return Buffer((*messages, *arrival.new), prompt)
 
-    def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, heard: AnswerLog) -> Sequence[Outcome[Any]]:
+    def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, log: AnswerLog) -> Sequence[Outcome[Any]]:
         context = PolicyContext(buffer, self._settings, self._running, moment, self._window)
-        done: Sequence[Outcome[Any]] = drive(call(context), heard)
+        done: Sequence[Outcome[Any]] = drive(call(context), log)
         if done:
             self._running = done[-1].running
             if done[-1].buffer.messages is not buffer.messages:
                 self._recorded = False
-            if self._earlier.go_with(done):
-                self._reported.clear()  # of buffers that held them
+            if self._earlier.are_removed_by(done):
+                self._reported.clear()  # the reports are of buffers that held them
             if len(done[-1].buffer.messages) < len(buffer.messages):
                 self._reports = ()
         return done
 
     def _moment(self, request: Request) -> PolicyInput:
+        thread = self._ground.thread
+        model = request.model or self._model or thread.model
+        agent = "" if thread.id == "main" else thread.id
+        idle_s = seconds_between(self._time, request.time)
         return PolicyInput(
             request.index,
-            request.model or self._model or self._ground.thread.model,
+            model,
             self._usage,
             self._finish,
             self._reports,
             remote=self._remote,
-            agent="" if self._ground.thread.id == "main" else self._ground.thread.id,
-            idle_s=seconds_between(self._time, request.time),
+            agent=agent,
+            idle_s=idle_s,
             filed=self._filed,
         )
 
@@ -251,7 +269,7 @@ class _Driver:
     def _report(
         self, request: Request, sent: Buffer, tokens: int, kind: PressureKind, following: Arrival
     ) -> Usage | None:
-        """Tell the policy what the provider reported, or would have."""
+        """Report to the policy what the provider reported, or would have."""
         usage = request.usage
         if usage is not None and kind != "reported":
             usage = Usage(input=tokens, output=usage.output, reasoning=usage.reasoning)
@@ -260,9 +278,9 @@ class _Driver:
             raw, _ = self._policy.measure(PolicyContext(sent, self._settings, self._running))
             self._running = self._policy.learn(self._running, self._settings, raw, usage.prompt)
             self._reported.append((raw - sent.prompt.unseen, usage.prompt))
-        said = [message.id for message in following.answer if message.role == "assistant"]
+        answers = [message.id for message in following.answer if message.role == "assistant"]
         upto = sent.messages[-1].id if sent.messages else ""
-        if said:
-            upto = said[-1]
+        if answers:
+            upto = answers[-1]
         self._reports = (CallReport(upto, usage, request.finish, request.model),) if upto else ()
         return usage

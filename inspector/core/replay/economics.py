@@ -1,10 +1,10 @@
-"""Did a compaction pay? What it cost once (the call for the summary, the cache written anew) and what each later
-request saved by sending less.
+"""Did a compaction pay for itself? Its cost once (the call for the summary, the cache writes) against the savings of
+each later request that sends less.
 
-Compared with the same requests on the buffer that was not compacted, as if the window had no end: what was freed would
-have been read from the cache by each of them, or written anew where the cache was lost anyway. A saving ends at the
-next summary: that would have taken the same messages. Prices are those of each request's model, day and size. US
-dollars throughout.
+The comparison is with the same requests on the buffer that was not compacted, as if the window had no limit: each of
+them would have read the freed tokens from the cache, or written them again if the cache was lost in any case. A saving
+ends at the next summary, which would have removed the same messages. Prices are those of each request's model, day and
+size. All amounts are US dollars.
 """
 
 from bisect import bisect_left
@@ -21,7 +21,7 @@ from inspector.core.usage import MINUTES
 from inspector.core.words import plural
 
 THRASH = 3
-"""So many compactions in a row that did not pay are a warning."""
+"""Number of compactions in a row that did not pay for themselves, from which on a warning is shown."""
 
 
 class CompactionStep(NamedTuple):
@@ -29,35 +29,35 @@ class CompactionStep(NamedTuple):
 
     before_request: int
     ends: bool
-    """A summary: what earlier compactions saved ends here."""
+    """Is it a summary, which ends the savings of earlier compactions?"""
     freed: int
-    """Tokens."""
+    """Tokens by which the buffer became smaller."""
     summary_usd: Decimal | None
-    """Of the calls made for it; None where a price is not known."""
+    """Cost of the calls for it; None if a price is not known."""
     inside: int = 0
-    """Tokens before, of one that the provider made inside the call after it, whose price is among that call's."""
+    """Tokens before it, if the provider compacted inside the next call; the price is part of that call's. Else 0."""
     inside_output: int = 0
-    """Tokens of its summary."""
+    """Tokens of the summary of such a compaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Economics:
-    """Of one compaction. None where a price is not known."""
+    """The cost and the savings of one compaction; None if a price is not known."""
 
     cost_usd: Decimal | None = None
-    """Once: the calls for the summary, and what the next request paid more than it would have."""
+    """The one-time cost: the calls for the summary, and what the next request cost more than without it."""
     saved_per_request_usd: Decimal | None = None
-    """By each later request, on average; where there is none, what one would have."""
+    """Average saving of a later request; if there is none, what one would save."""
     saved_usd: Decimal | None = None
-    """By all of them."""
+    """Savings of all later requests."""
     paid_after_requests: int | None = None
-    """Later requests until the savings reached the cost; None where they never did."""
+    """Number of later requests until the savings reached the cost; None if they never did."""
     requests: int = 0
     """Later requests that could save."""
 
     @property
     def paid(self) -> bool | None:
-        """Did it pay while the session lasted? None where nobody knows."""
+        """Did it pay for itself in this session? None if a price is not known."""
         return None if self.cost_usd is None else self.paid_after_requests is not None
 
 
@@ -97,34 +97,43 @@ class _RequestPrice(NamedTuple):
 def economics(
     thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spending], steps: Sequence[CompactionStep]
 ) -> tuple[Economics, ...]:
-    """Of each step, in their order. `spent`: what each request used. O(requests + steps x log requests)."""
+    """Return the economics of each step, in the order of `steps`. O(requests + steps x log requests).
+
+    Args:
+        thread: The thread.
+        cache: What is known of the provider's cache at each request.
+        spent: What each request used.
+        steps: The compactions.
+    """
     prices = _prices(thread, cache, spent) if steps else None
     if prices is None or not prices:
         return (UNKNOWN,) * len(steps)
     gains = [Decimal(0), *accumulate(price.gain for price in prices)]
     ends = sorted({step.before_request for step in steps if step.ends} | {len(spent)})
     together = dict[int, list[CompactionStep]]()
-    for one in steps:
-        together.setdefault(one.before_request, []).append(one)
-    anew = {at: _written_anew(at, found, spent, prices) for at, found in together.items()}
-    return tuple(_economics(step, together[step.before_request], anew, gains, ends, prices) for step in steps)
+    for step in steps:
+        together.setdefault(step.before_request, []).append(step)
+    extra = {at: _extra_cost(at, steps_there, spent, prices) for at, steps_there in together.items()}
+    return tuple(_economics(step, together[step.before_request], extra, gains, ends, prices) for step in steps)
 
 
 def _economics(
     step: CompactionStep,
     beside: Sequence[CompactionStep],
-    anew: dict[int, Decimal],
+    extra: dict[int, Decimal],
     gains: Sequence[Decimal],
     ends: Sequence[int],
     prices: Sequence[_RequestPrice],
 ) -> Economics:
+    """Return the economics of a step. `beside`: all steps before the same request, which share its extra cost."""
     if step.summary_usd is None:
         return UNKNOWN
     at, freed = step.before_request, max(0, step.freed)
-    whole = sum(max(0, one.freed) for one in beside)
-    share = Decimal(freed) / whole if whole else Decimal(1) / len(beside)
-    once = step.summary_usd + anew[at] * share
-    start, end = min(at + 1, len(prices)), next((one for one in ends if one > at), len(prices))
+    freed_together = sum(max(0, other.freed) for other in beside)
+    share = Decimal(freed) / freed_together if freed_together else Decimal(1) / len(beside)
+    once = step.summary_usd + extra[at] * share
+    start = min(at + 1, len(prices))
+    end = next((place for place in ends if place > at), len(prices))
     later = max(0, end - start)
     saved = freed * (gains[end] - gains[start]) if later else Decimal(0)
     each = saved / later if later else freed * prices[min(at, len(prices) - 1)].rates.cache_read
@@ -136,60 +145,66 @@ def _economics(
     return Economics(max(Decimal(0), once), each, saved + max(Decimal(0), -once), after, later)
 
 
-def _written_anew(
+def _extra_cost(
     at: int, steps: Sequence[CompactionStep], spent: Sequence[Spending], prices: Sequence[_RequestPrice]
 ) -> Decimal:
-    """What the prompt of the request after it cost more than the one that was not compacted would have."""
+    """Return what the prompt of the next request cost more than without the compactions before it."""
     inside = max(step.inside for step in steps)
     if at >= len(spent) or not (at or inside):
         return Decimal(0)
-    price, one = prices[at], spent[at]
-    would = inside or one.prompt + max(0, sum(step.freed for step in steps))
-    stood = min(spent[at - 1].prompt, would) if at else 0
-    uncached = would if price.lost else would - stood
-    summary, read = price.rates.output * max(step.inside_output for step in steps), price.rates.cache_read
-    return summary + _prompt_usd(one, price.rates) - uncached * price.write - (would - uncached) * read
+    price, request = prices[at], spent[at]
+    uncompacted = inside or request.prompt + max(0, sum(step.freed for step in steps))
+    in_cache = min(spent[at - 1].prompt, uncompacted) if at else 0
+    uncached = uncompacted if price.lost else uncompacted - in_cache
+    summary = price.rates.output * max(step.inside_output for step in steps)
+    without = uncached * price.write + (uncompacted - uncached) * price.rates.cache_read
+    return summary + _prompt_usd(request, price.rates) - without
 
 
-def _prompt_usd(one: Spending, price: Bill) -> Decimal:
-    written = one.cache_write - one.cache_write_1h
+def _prompt_usd(request: Spending, price: Bill) -> Decimal:
+    written = request.cache_write - request.cache_write_1h
     return (
-        one.input * price.input
-        + one.cache_read * price.cache_read
+        request.input * price.input
+        + request.cache_read * price.cache_read
         + written * price.cache_write_5m
-        + one.cache_write_1h * price.cache_write_1h
+        + request.cache_write_1h * price.cache_write_1h
     )
 
 
 def _prices(thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spending]) -> list[_RequestPrice] | None:
-    """At each request; None where one has no price."""
-    found = list[_RequestPrice]()
+    """Return the prices at each request; None if one has no price."""
+    prices = list[_RequestPrice]()
     time, ttl_s = "", MINUTES
-    for (request, model), known, one in zip(named_models(thread), cache, spent, strict=True):
-        priced = rates(model, one.prompt, request.time)
-        if priced is None and one.prompt:
+    for (request, model), facts, spending in zip(named_models(thread), cache, spent, strict=True):
+        priced = rates(model, spending.prompt, request.time)
+        if priced is None and spending.prompt:
             return None
         priced = priced or Bill()
         pause = seconds_between(time, request.time)
-        lost = known.most is not None or not known.caches or (pause is not None and pause > ttl_s)
-        write = priced.input if not known.caches else priced.written(known.ttl_s)
-        found.append(_RequestPrice(priced, write, lost))
-        time, ttl_s = request.time or time, known.ttl_s
-    return found
+        lost = facts.most is not None or not facts.caches or (pause is not None and pause > ttl_s)
+        write = priced.input if not facts.caches else priced.written(facts.ttl_s)
+        prices.append(_RequestPrice(priced, write, lost))
+        time, ttl_s = request.time or time, facts.ttl_s
+    return prices
 
 
 def thrash(compactions: Sequence[tuple[int, Economics]]) -> tuple[Thrash, ...]:
-    """Runs of at least `THRASH` compactions that did not pay, by (request after it, its economics). Those before one
-    request count as one, and paid if one of them did."""
+    """Find runs of at least `THRASH` compactions that did not pay for themselves.
+
+    Those before one request count as one, and paid if one of them did.
+
+    Args:
+        compactions: (request after the compaction, its economics), in order.
+    """
     places = dict[int, bool | None]()
-    for at, one in compactions:
-        places[at] = places.get(at, False) or one.paid
-    found, run = list[Thrash](), list[int]()
+    for at, known_economics in compactions:
+        places[at] = places.get(at, False) or known_economics.paid
+    runs, run = list[Thrash](), list[int]()
     for at, paid in [*places.items(), (-1, None)]:
         if paid is False:
             run.append(at)
             continue
         if len(run) >= THRASH:
-            found.append(Thrash(run[0], run[-1], len(run)))
+            runs.append(Thrash(run[0], run[-1], len(run)))
         run = []
-    return tuple(found)
+    return tuple(runs)

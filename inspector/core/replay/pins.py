@@ -1,19 +1,20 @@
-"""Pins: sentences that should go on standing in the buffer, and what became of each, request by request.
+"""Pins: sentences that should stay in the buffer, and the state of each at every request.
 
-A pin stands *verbatim* where a message holds its text, *paraphrased* where a sentence says nearly the same
-(`core.facts.wording`), else it is *gone*. What a message says of the pins is worked out once a message, and a buffer is
-followed by what came and what went: O(messages) for all requests together.
+A pin is *verbatim* if a message holds its text, *paraphrased* if a sentence says nearly the same
+(`core.facts.wording`), else *gone*. Each message is compared with the pins once, and a buffer is followed by the
+messages that were added and removed: O(messages) for all requests together.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, shared
+from inspector.core.facts.fact import Fact
 from inspector.core.facts.reading import texts, wishes
-from inspector.core.facts.wording import GONE, Saying, Speech, plain
+from inspector.core.facts.wording import GONE, Saying, Speech, join_lines
 from inspector.core.heavy import checkpoint
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Thread
@@ -21,7 +22,7 @@ from inspector.core.session import Compaction, Thread
 _WORD = re.compile(r"\w+")
 
 NOT_RECORDED = "not recorded in this file"
-"""Of a given text that no message holds, as one of a CLAUDE.md in a system prompt: nobody can say that it is gone."""
+"""State of a given text that no message holds, such as one of a CLAUDE.md in a system prompt: it may not be gone."""
 UNANNOUNCED = "a change that nothing announced"
 
 PinOrigin: TypeAlias = Literal["given", "instruction", "constraint"]
@@ -30,19 +31,19 @@ PinState: TypeAlias = Literal["verbatim", "paraphrased", "gone"]
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A text to be followed, from the first request on whose buffer holds it."""
+    """A text that is followed from the first request whose buffer holds it."""
 
     text: str
-    found: PinOrigin = "given"
+    origin: PinOrigin = "given"
     message: str = ""
-    """Id of the first message that holds it; empty where none does."""
+    """Id of the first message that holds it; empty if none does."""
     request: int = 0
-    """Index of that request; 0 where there is none."""
+    """Index of that request; 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class PinSpan:
-    """Requests `first` to `last`, both with it, in which a pin stands alike."""
+    """Requests `first` to `last`, both included, in which a pin has one state."""
 
     first: int
     last: int
@@ -50,30 +51,30 @@ class PinSpan:
     evidence: str = ""
     """paraphrased: the sentence; gone: what removed it, in words."""
     message: str = ""
-    """Id of the message that holds it; empty where it is gone."""
+    """Id of the message that holds it; empty if it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class PinHistory:
-    """A pin over all requests from its first on."""
+    """The states of a pin at all requests from its first on."""
 
     pin: Pin
     spans: tuple[PinSpan, ...]
 
     @property
     def kept(self) -> bool:
-        """It was never gone."""
+        """Was the pin in the buffer at every request?"""
         return all(span.state != "gone" for span in self.spans)
 
     def at(self, request: int) -> PinSpan | None:
-        """How it stood at a request; None before its first."""
+        """Return its state at a request; None before its first."""
         return next((span for span in self.spans if span.first <= request <= span.last), None)
 
 
-def became(history: PinHistory) -> str:
-    """Say what became of a pin: "gone since request 212, by auto compaction"."""
+def describe_fate(history: PinHistory) -> str:
+    """Describe the fate of a pin: "gone since request 212, by auto compaction"."""
     if not history.spans:
-        return NOT_RECORDED if history.pin.found == "given" else ""
+        return NOT_RECORDED if history.pin.origin == "given" else ""
     last = history.spans[-1]
     was_gone = next((span for span in history.spans if span.state == "gone"), None)
     if last.state == "gone":
@@ -85,42 +86,75 @@ def became(history: PinHistory) -> str:
 
 
 def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
-    """(never gone, all) of what was pinned by hand and of the constraints: an instruction is done some day. What the
-    file does not hold counts in neither."""
-    counted = [history.kept for history in histories if history.pin.found != "instruction" and history.spans]
+    """Return (never gone, all) of the manual pins and the constraints, without pins that the file does not hold.
+
+    Instructions are left out: they are finished some day.
+    """
+    counted = [history.kept for history in histories if history.pin.origin != "instruction" and history.spans]
     return sum(counted), len(counted)
 
 
-def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
-    """The given texts, then what the user wrote: constraints, then instructions; each once, in order. O(text)."""
-    pinned = {text: Pin(text) for text in map(plain, given) if text}
-    unplaced = {text: Saying(text) for text in pinned}
-    known = {saying.bare for saying in unplaced.values()}
-    found = list[Pin]()
-    for request, (_, came) in enumerate(buffer_changes(thread)):
-        for message in came:
+def find_pins(thread: Thread, given_texts: Iterable[str] = ()) -> tuple[Pin, ...]:
+    """Return the given texts as pins, then the user's constraints, then instructions; each once, in order. O(text)."""
+    finder = _PinFinder(given_texts)
+    for request, (_, added) in enumerate(buffer_changes(thread)):
+        for message in added:
             checkpoint()
-            for fact in wishes(message):
-                text, kind = plain(fact.text), fact.kind
-                if (kind == "constraint" or kind == "instruction") and (bare := Saying(text).bare) not in known:
-                    known.add(bare)
-                    found.append(Pin(text, kind, message.id, request))
-            if unplaced:
-                whole = "\n".join(texts(message))
-                for text in [text for text, saying in unplaced.items() if saying.stands_in(whole)]:
-                    pinned[text] = Pin(text, "given", message.id, request)
-                    del unplaced[text]
-    return (*pinned.values(), *sorted(found, key=lambda pin: pin.found))  # constraint, instruction
+            finder.read(message, request)
+    return finder.pins()
+
+
+class _PinFinder:
+    """Collects the pins of a thread, message by message."""
+
+    def __init__(self, given_texts: Iterable[str]) -> None:
+        self._given = {text: Pin(text) for text in map(join_lines, given_texts) if text}
+        self._unplaced = {text: Saying(text) for text in self._given}
+        """The given texts that no message has held so far."""
+        self._bare = {saying.bare for saying in self._unplaced.values()}
+        self._wishes = list[Pin]()
+
+    def read(self, message: Message, request: int) -> None:
+        """Add the wishes of a message, and place the given texts that it is the first to hold."""
+        for fact in wishes(message):
+            self._add(fact, message, request)
+        if self._unplaced:
+            self._place("\n".join(texts(message)), message, request)
+
+    def _add(self, fact: Fact, message: Message, request: int) -> None:
+        """Add a wish as a pin, unless an earlier one says the same."""
+        kind = fact.kind
+        if kind != "constraint" and kind != "instruction":
+            return
+        text = join_lines(fact.text)
+        bare = Saying(text).bare
+        if bare not in self._bare:
+            self._bare.add(bare)
+            self._wishes.append(Pin(text, kind, message.id, request))
+
+    def _place(self, whole: str, message: Message, request: int) -> None:
+        """Place the given texts that a message is the first to hold."""
+        held = [text for text, saying in self._unplaced.items() if saying.is_in(whole)]
+        for text in held:
+            self._given[text] = Pin(text, "given", message.id, request)
+            del self._unplaced[text]
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Return the given texts, then constraints, then instructions."""
+        constraints = [pin for pin in self._wishes if pin.origin == "constraint"]
+        instructions = [pin for pin in self._wishes if pin.origin == "instruction"]
+        return (*self._given.values(), *constraints, *instructions)
 
 
 def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence[Message]]]:
-    """For each request the messages that went since the one before, and those that came. O(what changed)."""
+    """Yield for each request (messages removed since the previous one, messages added). O(what changed)."""
     last = EMPTY_VIEW
     for view in thread.typed or [request.view for request in thread.requests]:
         rewritten = view.rewritten_since(last)
         if rewritten is not None:
-            old, new = [one for one, _ in rewritten.values()], [one for _, one in rewritten.values()]
-            yield old, (*new, *view.tail(len(last)))
+            removed = [message for message, _ in rewritten.values()]
+            added = [message for _, message in rewritten.values()]
+            yield removed, (*added, *view.tail(len(last)))
         else:
             same = shared(last, view)
             yield last.tail(same), view.tail(same)
@@ -128,7 +162,7 @@ def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence
 
 
 class PinIndex:
-    """What messages say of these pins, each message read once. For one thread of execution."""
+    """Finds pins in messages, and reads each message once. Not safe for several threads of execution."""
 
     def __init__(self, pins: Sequence[Pin]) -> None:
         self.pins = tuple(pins)
@@ -144,35 +178,36 @@ class PinIndex:
             else:
                 self._wordless.append(n)
         self._by_content = _index_by_content(self._sayings)
-        self._known: dict[int, tuple[Message, tuple[int, ...]]] = {}
-        """By identity of the message, which is kept so that nothing else can get it."""
+        self._read: dict[int, tuple[Message, tuple[int, ...]]] = {}
+        """By identity of the message, which is held so that no other object can get it."""
 
     def held(self, message: Message) -> tuple[int, ...]:
-        """Numbers of the pins whose text it holds. O(text) the first time."""
-        known = self._known.get(id(message))
-        if known is None:
-            known = self._known[id(message)] = message, tuple(self._search(message))
-        return known[1]
+        """Return the numbers of the pins whose text a message holds. O(text) the first time."""
+        entry = self._read.get(id(message))
+        if entry is None:
+            entry = self._read[id(message)] = message, tuple(self._search(message))
+        return entry[1]
 
     def _search(self, message: Message) -> Iterator[int]:
-        said = "\n".join(texts(message))
-        words = set(_WORD.findall(said))
+        """Yield the numbers of the pins whose text a message holds. O(text)."""
+        text = "\n".join(texts(message))
+        words = set(_WORD.findall(text))
         likely = [*self._wordless]
         for word in self._by_word.keys() & words:
             likely += [n for n in self._by_word[word] if self._inner[n] <= words]
         if likely:
-            line = plain(said)
-            yield from (n for n in likely if self._sayings[n].stands_in_line(line))
+            line = join_lines(text)
+            yield from (n for n in likely if self._sayings[n].is_in_line(line))
 
     def likely_paraphrased(self, message: Message, among: Set[int]) -> set[int]:
-        """Return those of some pins of which the message says enough to be compared with them. O(text)."""
+        """Return those of some pins that the message may paraphrase, by its words. O(text)."""
         likely = set[int]()
         for word in self._speech.words(message) & self._by_content.keys():
             likely |= self._by_content[word] & among
         return likely
 
     def paraphrase(self, number: int, message: Message) -> tuple[float, str] | None:
-        """How like the pin the most similar sentence of the message is, and the sentence; None where none is."""
+        """Return (similarity, sentence) of a message's sentence that is most like a pin; None if none is like it."""
         return self._speech.paraphrase(self._sayings[number], message)
 
 
@@ -193,18 +228,18 @@ def _index_by_content(sayings: Sequence[Saying]) -> dict[str, set[int]]:
 
 
 class PinTracker:
-    """Follows the pins through one sequence of buffers. Tell it what changes, then `settle` each request."""
+    """Follows the pins through one sequence of buffers: report the changes, then `settle` each request."""
 
     def __init__(self, index: PinIndex) -> None:
         self._index = index
-        self._there: dict[int, Message] = {}
-        """Messages of the buffer, by identity."""
+        self._buffer: dict[int, Message] = {}
+        """The messages of the buffer, by identity."""
         self._verbatim: list[dict[int, Message]] = [{} for _ in index.pins]
         self._nearly: list[dict[int, tuple[float, str]]] = [{} for _ in index.pins]
         self._paraphrased = defaultdict[int, set[int]](set)
         """The same by message: the pins that it paraphrases."""
         self._watched = set[int]()
-        """Pins that stand nowhere verbatim, though they once did or never will: paraphrases of these count."""
+        """Pins that no message holds verbatim: their paraphrases count."""
         self._begun = set[int]()
         self._touched = set[int]()
         self._cause = [""] * len(index.pins)
@@ -213,30 +248,33 @@ class PinTracker:
         self._starts: dict[int, list[int]] = {}
         for n, pin in enumerate(index.pins):
             self._starts.setdefault(pin.request, []).append(n)
-        self._system: tuple[str, Message] | None = None
+        self._system: Message | None = None
         self._last = -1
 
     def prompt(self, system: str | None) -> None:
-        """The system prompt that goes along now."""
-        if system == (self._system[0] if self._system else None):
+        """Follow the system prompt that is sent now."""
+        former = self._system
+        if system == (former.text if former is not None else None):
             return
-        before = (self._system[1],) if self._system else ()
-        self._system = (system, Message("system prompt", "system", (Text(system),))) if system else None
-        self.change(before, (self._system[1],) if self._system else ())
+        self._system = Message("system prompt", "system", (Text(system),)) if system else None
+        removed = () if former is None else (former,)
+        added = () if self._system is None else (self._system,)
+        self.change(removed, added)
 
     def become(self, messages: Iterable[Message], cause: str = "") -> None:
-        """The buffer holds these messages now. O(messages)."""
+        """Follow a change of the buffer to these messages. O(messages)."""
         now = {id(message): message for message in messages}
-        if self._system:
-            now[id(self._system[1])] = self._system[1]
-        went = [self._there[one] for one in self._there.keys() - now.keys()]
-        self.change(went, [message for one, message in now.items() if one not in self._there], cause)
+        if self._system is not None:
+            now[id(self._system)] = self._system
+        removed = [self._buffer[identity] for identity in self._buffer.keys() - now.keys()]
+        added = [message for identity, message in now.items() if identity not in self._buffer]
+        self.change(removed, added, cause)
 
-    def change(self, went: Iterable[Message], came: Iterable[Message], cause: str = "") -> None:
-        """These are in the buffer no more, these are new in it. `cause` in words."""
+    def change(self, removed: Iterable[Message], added: Iterable[Message], cause: str = "") -> None:
+        """Follow messages that were removed from the buffer, and messages that were added. `cause` in words."""
         fallen = set[int]()
-        for message in went:
-            self._there.pop(id(message), None)
+        for message in removed:
+            self._buffer.pop(id(message), None)
             held = self._index.held(message)
             for n in held:
                 self._verbatim[n].pop(id(message), None)
@@ -245,9 +283,9 @@ class PinTracker:
             for n in paraphrased:
                 del self._nearly[n][id(message)]
             fallen |= paraphrased
-        for message in came:
+        for message in added:
             checkpoint()
-            self._there[id(message)] = message
+            self._buffer[id(message)] = message
             for n in self._index.held(message):
                 self._verbatim[n][id(message)] = message
                 self._touched.add(n)
@@ -262,19 +300,22 @@ class PinTracker:
                 self._watch(n)
 
     def _watch(self, n: int) -> None:
+        """Begin to search the paraphrases of a pin: no message holds it verbatim."""
         checkpoint()
         self._watched.add(n)
-        for message in self._there.values():
+        for message in self._buffer.values():
             self._compare(n, message)
 
     def _compare(self, n: int, message: Message) -> None:
-        if (found := self._index.paraphrase(n, message)) is not None:
-            self._nearly[n][id(message)] = found
+        """Note how similar a message is to a pin, if it is a paraphrase."""
+        similarity = self._index.paraphrase(n, message)
+        if similarity is not None:
+            self._nearly[n][id(message)] = similarity
             self._paraphrased[id(message)].add(n)
             self._touched.add(n)
 
     def settle(self, request: int) -> None:
-        """This is what request `request` sends."""
+        """Note the states of the pins at a request, whose buffer is the current one."""
         self._last = request
         for n in self._starts.pop(request, ()):
             self._begun.add(n)
@@ -294,52 +335,64 @@ class PinTracker:
         self._nearly[n].clear()
 
     def _enter(self, n: int, request: int) -> None:
-        span, now = self._open[n], self._now(n, request)
+        """End the open span of a pin if its state has changed, and begin the next one."""
+        span = self._open[n]
+        now = self._now(n, request)
         if span is not None:
-            if span.state == now.state and (span.message == now.message or span.message in self._holders(n)):
+            if span.state == now.state and self._is_still_in(n, span.message, now.message):
                 return
             self._spans[n].append(PinSpan(span.first, request - 1, span.state, span.evidence, span.message))
         self._open[n] = now
 
-    def _holders(self, n: int) -> Iterator[str]:
-        """Yield the ids of the messages that say it."""
-        return (self._there[identity].id for identity in (self._verbatim[n] or self._nearly[n]))
+    def _is_still_in(self, n: int, message: str, current: str) -> bool:
+        """Does a message, by id, still hold a pin? `current`: the message that its state names now."""
+        if message == current:
+            return True
+        holders = self._verbatim[n] or self._nearly[n]
+        return any(self._buffer[identity].id == message for identity in holders)
 
     def _now(self, n: int, request: int) -> PinSpan:
+        """Return the state of a pin in the buffer, as a span of one request."""
         if self._verbatim[n]:
-            return PinSpan(request, request, "verbatim", "", next(iter(self._verbatim[n].values())).id)
+            holder = next(iter(self._verbatim[n].values()))
+            return PinSpan(request, request, "verbatim", "", holder.id)
         if self._nearly[n]:
-            one, (_, sentence) = max(self._nearly[n].items(), key=lambda item: item[1][0])
-            return PinSpan(request, request, "paraphrased", sentence, self._there[one].id)
+            identity, (_, sentence) = max(self._nearly[n].items(), key=lambda item: item[1][0])
+            return PinSpan(request, request, "paraphrased", sentence, self._buffer[identity].id)
         return PinSpan(request, request, "gone", self._cause[n])
 
     def histories(self) -> tuple[PinHistory, ...]:
-        """All pins up to the last request."""
-        found = []
-        for pin, spans, last in zip(self._index.pins, self._spans, self._open, strict=True):
-            end = () if last is None else (PinSpan(last.first, self._last, last.state, last.evidence, last.message),)
-            whole = (*spans, *end)
-            is_recorded = bool(pin.message) or any(span.state != "gone" for span in whole)
-            found.append(PinHistory(pin, whole if is_recorded else ()))
-        return tuple(found)
+        """Return the histories of all pins up to the last request."""
+        histories = []
+        for pin, ended, last in zip(self._index.pins, self._spans, self._open, strict=True):
+            spans = tuple(ended)
+            if last is not None:
+                spans = (*spans, replace(last, last=self._last))
+            is_recorded = bool(pin.message) or any(span.state != "gone" for span in spans)
+            histories.append(PinHistory(pin, spans if is_recorded else ()))
+        return tuple(histories)
 
 
 def recorded_pins(thread: Thread, index: PinIndex) -> tuple[PinHistory, ...]:
-    """The pins as the session was recorded. O(messages), and a walk over the buffer where it was not appended to."""
+    """Return the histories of the pins in the recorded session.
+
+    O(messages), and O(buffer) at each request whose buffer was not only appended to.
+    """
     if not index.pins:
         return ()
     tracker = PinTracker(index)
-    made: Mapping[int, Compaction] = {compaction.before_request: compaction for compaction in thread.compactions}
-    for request, (went, came) in zip(thread.requests, buffer_changes(thread), strict=True):
+    compactions: Mapping[int, Compaction] = {compaction.before_request: compaction for compaction in thread.compactions}
+    for request, (removed, added) in zip(thread.requests, buffer_changes(thread), strict=True):
         tracker.prompt(request.prompt.system)
-        tracker.change(went, came, _words(made.get(request.index)))
+        tracker.change(removed, added, _words(compactions.get(request.index)))
         tracker.settle(request.index)
     return tracker.histories()
 
 
-def _words(one: Compaction | None) -> str:
-    if one is None:
+def _words(compaction: Compaction | None) -> str:
+    if compaction is None:
         return UNANNOUNCED
-    kind = {"summary": "compaction", "micro": "micro-compaction", "edit": "edit"}[one.kind]
-    words = kind if one.trigger in ("", one.kind) else f"{one.trigger} {kind}"
-    return words if one.is_readable else f"{words}, whose summary cannot be read"
+    words = {"summary": "compaction", "micro": "micro-compaction", "edit": "edit"}[compaction.kind]
+    if compaction.trigger not in ("", compaction.kind):
+        words = f"{compaction.trigger} {words}"
+    return words if compaction.is_readable else f"{words}, whose summary cannot be read"

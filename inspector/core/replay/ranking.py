@@ -98,10 +98,12 @@ def describe_ranking(reports: Sequence[ReplayReport]) -> list[str]:
     sentences = []
     infeasible = [standing for standing in standings if not standing.is_feasible]
     if infeasible:
-        listed = ", ".join(f"{one.policy} ({plural(one.too_large, 'request')} too large)" for one in infeasible)
+        listed = ", ".join(
+            f"{reported.policy} ({plural(reported.too_large, 'request')} too large)" for reported in infeasible
+        )
         sentences.append(f"Infeasible, because requests would not have fitted into the window: {listed}.")
     front = sorted(
-        (standing for standing in standings if standing.in_front), key=lambda one: one.cost_usd or Decimal(0)
+        (standing for standing in standings if standing.in_front), key=lambda standing: standing.cost_usd or Decimal(0)
     )
     if len(front) > 1:
         listed = ", ".join(map(_describe_standing, front))

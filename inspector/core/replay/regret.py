@@ -1,10 +1,10 @@
-"""Loss and regret: what a policy threw away, and what of it the recorded session came to need.
+"""Loss and regret: the facts that a policy removed, and those of them that the recorded session needed again.
 
-The recording goes on after each compaction of the policy, so the future is known. A fact that stood in what was
-removed is gone when it stands nowhere in the buffer after: *paraphrased* where what came in its place says it in other
-words, else *lost*. It is *regretted* when a later answer, tool call or user message refers to it while it is gone. A
-file that is read again although the buffer held it before is a regret that was repaired: its price is the tokens of
-reading it again. See docs/regret.md for where this errs.
+The recording continues after each compaction of the policy, so the future is known. A fact of the removed messages is
+gone if no message of the new buffer has it: *paraphrased* if the replacement says it in other words, else *lost*. It is
+*regretted* if a later answer, tool call or user message refers to it while it is gone. A file that is read again
+although the buffer held it before is a repaired regret: its price is the tokens of reading it again. See docs/regret.md
+for where this errs.
 """
 
 import re
@@ -19,7 +19,7 @@ from inspector.core.facts.fact import SENTENCES, Fact, distinct
 from inspector.core.facts.index import BufferFacts, FactIndex, WordRun, key_run, word_runs
 from inspector.core.facts.names import names
 from inspector.core.facts.reading import call_text, used
-from inspector.core.facts.wording import NOT_CARRIED, Echo, Retelling, Speech, plain
+from inspector.core.facts.wording import NOT_CARRIED, Echo, Retelling, Speech, join_lines
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
 
@@ -30,21 +30,23 @@ _IS_SET = re.compile(r"(?:, ?\w+)* *(?::=|=(?!=))")
 
 
 def _is_used(text: str, fact: Fact) -> bool:
-    """Does the text name the fact, as a whole? A name that it gives to something of its own is not used."""
-    at, length, found = text.find(fact.text), len(fact.text), False
+    """Does the text name the fact, as a whole? A name that the text defines or sets is not used."""
+    at, length = text.find(fact.text), len(fact.text)
+    is_named = False
     while at >= 0:
         before, after = text[max(0, at - 60) : at], text[at + length : at + length + 40]
         if fact.kind == "identifier" and (_DEFINES.search(before) or _IS_SET.match(after)):
             return False
-        goes_on = _DIGITS_GO_ON if fact.kind == "number" else _GOES_ON
-        found = found or not (goes_on.match(after) or (before and _BEGAN.search(before)))
+        continuation = _DIGITS_CONTINUE if fact.kind == "number" else _NAME_CONTINUES
+        is_part = continuation.match(after) or (before and _NAME_BEGAN.search(before))
+        is_named = is_named or not is_part
         at = text.find(fact.text, at + length)
-    return found
+    return is_named
 
 
-_GOES_ON = re.compile(r"\w|[./-]\w|/$", re.ASCII)
-_DIGITS_GO_ON = re.compile(r"\w|[.-]\d", re.ASCII)
-_BEGAN = re.compile(r"[\w.@-]\Z", re.ASCII)
+_NAME_CONTINUES = re.compile(r"\w|[./-]\w|/$", re.ASCII)
+_DIGITS_CONTINUE = re.compile(r"\w|[.-]\d", re.ASCII)
+_NAME_BEGAN = re.compile(r"[\w.@-]\Z", re.ASCII)
 
 
 How: TypeAlias = Literal["answer", "call", "user"]
@@ -52,24 +54,24 @@ How: TypeAlias = Literal["answer", "call", "user"]
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A step of a policy: its tier, and the request that it came before."""
+    """A step of a policy: its tier, and the request that followed it."""
 
     before_request: int
     tier: str
     is_readable: bool = True
-    """False: what came in place of the messages cannot be read, so nobody knows what the agent had to do without."""
+    """False: the replacement cannot be read, so what the agent could not know is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A fact that stands nowhere any more."""
+    """A fact that is no longer in the buffer."""
 
     fact: Fact
     at: At
     message: str
-    """Id of the message that it stood in last."""
+    """Id of the last message that held it."""
     echo: Echo = NOT_CARRIED
-    """Whether what came in its place says it in other words."""
+    """Does the replacement say it in other words?"""
 
     @property
     def paraphrased(self) -> bool:
@@ -79,31 +81,34 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Regret:
-    """A fact that was needed when it was gone."""
+    """A fact that was needed again when it was gone."""
 
     fact: Fact
     at: At
     """The step that lost it."""
     needed_by: int
-    """The request whose answer, or the user's word before it, refers to the fact."""
+    """The request whose answer, or whose user message, refers to the fact."""
     message: str
-    """Id of the message that does."""
+    """Id of the message that refers to it."""
     how: How
     repaired: bool = False
-    """The call reads again what was removed; then the fact itself may still have stood."""
+    """Does the call read the removed content again? Then the fact itself may still have been in the buffer."""
     price: int = 0
-    """Tokens of what came back: the answer to the call that refers to it."""
+    """Tokens of the answer to the call that refers to it."""
     result: str = ""
-    """Id of the message with that answer; empty where nothing came back."""
+    """Id of the message with that answer; empty without one."""
 
 
 @dataclass(frozen=True)
 class Losses:
-    """All of a replay. `facts` = `kept` + `paraphrased` + `lost`: distinct facts that stood in what a step removed."""
+    """The losses of a whole replay.
+
+    `facts` = `kept` + `paraphrased` + `lost`: the distinct facts of all messages that a step removed.
+    """
 
     facts: int = 0
     paraphrased: int = 0
-    """Whenever they were gone, what came in their place said them in other words."""
+    """Facts that every replacement said in other words."""
     lost: int = 0
     needed_later: int = 0
     """Distinct facts among the regrets, lost or paraphrased."""
@@ -117,23 +122,22 @@ class Losses:
 
     @cached_property
     def is_readable(self) -> bool:
-        """False: what came in place of the lost cannot be read everywhere. `lost` is the most that it can be then,
-        `needed_later` the least."""
+        """Can every replacement be read? If not, `lost` is an upper bound and `needed_later` a lower one."""
         return all(loss.at.is_readable for loss in self.losses)
 
     @property
     def needs_are_known(self) -> bool:
-        """False: nobody knows of anything that was needed, nor that nothing was."""
+        """Is it known whether anything was needed again?"""
         return self.is_readable or self.needed_later > 0
 
     @property
     def lost_words(self) -> str:
-        """`lost`, as people read it."""
+        """Return `lost` in words: `12`, `at most 12`."""
         return f"{self.lost:,}" if self.is_readable else f"at most {self.lost:,}"
 
     @property
     def needed_words(self) -> str:
-        """`needed_later`, as people read it."""
+        """Return `needed_later` in words: `3`, `at least 3`, `unknown`."""
         if not self.needs_are_known:
             return "unknown"
         return f"{self.needed_later:,}" if self.is_readable else f"at least {self.needed_later:,}"
@@ -151,81 +155,95 @@ NOTHING_LOST = Losses()
 
 
 class LossLedger:
-    """Follows one replay. Tell it everything in order; ask for `losses` at the end."""
+    """Follows one replay: call `arrive` and `change` in order, and `losses` at the end."""
 
     def __init__(self, index: FactIndex, price: Callable[[Message], int]) -> None:
         self._index, self._price = index, price
-        self._standing, self._speech = BufferFacts(index), Speech()
+        self._buffer, self._speech = BufferFacts(index), Speech()
         self._removed: dict[int, At] = {}
         self._lost: dict[int, Loss] = {}
-        """Facts that are gone; what came back is known when it is referred to, or goes again."""
-        self._unsaid = set[int]()
-        """Of these, the sentences."""
+        """Facts that are gone. One that returned is noticed when it is referred to, or removed again."""
+        self._lost_sentences = set[int]()
+        """The sentences among them."""
         self._by_run: dict[WordRun, set[int]] = {}
-        """Of the facts that are gone, by the words that a text with them has in a row."""
+        """The facts among them by a run of words that every text with the fact has."""
         self._touched = set[int]()
         self._quoted = set[int]()
-        """Sentences of removed messages that others hold still: a summary that cites the user."""
+        """Sentences of removed messages that another message still holds, as a summary that cites the user."""
         self._ever_lost = set[int]()
         self._losses: list[Loss] = []
         self._regrets: list[Regret] = []
         self._reads = _Reads()
 
     def arrive(self, messages: Iterable[Message], request: int) -> None:
-        """Messages of the recording that come into the buffer, before or after the call `request`."""
+        """Follow messages of the recording that enter the buffer, before or after the call `request`."""
         for message in messages:
             number = self._index.number(message)
-            if number in self._standing:
+            if number in self._buffer:
                 continue
             self._refer(message, request)
-            self._standing.add(number)
+            self._buffer.add(number)
             self._follow(message, number, request)
 
     def change(self, after: Sequence[Message], at: At | None) -> None:
-        """The buffer is another now. `at`: the policy's step that made it so; None = the recording did. O(buffer)."""
-        removed, came = self._standing.changes(after)
-        self._came_back(removed)
-        for number in came:
-            self._standing.add(number)
+        """Follow a change of the buffer. O(buffer).
+
+        Args:
+            after: The messages after the change.
+            at: The policy's step that changed it; None if the recording did.
+        """
+        removed, added = self._buffer.changes(after)
+        self._forget_returned(removed)
+        for number in added:
+            self._buffer.add(number)
         for number in removed:
-            self._standing.remove(number)
-        known = len(self._losses)
-        if at is not None:
-            self._removed.update(dict.fromkeys(removed, at))
-            for number in removed:
-                self._lose(number, at)
-        for fact in [one for one in self._quoted if not self._standing.holds(one)]:
-            self._quoted.remove(fact)
+            self._buffer.remove(number)
+        if at is None:
+            self._drop_unquoted()
+            return
+        first_new = len(self._losses)
+        self._removed.update(dict.fromkeys(removed, at))
+        for number in removed:
+            self._lose_message(number, at)
+        for fact in self._drop_unquoted():
             last = next((number for number in removed if self._index.says(number, fact)), None)
-            if at is not None and fact not in self._lost and last is not None:
-                self._gone(fact, at, self._index.messages[last].id)
-        if len(self._losses) > known:
-            told = Retelling(after, [self._index.messages[number] for number in came], self._speech)
-            self._losses[known:] = [replace(loss, echo=told.judge(loss.fact)) for loss in self._losses[known:]]
+            if fact not in self._lost and last is not None:
+                self._lose(fact, at, self._index.messages[last].id)
+        if len(self._losses) > first_new:
+            retelling = Retelling(after, [self._index.messages[number] for number in added], self._speech)
+            new = self._losses[first_new:]
+            self._losses[first_new:] = [replace(loss, echo=retelling.judge(loss.fact)) for loss in new]
+
+    def _drop_unquoted(self) -> list[int]:
+        """Return the quoted sentences that the buffer no longer holds, and quote them no more."""
+        unquoted = [fact for fact in self._quoted if not self._buffer.holds(fact)]
+        self._quoted.difference_update(unquoted)
+        return unquoted
 
     def losses(self) -> Losses:
-        """What was found so far."""
-        known = self._index.facts
+        """Return the losses and regrets so far."""
+        facts = self._index.facts
         needed = {regret.fact for regret in self._regrets}
-        gone = distinct(dict.fromkeys((*(known[n] for n in self._ever_lost), *needed)))
-        kept = len({known[n] for n in self._touched - self._ever_lost} - needed)
-        again = sum(not needed.isdisjoint(names) for _, names in gone)
+        gone = distinct(dict.fromkeys((*(facts[n] for n in self._ever_lost), *needed)))
+        kept_count = len({facts[n] for n in self._touched - self._ever_lost} - needed)
+        needed_later = sum(not needed.isdisjoint(names) for _, names in gone)
         carried = self._carried()
-        told = sum(_is_carried(carried, names) for _, names in gone)
-        lost = len(gone) - told
-        return Losses(kept + len(gone), told, lost, again, tuple(self._regrets), tuple(self._losses))
+        paraphrased = sum(_is_carried(carried, names) for _, names in gone)
+        lost = len(gone) - paraphrased
+        total = kept_count + len(gone)
+        return Losses(total, paraphrased, lost, needed_later, tuple(self._regrets), tuple(self._losses))
 
     def _carried(self) -> Mapping[Fact, Mapping[At, bool]]:
-        """Of each fact that was gone, by the step: is it carried in other words, or by its name alone?"""
-        found = defaultdict[Fact, dict[At, bool]](dict)
+        """Return by fact and step whether a lost fact was carried in other words, or by its name alone."""
+        carried = defaultdict[Fact, dict[At, bool]](dict)
         for loss in self._losses:
-            found[loss.fact][loss.at] = loss.paraphrased
+            carried[loss.fact][loss.at] = loss.paraphrased
         for regret in self._regrets:
-            found[regret.fact].setdefault(regret.at, True)  # its content had gone, its name had not
-        return found
+            carried[regret.fact].setdefault(regret.at, True)  # its content was removed, its name was not
+        return carried
 
-    def _lose(self, number: int, at: At) -> None:
-        """What was lost with this message. Of a summary only what stood in the recording before counts."""
+    def _lose_message(self, number: int, at: At) -> None:
+        """Note the facts that were lost with a message; of a summary only those that the recording had before."""
         message = self._index.messages[number]
         for fact in self._index.facts_of(number):
             is_rule = self._index.facts[fact].kind == "constraint"
@@ -234,41 +252,42 @@ class LossLedger:
             self._touched.add(fact)
             if fact in self._lost:
                 continue
-            if not self._standing.holds(fact):
-                self._gone(fact, at, message.id)
+            if not self._buffer.holds(fact):
+                self._lose(fact, at, message.id)
             elif self._index.facts[fact].kind in SENTENCES:
                 self._quoted.add(fact)
 
-    def _gone(self, fact: int, at: At, message: str) -> None:
+    def _lose(self, fact: int, at: At, message: str) -> None:
         loss = self._lost[fact] = Loss(self._index.facts[fact], at, message)
         self._by_run.setdefault(self._key(fact), set()).add(fact)
         self._ever_lost.add(fact)
         if loss.fact.kind in SENTENCES:
-            self._unsaid.add(fact)
+            self._lost_sentences.add(fact)
         self._losses.append(loss)
 
-    def _found_again(self, facts: Iterable[int]) -> None:
+    def _forget(self, facts: Iterable[int]) -> None:
+        """Note that lost facts are in the buffer again."""
         for fact in facts:
             if fact in self._lost:
                 del self._lost[fact]
-                self._unsaid.discard(fact)
+                self._lost_sentences.discard(fact)
                 self._by_run[self._key(fact)].discard(fact)
 
-    def _came_back(self, removed: Sequence[int]) -> None:
-        """What was gone and stood again, as these messages, which go now, had brought it back or cited it."""
+    def _forget_returned(self, removed: Sequence[int]) -> None:
+        """Forget the lost facts that returned with messages which are removed now, or were cited in them."""
         if not self._lost or not removed:
             return
-        self._found_again({fact for number in removed for fact in self._index.facts_of(number)})
-        if self._unsaid:
+        self._forget({fact for number in removed for fact in self._index.facts_of(number)})
+        if self._lost_sentences:
             cited = set[int]()
             for number in self._prose(removed):
-                cited |= {fact for fact in self._named_in(self._index.text(number)) if fact in self._unsaid}
+                cited |= self._named_in(self._index.text(number)) & self._lost_sentences
                 self._index.forget(number)
-            self._found_again(cited)
+            self._forget(cited)
             self._quoted |= cited
 
     def _prose(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield the messages that are not results of tools: those cite nothing that anybody said."""
+        """Yield the messages that are not results of tools: those cite no one's words."""
         return (number for number in numbers if self._index.messages[number].role != "tool")
 
     def _key(self, fact: int) -> WordRun:
@@ -276,38 +295,45 @@ class LossLedger:
 
     def _named_in(self, text: str) -> set[int]:
         """Return the facts that are gone and that the text names. O(text)."""
-        named, line = set[int](), plain(text)
-        for run in self._by_run.keys() & word_runs(line):
-            for fact in self._by_run[run]:
-                saying = self._index.saying(fact)
-                if _is_used(text, self._index.facts[fact]) if saying is None else saying.stands_in_line(line):
-                    named.add(fact)
-        return named
+        line = join_lines(text)
+        runs = self._by_run.keys() & word_runs(line)
+        return {fact for run in runs for fact in self._by_run[run] if self._is_named(fact, text, line)}
+
+    def _is_named(self, fact: int, text: str, line: str) -> bool:
+        """Does a text name a fact? `line`: the text as one line."""
+        saying = self._index.saying(fact)
+        if saying is None:
+            return _is_used(text, self._index.facts[fact])
+        return saying.is_in_line(line)
 
     def _refer(self, message: Message, request: int) -> None:
-        """Lost facts that this message names: regretted, unless their text still stood somewhere after all."""
-        said = used(message) if self._by_run else ""
-        if not said:
+        """Regret the lost facts that a message names, unless their text is still in the buffer."""
+        text = used(message) if self._by_run else ""
+        if not text:
             return
-        named = self._named_in(said)
+        named = self._named_in(text)
         calls = [(call, call_text(call)) for call in message.calls] if named else []
         for fact in sorted(named):
             loss = self._lost[fact]
-            if loss.at.is_readable and not self._standing.holds(fact):
-                by = next((call for call, text in calls if loss.fact.text in text), None)
-                how: How = "call" if by is not None else "answer"
-                if message.role == "user":
-                    how = "user"
-                if by is not None and not writes(by):
-                    self._reads.expect(by.id, len(self._regrets))
-                self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
-        self._found_again(named)
+            if loss.at.is_readable and not self._buffer.holds(fact):
+                caller = next((call for call, arguments in calls if loss.fact.text in arguments), None)
+                self._regret(loss, message, request, caller)
+        self._forget(named)
+
+    def _regret(self, loss: Loss, message: Message, request: int, caller: ToolCall | None) -> None:
+        """Note that a message needs a lost fact. `caller`: its tool call that names the fact; None if none does."""
+        how: How = "answer" if caller is None else "call"
+        if message.role == "user":
+            how = "user"
+        if caller is not None and not writes(caller):
+            self._reads.expect(caller.id, len(self._regrets))
+        self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
 
     def _follow(self, message: Message, number: int, request: int) -> None:
-        """Calls that read what was there before, and what they cost."""
+        """Follow the calls that read removed content again, and what their answers cost."""
         for call in message.calls:
             former = self._reads.call(call)
-            if former is not None and former not in self._standing and former in self._removed:
+            if former is not None and former not in self._buffer and former in self._removed:
                 self._reads.expect(call.id, self._reread(call, self._removed[former], message, request))
         result = message.result
         if result is not None:
@@ -315,22 +341,23 @@ class LossLedger:
                 self._regrets[regret] = replace(self._regrets[regret], price=self._price(message), result=message.id)
 
     def _reread(self, call: ToolCall, at: At, message: Message, request: int) -> int:
-        """Place of the regret: that of the path, where it was lost, too; else one of its own."""
+        """Return the place of the regret for content that is read again: that of its lost path, else a new one."""
         target = read_by(call)
         for place in range(len(self._regrets) - 1, -1, -1):
-            one = self._regrets[place]
-            if one.message != message.id:
+            regret = self._regrets[place]
+            if regret.message != message.id:
                 break
-            if not one.repaired and one.fact.kind in ("path", "url") and one.fact.text in target:
-                self._regrets[place] = replace(one, repaired=True)
+            is_place = regret.fact.kind in ("path", "url") and regret.fact.text in target
+            if is_place and not regret.repaired:
+                self._regrets[place] = replace(regret, repaired=True)
                 return place
-        fact = next((one for one in names(target) if one.kind in ("path", "url")), Fact("path", target))
+        fact = next((name for name in names(target) if name.kind in ("path", "url")), Fact("path", target))
         self._regrets.append(Regret(fact, at, request, message.id, "call", True))
         return len(self._regrets) - 1
 
 
 def _is_carried(carried: Mapping[Fact, Mapping[At, bool]], names: Iterable[Fact]) -> bool:
-    """Of a fact under several names: at each step that took it, one of them was carried."""
+    """Was a fact with several names carried by one of them at each step that removed it?"""
     by_step = defaultdict[At, list[bool]](list)
     for name in names:
         for at, is_carried in carried[name].items():
@@ -339,7 +366,7 @@ def _is_carried(carried: Mapping[Fact, Mapping[At, bool]], names: Iterable[Fact]
 
 
 class _Reads:
-    """Which result answered which reading call last. A file that was written since is not read again for its loss."""
+    """The newest result of each reading call. A file that was written since is not read again because of its loss."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
@@ -348,7 +375,7 @@ class _Reads:
         self._expected: dict[str, list[int]] = {}
 
     def call(self, call: ToolCall) -> int | None:
-        """The message that answered the very same call last; None where none did."""
+        """Note a call. Return the message that answered the same call before; None if none did."""
         if writes(call):
             for key in self._keys.pop(path_of(call), ()):
                 self._last.pop(key, None)
@@ -362,11 +389,11 @@ class _Reads:
         return self._last.get(key)
 
     def expect(self, call_id: str, regret: int) -> None:
-        """The answer to this call is the price of that regret."""
+        """Note that the answer to this call is the price of a regret."""
         self._expected.setdefault(call_id, []).append(regret)
 
     def answered(self, call_id: str, number: int, is_error: bool) -> Sequence[int]:
-        """A result came. Returns the regrets that it is the price of."""
+        """Note a result. Return the regrets that it is the price of."""
         key = self._waiting.pop(call_id, None)
         if key is not None and not is_error:
             self._last[key] = number

@@ -1,15 +1,15 @@
-"""A replay in figures: per request, per compaction, in total, and what was lost. And what happened, in the same
+"""A replay in figures: per request, per compaction, in total, and what was lost. And the recorded session in the same
 figures: the base line that every policy is compared with.
 
-A report is what the command line prints, what a sweep compares, and what a view of several policies shows. Totals are
-the sums over the requests, exactly.
+The command line prints reports, a sweep compares them, and the view of several policies shows them. Totals are exactly
+the sums over the requests.
 
-Of what happened sizes, cache and prices are those that the provider reported. A call that reports nothing is worked out
-as in a replay. The file seldom holds the call for a recorded summary: it is taken for one more request on the buffer
-that was summarised, reading from the cache what still lives there, which is the cheapest that it can have been. Both
-are counted apart (`estimated_usd`): without them the cost is what the bill (`findings.spending`) says of these
-calls. What was compacted before the first request is where every policy begins, too: it is left out. A summary that
-cannot be read counts as long as others (`summary_calls`).
+For the recorded session, sizes, cache and prices are those that the provider reported. A call that reports nothing is
+computed as in a replay. The file seldom holds the call for a recorded summary: it is assumed to be one more request on
+the buffer that was summarised, reading what the cache still holds, which is the cheapest possible. Both are counted in
+`estimated_usd`, too: without them the cost equals the bill of these calls (`findings.spending`). A compaction before
+the first request is left out, because every policy begins after it. A summary that cannot be read counts like the
+others (`summary_calls`).
 """
 
 from collections import defaultdict
@@ -49,41 +49,41 @@ CompactedKind: TypeAlias = Literal["summary", "micro"]
 
 @dataclass(frozen=True, slots=True)
 class RequestRow:
-    """One request."""
+    """A request of a replay in figures."""
 
     index: int
     tokens: int
-    """Of the buffer that was sent."""
+    """Tokens of the buffer that was sent."""
     kind: PressureKind
     messages: int
     fired: tuple[str, ...]
     refused: int
-    """Tokens of the buffer that was larger than the window, before the policy's step; 0 where none was."""
+    """Tokens of the buffer that was larger than the window, before the policy's step; 0 if none was."""
     spent: Spending
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A step that changed the buffer. Sizes in tokens, as `costs.Sizes` works them out."""
+    """A step that changed the buffer. Sizes in tokens, as computed by `costs.Sizes`."""
 
     at: At
     kind: CompactedKind
-    """summary: messages went; micro: contents were cleared or cut in place."""
+    """summary: messages were removed; micro: contents were cleared or cut."""
     tokens_before: int
     tokens_after: int
     messages_before: int
     messages_after: int
     summary_usd: Decimal | None = Decimal(0)
-    """Of the calls for it; None where a price is not known."""
+    """Cost of the calls for it; None if a price is not known."""
     is_estimated: bool = False
-    """No usage tells of these calls."""
+    """Is the cost estimated, because these calls report no usage?"""
     economics: Economics = UNKNOWN
-    """Whether it paid."""
+    """Did it pay for itself?"""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """One policy on one thread."""
+    """The figures of one policy on one thread."""
 
     policy: str
     title: str
@@ -97,13 +97,13 @@ class ReplayReport:
     spent: Spending
     """The sum over the rows."""
     pins: tuple[PinHistory, ...] = ()
-    """What should stay, and whether it did."""
+    """The pins, and their states at each request."""
     expected: ExpectedOutput = TYPICAL
-    """What a summary counts that no model has written."""
+    """Tokens assumed for a summary that no model has written."""
 
     @property
     def summaries_most_usd(self) -> Decimal | None:
-        """As `spent.summaries_usd`, were every summary as long as its call allows; None where nothing limits one."""
+        """Return `spent.summaries_usd` if every summary had the length that its call allows; None without a limit."""
         spent = self.spent
         if spent.most_usd is None or spent.cost_usd is None or spent.summaries_usd is None:
             return None
@@ -111,21 +111,21 @@ class ReplayReport:
 
     @property
     def peak(self) -> int:
-        """Tokens of the largest buffer that was sent."""
+        """Return the tokens of the largest buffer that was sent."""
         return max((row.tokens for row in self.rows), default=0)
 
     @property
     def overflows(self) -> int:
-        """Requests whose buffer was larger than the window at first."""
+        """Return the number of requests whose buffer was larger than the window before the policy's step."""
         return sum(row.refused > 0 for row in self.rows)
 
     @property
     def over(self) -> int:
-        """Requests that were larger than the window even after the policy's step: a real session would have ended."""
+        """Return the number of requests larger than the window even after the policy's step: one ends a session."""
         return 0 if self.window is None else sum(row.tokens > self.window for row in self.rows)
 
 
-def report(
+def replay_report(
     ground: Ground,
     policy: Policy[Any, Any],
     settings: Any,
@@ -136,24 +136,40 @@ def report(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
-    """Drive `policy` over the thread and account for it. Raises Cancelled, and what the answerer cannot meet
-    fails for the policy as in use. `summary_model`: whose prices hold for summaries; default the session's own."""
+    """Drive `policy` over the thread and return its figures.
+
+    A need that the answerer cannot meet fails for the policy, as in use.
+
+    Args:
+        ground: The thread.
+        policy: The policy.
+        settings: Its settings.
+        answer: Who meets its needs.
+        remote: May the policy use the provider's own compaction?
+        summary_model: The model whose prices hold for summaries; empty: the session's own.
+        progress: Called after each request with the number of requests done, and of all.
+        cancelled: Asked after each request.
+
+    Raises:
+        Cancelled: `cancelled` returned True.
+    """
     book = _ReplayBook(ground, summary_model)
     driven = replay(ground, policy, settings, answer, remote=remote)
-    for done in _watched(driven, len(ground.thread.requests), progress, cancelled):
-        book.enter(done)
-    return book.report(policy.name, policy.title, {one.name: getattr(settings, one.name) for one in fields(settings)})
+    for replayed in _watched(driven, len(ground.thread.requests), progress, cancelled):
+        book.enter(replayed)
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return book.report(policy.name, policy.title, values)
 
 
 def _watched(
-    found: Iterable[T],
+    items: Iterable[T],
     count: int,
     progress: Callable[[int, int], None] | None,
     cancelled: Callable[[], bool] | None,
 ) -> Iterator[T]:
-    """Each, and after each how far it is. Raises Cancelled."""
-    for done, one in enumerate(found, 1):
-        yield one
+    """Yield each item, and report the progress after it. Raises Cancelled."""
+    for done, item in enumerate(items, 1):
+        yield item
         if progress is not None:
             progress(done, count)
         checkpoint()
@@ -162,7 +178,7 @@ def _watched(
 
 
 class _ReportBook:
-    """What a report is made of, request by request."""
+    """Collects the figures of a report, request by request."""
 
     def __init__(self, ground: Ground, summary_model: str = "") -> None:
         sizes = self._sizes = ground.sizes
@@ -176,50 +192,45 @@ class _ReportBook:
         self.failures = 0
 
     def _add_compactions(self, steps: Iterable[Compacted], spent: Spending) -> None:
-        """Those around one request; the calls for summaries are shared by those that made one."""
+        """Add the compactions around one request; the summaries among them share the cost of the calls."""
         listed = list(steps)
-        made = [one for one in listed if one.kind == "summary"] or listed
+        payers = [step for step in listed if step.kind == "summary"] or listed
         price = spent.summaries_usd
-        each = price / len(made) if price is not None and made else price
-        guess = bool(spent.estimated_usd)
-        self.compactions += [
-            replace(one, summary_usd=each, is_estimated=guess) if one in made else one for one in listed
-        ]
+        each = price / len(payers) if price is not None and payers else price
+        is_estimated = bool(spent.estimated_usd)
+        for step in listed:
+            if step in payers:
+                step = replace(step, summary_usd=each, is_estimated=is_estimated)
+            self.compactions.append(step)
 
     def report(self, policy: str, title: str, settings: Mapping[str, Any]) -> ReplayReport:
-        """All of it."""
+        """Return the report of all requests so far."""
         spendings = [row.spent for row in self.rows]
         steps = [self._priced(compaction) for compaction in self.compactions]
-        paid = economics(self._thread, self._cache, spendings, steps)
-        compactions = (replace(one, economics=known) for one, known in zip(self.compactions, paid, strict=True))
+        each_economics = economics(self._thread, self._cache, spendings, steps)
+        pairs = zip(self.compactions, each_economics, strict=True)
+        compactions = tuple(replace(compaction, economics=own) for compaction, own in pairs)
+        rows, losses, spent = tuple(self.rows), self.ledger.losses(), total(spendings)
+        window, pins = self._window, self.pins()
         return ReplayReport(
-            policy,
-            title,
-            settings,
-            self._window,
-            tuple(self.rows),
-            tuple(compactions),
-            self.ledger.losses(),
-            self.failures,
-            total(spendings),
-            self.pins(),
-            self._expected,
+            policy, title, settings, window, rows, compactions, losses, self.failures, spent, pins, self._expected
         )
 
-    def _priced(self, one: Compacted) -> CompactionStep:
-        at, freed = one.at.before_request, one.tokens_before - one.tokens_after
-        step = CompactionStep(at, one.kind == "summary", freed, one.summary_usd)
-        if one.at.tier != SERVER_SIDE:
+    def _priced(self, compaction: Compacted) -> CompactionStep:
+        """Return the compaction with what its economics need; one that the provider made may be part of a call."""
+        at, freed = compaction.at.before_request, compaction.tokens_before - compaction.tokens_after
+        step = CompactionStep(at, compaction.kind == "summary", freed, compaction.summary_usd)
+        if compaction.at.tier != SERVER_SIDE:
             return step
         usage = self._thread.requests[at].usage if at < len(self.rows) else None
         if usage is not None and usage.compacted:
-            return step._replace(inside=one.tokens_before, inside_output=usage.summary_output)
+            return step._replace(inside=compaction.tokens_before, inside_output=usage.summary_output)
         before = self._thread.requests[at - 1].usage if at else None
         paused = before is not None and before.compacted  # that call did nothing else
         return step._replace(summary_usd=self.rows[at - 1].spent.cost_usd) if paused else step
 
     def pins(self) -> tuple[PinHistory, ...]:
-        """All of them, over the requests so far."""
+        """Return the pins, with their states at the requests so far."""
         raise NotImplementedError
 
 
@@ -232,13 +243,14 @@ class _ReplayBook(_ReportBook):
         return self._pinned.histories()
 
     def enter(self, done: Replayed) -> None:
-        """One request more."""
+        """Add a request of the replay."""
         request = self._thread.requests[done.index]
+        is_rewritten = bool(done.arrival.swapped or done.arrival.gone)
         self.ledger.arrive(done.arrival.new, done.index)
-        if done.arrival.swapped or done.arrival.gone:
+        if is_rewritten:
             self.ledger.change(done.start.messages, None)
         self._pinned.prompt(done.start.prompt.system)
-        if done.arrival.grown and not (done.arrival.swapped or done.arrival.gone):
+        if done.arrival.grown and not is_rewritten:
             self._pinned.change((), done.arrival.new)
         else:
             self._pinned.become(done.start.messages, UNANNOUNCED)
@@ -249,18 +261,9 @@ class _ReplayBook(_ReportBook):
         steps += self._steps(done.after, done.answered.messages, done.index, done.index + 1)
         output = request.usage.output if request.usage else 0
         reported = request.usage if done.kind == "reported" else None
-        known = self._cache[done.index]
+        cache, model, time = self._cache[done.index], request.model, request.time
         spent = self._meter.request(
-            done.buffer,
-            done.tokens,
-            output,
-            done.asked,
-            request.model,
-            request.time,
-            known,
-            reported,
-            done.index,
-            done.asked_after,
+            done.buffer, done.tokens, output, done.needs, model, time, cache, reported, done.index, done.needs_after
         )
         self.rows.append(
             RequestRow(done.index, done.tokens, done.kind, len(done.buffer.messages), done.fired, done.refused, spent)
@@ -270,7 +273,8 @@ class _ReplayBook(_ReportBook):
     def _steps(
         self, outcomes: Sequence[Outcome[Any]], messages: Any, index: int, before_request: int
     ) -> list[Compacted]:
-        found = list[Compacted]()
+        """Follow the outcomes of tiers, and return the compactions among them."""
+        compactions = list[Compacted]()
         for outcome in outcomes:
             self.failures += not outcome.succeeded and bool(outcome.error)
             new = outcome.buffer.messages
@@ -278,16 +282,19 @@ class _ReplayBook(_ReportBook):
                 at = At(before_request, outcome.tier)
                 self.ledger.change(new, at)
                 self._pinned.become(new, outcome.tier)
-                found.append(self._compacted(at, messages, new, index))
+                compactions.append(self._compacted(at, messages, new, index))
             messages = new
-        return found
+        return compactions
 
     def _compacted(self, at: At, before: Any, after: Any, index: int) -> Compacted:
+        remaining = {message.id for message in after}
+        kind: CompactedKind = "micro" if all(message.id in remaining for message in before) else "summary"
+        return Compacted(at, kind, self._size(index, before), self._size(index, after), len(before), len(after))
+
+    def _size(self, index: int, messages: Any) -> int:
+        """Return the tokens of a buffer of the policy at a request."""
         prompt = self._thread.requests[index].prompt
-        sizes = [self._sizes.size(index, self._sizes.weigh_buffer(one), prompt, False)[0] for one in (before, after)]
-        stays = {message.id for message in after}
-        kind: CompactedKind = "micro" if all(message.id in stays for message in before) else "summary"
-        return Compacted(at, kind, sizes[0], sizes[1], len(before), len(after))
+        return self._sizes.size(index, self._sizes.weigh_buffer(messages), prompt, False)[0]
 
 
 RECORDED, TITLE = "recorded", "Session as recorded"
@@ -301,19 +308,20 @@ def recorded(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
-    """Report the thread itself. O(messages), and a walk over the buffer where it was not merely appended to.
+    """Return the figures of the recorded session.
 
-    A recorded summary among the calls beside the conversation costs what it did.
+    A recorded summary among the side calls costs what it did. O(messages), and O(buffer) at each request whose buffer
+    was not only appended to.
 
     Args:
         ground: The thread.
-        losses: What compactions and silent drops lost. False: it tells of none, and takes a fifth of the time.
-        drops: The silent drops of the thread, by request; None = look for them.
-        progress: Called after each request with how many are done, and of how many.
+        losses: Find what compactions and silent drops lost? Without it takes a fifth of the time.
+        drops: The silent drops of the thread, by request; None: find them.
+        progress: Called after each request with the number of requests done, and of all.
         cancelled: Asked after each request.
 
     Raises:
-        Cancelled: `cancelled` said so.
+        Cancelled: `cancelled` returned True.
     """
     if drops is None:
         drops = silent_losses(ground.thread) if losses else {}
@@ -343,49 +351,52 @@ def recorded_facts_lost(ground: Ground, drops: Mapping[int, Drop]) -> Losses:
 
 
 class _RecordedWalk:
-    """Takes a ledger through the recorded buffers of a thread."""
+    """Reports the recorded buffers of a thread to a ledger."""
 
     def __init__(self, ground: Ground, drops: Mapping[int, Drop], ledger: LossLedger) -> None:
         self._thread, self._arrivals, self._drops, self._ledger = ground.thread, ground.arrivals, drops, ledger
-        self.made = defaultdict[int, list[tuple[int, Compaction]]](list)
+        self.compactions = defaultdict[int, list[tuple[int, Compaction]]](list)
         """The compactions before each request, with their numbers."""
-        for n, one in enumerate(ground.thread.compactions):
-            if one.before_request >= first_place(ground.thread):
-                self.made[min(one.before_request, len(ground.thread.requests))].append((n, one))
+        for n, compaction in enumerate(ground.thread.compactions):
+            if compaction.before_request >= first_place(ground.thread):
+                at = min(compaction.before_request, len(ground.thread.requests))
+                self.compactions[at].append((n, compaction))
 
     def enter(self, request: Request) -> None:
-        """What comes before a request, and what its buffer lost."""
-        index, arrival, made = request.index, self._arrivals[request.index], self.made[request.index]
+        """Report the messages that arrived before a request, and the change of its buffer."""
+        index, arrival = request.index, self._arrivals[request.index]
+        compactions = self.compactions[index]
         self._ledger.arrive(arrival.answer, index - 1)
         self._ledger.arrive(arrival.new, index)
-        if made and not index and request.asked is not None:
+        if compactions and not index and request.asked is not None:
             self._ledger.arrive(request.asked, index)
         drop = self._drops.get(index)
         name: str = drop.kind if drop is not None else ""
-        if made:
-            name = made[-1][1].name
+        if compactions:
+            name = compactions[-1][1].name
         if name or arrival.swapped or arrival.gone:
-            at = At(index, name, _is_readable(made)) if name else None
+            at = At(index, name, _is_readable(compactions)) if name else None
             self._ledger.change(request.view.messages(), at)
 
     def close(self) -> None:
-        """What came after the last request."""
+        """Report the messages and the compactions after the last request."""
         end = len(self._thread.requests)
-        last, made = self._arrivals[end], self.made[end]
+        last, compactions = self._arrivals[end], self.compactions[end]
         self._ledger.arrive(last.answer, max(0, end - 1))
         self._ledger.arrive(last.new, end)
-        if made:
-            self._ledger.change(self._thread.end.messages(), At(end, made[-1][1].name, _is_readable(made)))
+        if compactions:
+            at = At(end, compactions[-1][1].name, _is_readable(compactions))
+            self._ledger.change(self._thread.end.messages(), at)
 
 
 class _RecordedBook(_ReportBook):
     def __init__(self, ground: Ground, drops: Mapping[int, Drop], follows: bool) -> None:
         super().__init__(ground)
         self._follows = follows
-        """The ledger follows the facts."""
+        """Does the ledger follow the facts?"""
         self._drops, self._pins = drops, ground.pins
         self._walk = _RecordedWalk(ground, drops, self.ledger)
-        self._made = self._walk.made
+        self._recorded = self._walk.compactions
         self._calls = defaultdict[int, list[SideCall]](list)
         for call in ground.calls:
             if call.thread == ground.thread.id and call.kind == "compaction" and call.made is not None and call.usage:
@@ -393,8 +404,8 @@ class _RecordedBook(_ReportBook):
         self._model = ground.thread.model
 
     def enter(self, request: Request) -> None:
-        """One request more."""
-        index, made = request.index, self._made[request.index]
+        """Add a request of the recording."""
+        index = request.index
         if self._follows:
             self._walk.enter(request)
         tokens, kind = self._sizes.size(index, self._sizes.weigh(request.view), request.prompt, True)
@@ -405,7 +416,7 @@ class _RecordedBook(_ReportBook):
         called = self._summaries(index, request.time)
         cost = total((cost, called)) if called.summariser_calls else cost
         self._model = request.model or self._model
-        fired = tuple(dict.fromkeys(one.name for _, one in made))
+        fired = tuple(dict.fromkeys(compaction.name for _, compaction in self._recorded[index]))
         self.rows.append(RequestRow(index, tokens, kind, len(request.view), fired, 0, cost))
         self._enter_compactions(index, called)
 
@@ -413,7 +424,7 @@ class _RecordedBook(_ReportBook):
         return recorded_pins(self._thread, self._pins)
 
     def close(self) -> None:
-        """What came after the last request."""
+        """Add the compactions after the last request, and the calls for them."""
         end = len(self._thread.requests)
         if self._follows:
             self._walk.close()
@@ -423,58 +434,58 @@ class _RecordedBook(_ReportBook):
             self._enter_compactions(end, called)
 
     def _enter_compactions(self, index: int, called: Spending) -> None:
-        """Those before a request; several of one name there (messages edited one by one) are one step."""
+        """Add the compactions before a request; several of one name (messages edited one by one) are one step."""
         steps = dict[str, Compacted]()
-        for _, one in self._made[index]:
-            new, known = self._compacted(index, one), steps.get(one.name)
-            steps[one.name] = new if known is None else replace(new, tokens_before=known.tokens_before)
+        for _, compaction in self._recorded[index]:
+            step, earlier = self._recorded_step(index, compaction), steps.get(compaction.name)
+            if earlier is not None:
+                step = replace(step, tokens_before=earlier.tokens_before)
+            steps[compaction.name] = step
         self._add_compactions(steps.values(), called)
 
-    def _compacted(self, index: int, one: Compaction) -> Compacted:
-        requests, then = self._thread.requests, self._thread.place(index).view
-        before, after = compaction_sizes(self._thread, self._sizes.pressures, one).tokens
+    def _recorded_step(self, index: int, compaction: Compaction) -> Compacted:
+        requests = self._thread.requests
+        before, after = compaction_sizes(self._thread, self._sizes.pressures, compaction).tokens
         if before is None:
-            before = self.rows[index - 1].tokens if index else self.rows[0].tokens
+            before = self.rows[max(0, index - 1)].tokens
         if after is None:
-            known = index < len(self.rows)
-            after = self.rows[index].tokens if known else self._sizes.end
-        kind: CompactedKind = "summary" if one.kind == "summary" else "micro"
-        stood = len(requests[index - 1].view) if index else len(requests[0].asked or ())
-        return Compacted(At(index, one.name, one.is_readable), kind, before, after, stood, len(then))
+            after = self.rows[index].tokens if index < len(self.rows) else self._sizes.end
+        kind: CompactedKind = "summary" if compaction.kind == "summary" else "micro"
+        messages_before = len(requests[index - 1].view) if index else len(requests[0].asked or ())
+        messages_after = len(self._thread.place(index).view)
+        at = At(index, compaction.name, compaction.is_readable)
+        return Compacted(at, kind, before, after, messages_before, messages_after)
 
     def _summaries(self, index: int, time: str) -> Spending:
         """Price the calls for the recorded summaries before a request; none for what no model wrote."""
-        found = []
-        for number, one in self._made[index]:
+        spendings = []
+        for number, compaction in self._recorded[index]:
             calls = self._calls.get(number, ())
-            found += [
-                spent(
-                    Usage(),
-                    side_model(call, self._thread),
-                    call.time or time,
-                    (SummaryCall(call.usage, call.usage.output),),
-                )
-                for call in calls
-                if call.usage is not None
-            ]
-            if not calls and (made := self._summary(index, one)) is not None:
-                called = spent(Usage(), self._model, time, (made,))
-                found.append(replace(called, estimated_usd=called.cost_usd))
-        return total(found)
+            for call in calls:
+                if call.usage is not None:
+                    summary = SummaryCall(call.usage, call.usage.output)
+                    model = side_model(call, self._thread)
+                    spendings.append(spent(Usage(), model, call.time or time, (summary,)))
+            assumed = None if calls else self._assumed_call(index, compaction)
+            if assumed is not None:
+                called = spent(Usage(), self._model, time, (assumed,))
+                spendings.append(replace(called, estimated_usd=called.cost_usd))
+        return total(spendings)
 
-    def _summary(self, index: int, one: Compaction) -> SummaryCall | None:
-        if one.kind != "summary" or one.trigger == SERVER_SIDE or not index:
+    def _assumed_call(self, index: int, compaction: Compaction) -> SummaryCall | None:
+        """Return the most likely call for a recorded summary that the file does not hold; None if there was none."""
+        if compaction.kind != "summary" or compaction.trigger == SERVER_SIDE or not index:
             return None
-        sent = compaction_sizes(self._thread, self._sizes.pressures, one).before.tokens
+        sent = compaction_sizes(self._thread, self._sizes.pressures, compaction).before.tokens
         last = self.rows[index - 1].tokens
-        pause = seconds_between(self._thread.requests[index - 1].time, one.time)
+        pause = seconds_between(self._thread.requests[index - 1].time, compaction.time)
         expired = pause is not None and pause > self._cache[index - 1].ttl_s
         cached = 0 if expired or not self._cache[0].caches else last
-        wrote = self._expected.tokens
-        if one.summary is not None and one.is_readable:
-            wrote = self._sizes.sizer(index).row(one.summary)
-        return recorded_summary_call(last if sent is None else sent, cached, wrote)
+        output = self._expected.tokens
+        if compaction.summary is not None and compaction.is_readable:
+            output = self._sizes.sizer(index).row(compaction.summary)
+        return recorded_summary_call(last if sent is None else sent, cached, output)
 
 
-def _is_readable(made: Iterable[tuple[int, Compaction]]) -> bool:
-    return all(one.is_readable for _, one in made)
+def _is_readable(compactions: Iterable[tuple[int, Compaction]]) -> bool:
+    return all(compaction.is_readable for _, compaction in compactions)

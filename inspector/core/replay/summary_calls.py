@@ -1,8 +1,8 @@
-"""What a call for a summary uses and costs: one rule for previews, steps, replays and what was recorded.
+"""What a call for a summary uses and costs: one rule for previews, steps, replays and the recording.
 
-The prefix that was sent before is read from the provider's cache: the system prompt and the tools where the call sends
-the same system prompt, then the messages as far as they are those that were sent. All else is fresh input. What comes
-back is what a model wrote; where none did, as many tokens as recorded summaries have, and at most what the call allows.
+The prefix that was sent before is read from the provider's cache: the system prompt and the tools if the call sends the
+same system prompt, then the messages up to the first that differs. Everything else is fresh input. The output is what a
+model wrote; if none did, as many tokens as recorded summaries have, and at most what the call allows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,13 +16,13 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
 from inspector.core.prefix import common_length
 from inspector.core.session import SideCall, Thread
-from inspector.core.tokens.prices import cost, sum_prices
+from inspector.core.tokens.prices import call_cost, sum_prices
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import Usage
 from inspector.core.words import plural
 
 TYPICAL_OUTPUT = 2_600
-"""Tokens of a summary where the session records none: the median of 21 summaries that Claude Code recorded."""
+"""Tokens of a summary if the session records none: the median of 21 summaries that Claude Code recorded."""
 TYPICAL_SOURCE = "typical of the summaries that Claude Code recorded in 21 compactions"
 
 
@@ -39,12 +39,12 @@ TYPICAL = ExpectedOutput()
 
 
 def expected_output(thread: Thread, calls: Sequence[SideCall], size: Sizer) -> ExpectedOutput:
-    """Return what a summary of this thread most likely takes. O(compactions).
+    """Return the most likely size of a summary of this thread. O(compactions).
 
     Args:
-        thread: Its recorded summaries are what is expected of the next one.
-        calls: Those beside the conversation: what a call for a summary is reported to have written counts first.
-        size: What measures a summary of which no report tells.
+        thread: The next summary is expected to be like the recorded ones.
+        calls: The side calls: the reported output of calls for summaries counts first.
+        size: The measure of a summary whose call reports nothing.
     """
     reported = [call.usage.output for call in calls if _is_summary_call(call, thread) and call.usage is not None]
     counts = [count for count in reported if count]
@@ -67,12 +67,12 @@ def _is_summary_call(call: SideCall, thread: Thread) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SentBuffer:
-    """A buffer that the provider's cache holds: it was sent, and its entry still lives."""
+    """A buffer that the provider's cache holds: it was sent, and its entry has not expired."""
 
     prompt: Prompt
     messages: tuple[Message, ...]
     tokens: int
-    """All of it, what the file does not hold included."""
+    """Its size, with the tokens that are not in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,43 +82,41 @@ class SummaryCall:
     usage: Usage
     """What it used, or will most likely use."""
     most_output: int | None
-    """Tokens that it may write at most; None where nothing limits it."""
+    """Most tokens that it may write; None if there is no limit."""
     count: int = 1
 
     def cost(self, model: str, time: str = "") -> Decimal | None:
-        """Return its price in US dollars; None where it is not known."""
-        return cost(model, self.usage, time)
+        """Return its price in US dollars; None if it is not known."""
+        return call_cost(model, self.usage, time)
 
     def most_cost(self, model: str, time: str = "") -> Decimal | None:
-        """Return the price with the longest answer that is allowed; None where nothing limits it."""
+        """Return the price with the longest answer that is allowed; None if there is no limit."""
         if self.most_output is None:
             return None
-        return cost(model, replace(self.usage, output=self.most_output), time)
+        return call_cost(model, replace(self.usage, output=self.most_output), time)
 
 
 def sum_calls(calls: Sequence[SummaryCall]) -> SummaryCall:
-    """Add calls up."""
+    """Return several calls as one, with the sums of their tokens."""
     usages = [call.usage for call in calls]
-    limits = [call.most_output for call in calls]
-    return SummaryCall(
-        Usage(
-            sum(usage.input for usage in usages),
-            sum(usage.cache_read for usage in usages),
-            sum(usage.cache_write for usage in usages),
-            sum(usage.output for usage in usages),
-        ),
-        None if None in limits else sum(limit or 0 for limit in limits),
-        len(calls),
+    usage = Usage(
+        sum(usage.input for usage in usages),
+        sum(usage.cache_read for usage in usages),
+        sum(usage.cache_write for usage in usages),
+        sum(usage.output for usage in usages),
     )
+    limits = [call.most_output for call in calls]
+    limit = None if None in limits else sum(limit or 0 for limit in limits)
+    return SummaryCall(usage, limit, len(calls))
 
 
 def calls_cost(calls: Iterable[SummaryCall], model: str, time: str = "") -> Decimal | None:
-    """Return the price of all of them; None where one is not known. Each is priced by itself: prices have steps."""
+    """Return the price of all calls; None if one is not known. Each is priced separately: prices depend on size."""
     return sum_prices(call.cost(model, time) for call in calls)
 
 
 def summary_calls(
-    asked: Iterable[AnsweredNeed],
+    needs: Iterable[AnsweredNeed],
     prompt: Prompt,
     size: Sizer,
     expected: ExpectedOutput,
@@ -129,30 +127,30 @@ def summary_calls(
     A call that failed costs nothing. What one call sends the next may read from the cache.
 
     Args:
-        asked: The needs with what became of them.
-        prompt: What goes along with the agent's own calls: a call with the same system prompt sends the tools, too.
-        size: What measures texts and messages.
-        expected: What a model would write where the offline summariser answered.
-        cached: What the provider's cache holds; None where it expired, or where there is none.
+        needs: The needs with their answers.
+        prompt: The prompt of the agent's own calls: a call with the same system prompt sends its tools, too.
+        size: The measure of texts and messages.
+        expected: What a model would write if the offline summariser answered.
+        cached: What the provider's cache holds; None if it expired, or there is no cache.
     """
-    known = [cached] if cached is not None else []
-    found = []
-    for one in asked:
-        need, reply = one.need, one.reply
+    in_cache = [cached] if cached is not None else []
+    calls_made = []
+    for answered in needs:
+        need, reply = answered.need, answered.reply
         if not isinstance(reply, Answer) or not isinstance(need, Summarize | RemoteCompact):
             continue
         limit = need.max_tokens if isinstance(need, Summarize) else None
         if reply.usage is not None:
-            found.append(SummaryCall(reply.usage, reply.usage.output))
+            calls_made.append(SummaryCall(reply.usage, reply.usage.output))
             continue
         sending = _sending(need, prompt, size)
-        reads = (_shared_tokens(one, sending, size) for one in known)
+        reads = (_shared_tokens(sent, sending, size) for sent in in_cache)
         read = min(sending.tokens, max(reads, default=0))
         output, most = _output(reply, limit, size, expected)
-        found.append(SummaryCall(Usage(sending.tokens - read, read, 0, output), most))
+        calls_made.append(SummaryCall(Usage(sending.tokens - read, read, 0, output), most))
         if cached is not None:
-            known.append(sending)
-    return found
+            in_cache.append(sending)
+    return calls_made
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +159,9 @@ class PricedCalls:
 
     together: SummaryCall
     cost: Decimal | None
-    """None where a price is not known."""
+    """None if a price is not known."""
     most_cost: Decimal | None
-    """With the longest answers that are allowed; None where nothing limits one, or a price is not known."""
+    """The price with the longest answers that are allowed; None if one has no limit, or a price is not known."""
 
 
 NO_CALLS = PricedCalls(SummaryCall(Usage(), 0, 0), Decimal(0), Decimal(0))
@@ -171,19 +169,19 @@ NO_CALLS = PricedCalls(SummaryCall(Usage(), 0, 0), Decimal(0), Decimal(0))
 
 @dataclass(frozen=True, slots=True)
 class CallPlace:
-    """A place of a session at which calls for summaries are made: what measures and prices them."""
+    """The measure and the prices of calls for summaries at one place of a session."""
 
     size: Sizer
     expected: ExpectedOutput
     cached: SentBuffer | None
-    """What the provider's cache holds of the request before; None where that expired, or there is no cache."""
+    """What the provider's cache holds of the previous request; None if that expired, or there is no cache."""
     model: str
     time: str
-    """Prices are those of this day (ISO 8601); empty: of today."""
+    """The day of the prices (ISO 8601); empty: today."""
 
-    def price(self, asked: Iterable[AnsweredNeed], prompt: Prompt) -> PricedCalls:
-        """Price the model calls among the needs of a step. `prompt`: what goes along with the agent's own calls."""
-        calls = summary_calls(asked, prompt, self.size, self.expected, self.cached)
+    def price(self, needs: Iterable[AnsweredNeed], prompt: Prompt) -> PricedCalls:
+        """Price the model calls among the needs of a step. `prompt`: the prompt of the agent's own calls."""
+        calls = summary_calls(needs, prompt, self.size, self.expected, self.cached)
         most = sum_prices(call.most_cost(self.model, self.time) for call in calls)
         return PricedCalls(sum_calls(calls), calls_cost(calls, self.model, self.time), most)
 
@@ -193,7 +191,7 @@ def recorded_summary_call(sent_tokens: int, cached: int, output: int) -> Summary
 
     Args:
         sent_tokens: The size of that buffer.
-        cached: Tokens of the request before, as far as they are in the cache still.
+        cached: Tokens of the previous request that are still in the cache.
         output: Tokens of the summary.
     """
     read = min(sent_tokens, cached)
@@ -201,7 +199,7 @@ def recorded_summary_call(sent_tokens: int, cached: int, output: int) -> Summary
 
 
 def _sending(need: Summarize | RemoteCompact, prompt: Prompt, size: Sizer) -> SentBuffer:
-    """What the call sends, its text left out of the messages."""
+    """Return the buffer that a call sends; its text counts in the tokens, and is no message."""
     text = need.text if isinstance(need, Summarize) else ""
     tokens = size.text(text) if text else 0
     if need.instructions == (prompt.system or ""):
@@ -211,7 +209,7 @@ def _sending(need: Summarize | RemoteCompact, prompt: Prompt, size: Sizer) -> Se
 
 
 def _shared_tokens(sent: SentBuffer, sending: SentBuffer, size: Sizer) -> int:
-    """Tokens of what was sent that is sent again from its beginning. Prompt and tools come first."""
+    """Return the tokens of the common prefix of two buffers. Prompt and tools come first."""
     if sent.prompt != sending.prompt:
         return 0
     same = common_length(sent.messages, sending.messages)
@@ -219,8 +217,8 @@ def _shared_tokens(sent: SentBuffer, sending: SentBuffer, size: Sizer) -> int:
 
 
 def _output(reply: Answer, limit: int | None, size: Sizer, expected: ExpectedOutput) -> tuple[int, int | None]:
-    """(tokens that are most likely written, and at most)."""
+    """Return (tokens that are most likely written, most tokens that may be)."""
     if reply.by == OFFLINE:
         return min(expected.tokens, limit or expected.tokens), limit
-    wrote = (size.text(reply.text) if reply.text else 0) + size.rows(reply.messages)
-    return wrote, wrote
+    written = (size.text(reply.text) if reply.text else 0) + size.rows(reply.messages)
+    return written, written

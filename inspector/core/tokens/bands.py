@@ -1,8 +1,8 @@
 """How far a prediction of the next call may be off: learned from the session's own errors, by kind of growth.
 
-An error is taken as a share of what was unknown: a few tokens of framing and reminders, and a part of what has come.
-These shares are kept by kind, because a session that is predicted to a few tokens while tools answer may be far off at
-a new turn. Until there are enough of them, errors as they are usual in other sessions count beside them.
+An error is measured as a share of what was unknown: a few tokens of framing and reminders, and a part of the new
+messages. These shares are stored by kind, because a session that is predicted to a few tokens while tools answer may be
+far off at a new turn. Until there are enough of them, the usual errors of other sessions count, too.
 """
 
 from collections import deque
@@ -13,14 +13,14 @@ from inspector.core.tokens.quantiles import quantile
 
 Growth: TypeAlias = Literal["first", "grew", "large", "turn", "cleared", "uncounted"]
 """first: one of the first requests; large: by thousands of tokens; turn: the user wrote something; cleared: messages
-went or read otherwise; uncounted: nothing is recorded of what came."""
+were removed or changed; uncounted: the new messages are not recorded."""
 
 LARGE = 4_000
-"""Tokens of growth from which on it is a kind of its own."""
+"""Tokens of growth from which on it is *large*."""
 FIRST = 3
 """Reports after which a session is no longer new."""
 LEAST = 16
-"""Tokens on either side: no prediction is surer than a few tokens of framing."""
+"""Tokens on either side of a prediction at least: framing alone is unsure by a few tokens."""
 _KEPT = 64
 """Errors of a kind that are remembered."""
 _INSIDE = 0.96
@@ -48,10 +48,10 @@ class Bands:
         self._errors: dict[Growth, deque[float]] = {}
 
     def copy(self) -> "Bands":
-        """Return bands that know the same, to be taught by themselves. O(1)."""
-        made = Bands()
-        made._errors = {kind: errors.copy() for kind, errors in self._errors.items()}
-        return made
+        """Return an independent copy. O(1)."""
+        bands = Bands()
+        bands._errors = {kind: errors.copy() for kind, errors in self._errors.items()}
+        return bands
 
     def room(self, kind: Growth, change: int, doubt: float = 0.0) -> int:
         """Return the tokens on either side of a prediction.

@@ -1,7 +1,7 @@
-"""What a harness that calibrates an estimator would believe at every request of a thread, by its own rule.
+"""The own count of a harness that calibrates an estimator, at every request of a thread.
 
-Nothing here is shown as true: it decides which tier such a harness fires (`calibration`), and says what an estimator
-makes of a buffer (`estimated`).
+Nothing of it is shown as true: it decides which tier such a harness fires (`calibration`), and it is the estimate of a
+buffer by an estimator alone (`estimated`).
 """
 
 from collections.abc import Sequence
@@ -18,28 +18,28 @@ from inspector.core.tokens.pressure import count_same_requests, summary_since
 
 @dataclass(frozen=True, slots=True)
 class OwnCount:
-    """What is counted of one buffer, and believed before its call."""
+    """The own count of one buffer before its call."""
 
     estimated: int
-    """All that the transcript holds of the buffer, by the estimator alone: messages, system prompt, tools."""
+    """The recorded part of the buffer by the estimator alone: messages, system prompt, tools."""
     calibrated: int
-    """What a calibration through the origin makes of what the harness counts of it."""
+    """The part that the harness counts, with its calibration through the origin."""
     belief: Belief
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnCounts:
-    """One count a request, in order, and `end`: of the buffer after the last record."""
+    """One count per request, in order, and `end`: the count of the buffer after the last record."""
 
     by: Estimator
     counts: tuple[OwnCount, ...]
     end: OwnCount
     requests: Sequence[Request]
     _course: "_CountCourse"
-    """As it was in front of the last request, which may be another one when the thread has grown."""
+    """The course before the last request, which may be another one when the thread has grown."""
 
     def at(self, index: int | None) -> OwnCount:
-        """Of request `index`; None or the number of requests = of the buffer after the last record."""
+        """Return the count at a request; None or the number of requests: that of the buffer after the last record."""
         return self.end if index is None or index >= len(self.counts) else self.counts[index]
 
 
@@ -47,7 +47,7 @@ _KNOWN = KnownByThread[OwnCounts]()
 
 
 def known_counts(thread: Thread, by: Estimator) -> OwnCounts:
-    """Count and believe by an estimator at all requests of a thread; remembered for the last few. O(messages) once."""
+    """Return the own counts of an estimator at all requests of a thread. Cached for the last few. O(messages) once."""
     return _KNOWN.get(thread, by.name, lambda former: _count_thread(thread, by, former))
 
 
@@ -80,27 +80,27 @@ class _CountCourse:
         self._anchor: Request | None = None
         """The last request whose size was reported."""
         self._counted = 0
-        """Of its buffer: by the estimator's own rule."""
+        """Its buffer's tokens by the estimator's own rule."""
         self._prompt: tuple[Prompt, int, int] | None = None
         """The last prompt, its weight by the estimator's own rule, and the tokens of what that leaves out."""
 
     def copy(self) -> "_CountCourse":
-        """Return the same course, to be led on by itself. O(1)."""
-        made = copy(self)
-        made._beliefs = self._beliefs.copy()
-        return made
+        """Return an independent copy. O(1)."""
+        course = copy(self)
+        course._beliefs = self._beliefs.copy()
+        return course
 
     def follow(self, thread: Thread, request: Request) -> OwnCount:
-        """The next request."""
-        own, found = self._count(request)
+        """Count the next request, and learn from its report."""
+        own, own_count = self._count(request)
         self.place += 1
         usage = request.usage
         if usage is not None and usage.prompt > 0:
             self._report(thread, request, own, usage.prompt)
-        return found
+        return own_count
 
     def look(self, request: Request) -> OwnCount:
-        """What is counted and believed of a buffer before anybody reports it. Changes nothing."""
+        """Return the count of a buffer before its size is reported. Changes nothing."""
         return self._count(request)[1]
 
     def _count(self, request: Request) -> tuple[int, OwnCount]:
@@ -110,12 +110,13 @@ class _CountCourse:
         return own, OwnCount(own + beside, belief.tokens(own), belief)
 
     def _weigh_prompt(self, prompt: Prompt) -> tuple[int, int]:
-        known = self._prompt
-        if known is None or (prompt is not known[0] and prompt != known[0]):
+        """Return (weight by the estimator's own rule, tokens that this rule leaves out)."""
+        last = self._prompt
+        if last is None or (prompt is not last[0] and prompt != last[0]):
             own = self._by.weigh_prompt(prompt)
-            known = prompt, own, sum(prompt_tokens(self._by, prompt)) - self._by.tokens(own)
-        self._prompt = prompt, known[1], known[2]
-        return known[1], known[2]
+            last = prompt, own, sum(prompt_tokens(self._by, prompt)) - self._by.tokens(own)
+        self._prompt = prompt, last[1], last[2]
+        return last[1], last[2]
 
     def _report(self, thread: Thread, request: Request, own: int, reported: int) -> None:
         anchor, grown = self._anchor, None

@@ -1,10 +1,10 @@
-"""What a harness learns from what the provider reports: one factor, the mean of the last ratios (spec 1.3); and what it
-would believe on a recorded session, where it counts its own prompt (idea 4).
+"""The calibration of a harness: one factor, the mean of the last ratios of reported to estimated tokens; and the own
+count of a harness that counts its prompt, on a recorded session.
 
-Such a harness knows its system prompt and tools, which the transcript often does not hold. So the unseen part takes
-part in its sum, in its own units: unseen / slope, with the slope of reported over its own raw estimate. A calibration
-through the origin then learns the slope, and not the overhead. The unseen part is the running median of
-reported - slope x estimated since the last compaction; everything before a call is known, nothing after it.
+Such a harness knows its system prompt and tools, which the transcript often does not hold. So the part that is not in
+the file is added to its sum in its own unit: unseen / slope, with the slope of reported over its raw estimate. A
+calibration through the origin then learns the slope, and not the overhead. The unseen part is the running median of
+reported - slope x estimated since the last compaction. Only reports before a call are used for it.
 """
 
 import math
@@ -29,9 +29,11 @@ class Calibration:
     scale: float = 1.0
 
     def update(self, estimated: int, real: int) -> "Calibration":
-        """With one more sample. `estimated` must be raw: feeding scaled totals back converges to the wrong point.
+        """Return the calibration with one more sample; unchanged if either number is 0 (nothing sent, or reported).
 
-        Unchanged where either number is 0 (nothing was sent, or nothing reported).
+        Args:
+            estimated: The raw estimate: with scaled totals the calibration would converge to a wrong factor.
+            real: The reported tokens.
         """
         if estimated <= 0 or real <= 0:
             return self
@@ -43,7 +45,7 @@ class Calibration:
         return Calibration(samples, min(HIGHEST, max(LOWEST, mean)) if math.isfinite(mean) else self.scale)
 
     def apply(self, raw: int) -> int:
-        """`raw` times the scale, half away from zero."""
+        """Return `raw` times the scale, rounded half away from zero."""
         return math.floor(raw * self.scale + 0.5) if raw else 0
 
 
@@ -53,35 +55,37 @@ _RUNNING_MEDIAN = 16
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Before a call. There is one of each request: what they have in common they share."""
+    """What a harness has learned before a call. Beliefs of following requests share what they have in common."""
 
     reported: tuple[tuple[int, int, int | None], ...] = ()
-    """(raw estimate, prompt tokens reported, tokens unseen where its stretch is over) of the last calls."""
-    here: int = 0
-    """Tokens unseen in the stretch we are in."""
+    """(raw estimate, reported prompt tokens, unseen tokens of its stretch; None: that stretch is not over) of the last
+    calls."""
+    current_unseen: int = 0
+    """Unseen tokens of the current stretch, in reported tokens."""
     slope: float = 1.0
-    """Reported tokens for an estimated one."""
+    """Reported tokens per estimated token."""
 
     @property
     def unseen(self) -> int:
-        """Of the unseen part, in the estimator's own tokens."""
-        return round(self.here / self.slope)
+        """Return the unseen part, in the estimator's own tokens."""
+        return round(self.current_unseen / self.slope)
 
     @property
     def samples(self) -> tuple[tuple[int, int], ...]:
-        """(raw estimate with the unseen part, reported) of the last calls: what the calibration has learned from."""
-        here, slope = self.here, self.slope
-        return tuple(
-            [(raw + round((here if known is None else known) / slope), told) for raw, told, known in self.reported]
-        )
+        """Return (raw estimate with the unseen part, reported tokens) of the last calls: the calibration's samples."""
+        samples = []
+        for raw, reported, final_unseen in self.reported:
+            unseen = self.current_unseen if final_unseen is None else final_unseen
+            samples.append((raw + round(unseen / self.slope), reported))
+        return tuple(samples)
 
     def calibration(self) -> Calibration:
-        """What was learned."""
-        kept = tuple(pair for pair in self.samples if pair[0] > 0 and pair[1] > 0)[-MAX_SAMPLES:]
-        return Calibration(kept[:-1]).update(*kept[-1]) if kept else Calibration()
+        """Return the calibration by the last samples."""
+        pairs = tuple(pair for pair in self.samples if pair[0] > 0 and pair[1] > 0)[-MAX_SAMPLES:]
+        return Calibration(pairs[:-1]).update(*pairs[-1]) if pairs else Calibration()
 
     def tokens(self, raw: int) -> int:
-        """The calibrated total of a buffer with that raw estimate."""
+        """Return the calibrated total of a buffer with that raw estimate."""
         return self.calibration().apply(raw + self.unseen)
 
 
@@ -92,27 +96,31 @@ class Beliefs:
         self._estimator = estimator
         self._ratios = Ratios(LASTING)
         self._samples: deque[tuple[int, int, int | None]] = deque(maxlen=MAX_SAMPLES)
-        """(raw, reported, tokens unseen where its stretch is over; None = of the stretch we are in)."""
+        """(raw estimate, reported tokens, unseen tokens; None: the stretch is not over)."""
         self._stretch: deque[tuple[int, int]] = deque(maxlen=_RUNNING_MEDIAN)
         self._model = ""
         self._now = Belief()
 
     def now(self) -> Belief:
-        """Before the next call."""
+        """Return the belief before the next call."""
         return self._now
 
     def copy(self) -> "Beliefs":
-        """Return beliefs from the same reports, to be led on by itself. O(1)."""
-        made = copy(self)
-        made._ratios = self._ratios.copy()
-        made._samples, made._stretch = self._samples.copy(), self._stretch.copy()
-        return made
+        """Return an independent copy. O(1)."""
+        beliefs = copy(self)
+        beliefs._ratios = self._ratios.copy()
+        beliefs._samples, beliefs._stretch = self._samples.copy(), self._stretch.copy()
+        return beliefs
 
     def report(self, raw: int, reported: int, model: str, grown: tuple[int, int] | None, *, fresh: bool) -> None:
-        """The provider reported a buffer with that raw estimate.
+        """Learn from a report.
 
-        `grown`: tokens (reported, raw) by which it outgrew the one before, where it extends it. `fresh`: a compaction
-        came before it.
+        Args:
+            raw: The raw estimate of the buffer.
+            reported: Its tokens by the provider.
+            model: The model that answered; empty: the same as before.
+            grown: (reported, raw) tokens by which the buffer grew; None if it does not extend the previous one.
+            fresh: Was the buffer compacted before this call?
         """
         self._model = model or self._model
         if fresh and self._stretch:
@@ -128,14 +136,14 @@ class Beliefs:
         self._now = Belief(tuple(self._samples), self._unseen(), slope)
 
     def _close_samples(self) -> None:
-        """What was unseen in the samples so far stays as it is known now."""
+        """Fix the unseen tokens of the samples so far."""
         unseen = self._unseen()
-        closed = [(told, true, unseen if known is None else known) for told, true, known in self._samples]
+        closed = [(raw, reported, unseen if final is None else final) for raw, reported, final in self._samples]
         self._samples.clear()
         self._samples.extend(closed)
 
     def _see_unrecorded(self, tokens: int) -> None:
-        """The buffer grew, and no message of that is recorded: a harness that counts its prompt counts them at once."""
+        """Learn that the buffer grew without a recorded message: a harness that counts its prompt counts it at once."""
         if tokens and self._stretch:
             self._close_samples()
             moved = [(raw, reported + tokens) for raw, reported in self._stretch]
@@ -146,6 +154,7 @@ class Beliefs:
         return self._ratios.median(prior(self._estimator, self._model))
 
     def _unseen(self) -> int:
-        """In reported tokens."""
+        """Return the unseen part of the current stretch, in reported tokens."""
         slope = self._slope()
-        return max(0, round(quantile((told - slope * counted for counted, told in self._stretch), 0.5) or 0))
+        overheads = [reported - slope * raw for raw, reported in self._stretch]
+        return max(0, round(quantile(overheads, 0.5) or 0))

@@ -1,7 +1,7 @@
-"""What is known of a model by its name: the price catalogue that ships as a library, topped up by a table of our own.
+"""Look up a model by its name in the price catalogue, a library, and in our own table.
 
-Names are matched as they stand, then without what a client or a cloud wraps around them; never by likeness. What is in
-neither is unknown.
+Names are matched as written, then without what a client or a cloud adds to them; never by similarity. A model that is
+in neither is unknown.
 """
 
 import re
@@ -28,21 +28,22 @@ USUAL_WINDOWS = (128_000, 200_000, 400_000, 1_000_000, 2_000_000)
 
 
 class BadModelTable(InspectorError):
-    """A table of models that cannot be read. The sentence says where and why."""
+    """A table of models cannot be read. The sentence says where and why."""
 
 
 def spellings(name: str) -> list[str]:
-    """The name as written, then with less and less around it: suffix in brackets, provider's path, cloud's prefix."""
+    """Return the name as written, then without suffix in brackets, without provider's path, without cloud's prefix."""
     written = name.strip().lower()
     bare = _CLIENT_SUFFIX.sub("", written)
     last = bare.rpartition("/")[2]
     cloud = _CLOUD_VERSION.sub("", _CLOUD.sub("", last))
-    return [one for one in dict.fromkeys((written, bare, last, cloud, cloud.partition("@")[0])) if one]
+    return [spelling for spelling in dict.fromkeys((written, bare, last, cloud, cloud.partition("@")[0])) if spelling]
 
 
 @cache
 def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
-    """Provider and model of the price catalogue; None where it does not know the name. Imports it on first use."""
+    """Return (provider, model) of the price catalogue; None if it has no such name. Imports the catalogue at first
+    use."""
     load_module("genai_prices")
     from genai_prices.data_snapshot import get_snapshot
 
@@ -55,18 +56,18 @@ def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
 
 
 def catalogue_window(name: str, own: Mapping[str, int] | None = None) -> int | None:
-    """Tokens of the model's window; None = unknown. `own`: the user's table, which goes before everything else."""
+    """Return the tokens of a model's window; None if unknown. `own`: the user's table, which comes first."""
     for table in (own or {}, shipped_windows()):
         if (window := own_window(name, table)) is not None:
             return window
-    found = priced_model(name) if name else None
-    return found[1].context_window if found else None
+    priced = priced_model(name) if name else None
+    return priced[1].context_window if priced else None
 
 
 def client_window(client: str, name: str, own: Mapping[str, int] | None = None) -> tuple[int, str] | None:
-    """The window that a client takes for the model's, and where that is known from; None = it goes by the model's.
+    """Return (tokens, source) of the window that a client assumes for a model; None if it uses the model's window.
 
-    The user's own table goes before it.
+    The user's own table comes first.
     """
     if client not in shipped_clients() or not name or own_window(name, own or {}) is not None:
         return None
@@ -78,7 +79,7 @@ def client_window(client: str, name: str, own: Mapping[str, int] | None = None) 
 
 
 def own_window(name: str, table: Mapping[str, int]) -> int | None:
-    """Tokens of the model's window as a table has it, however the name is written; None where it is not in it."""
+    """Return the tokens of a model's window in a table, by any spelling of its name; None if it is not in the table."""
     return next((table[spelling] for spelling in spellings(name) if spelling in table), None)
 
 
@@ -90,34 +91,33 @@ _KEPT: Sequence[tuple[re.Pattern[str], int, str]] = (
 
 
 def cache_life(name: str) -> tuple[int, str]:
-    """(seconds, in words) that a cache lives which the model's provider keeps by itself: as OpenAI documents it for its
-    newer models."""
+    """Return (seconds, in words) of the lifetime of a cache that the provider manages, as OpenAI documents it."""
     return next((lives, words) for models, lives, words in _KEPT if models.search(name))
 
 
 @cache
 def offered_windows(name: str) -> tuple[int, ...]:
-    """The sizes of window that the model's provider offers, smallest first; of everybody's usual ones if unknown."""
-    found = priced_model(name) if name else None
-    sizes = {model.context_window for model in found[0].models if model.context_window} if found else USUAL_WINDOWS
+    """Return the window sizes that the model's provider offers, smallest first; the usual sizes if they are unknown."""
+    priced = priced_model(name) if name else None
+    sizes = {model.context_window for model in priced[0].models if model.context_window} if priced else USUAL_WINDOWS
     return tuple(sorted(sizes))
 
 
 @cache
 def shipped_windows() -> Mapping[str, int]:
-    """The table that ships with the program."""
+    """Return the table of windows that ships with the program."""
     return read_windows(resource("models.toml").read_text("utf-8"))
 
 
 @cache
 def shipped_clients() -> Mapping[str, tuple[str, Mapping[str, int]]]:
-    """Where it is known from, and window by model, of each client that does not go by the model's own."""
+    """Return (source, window by model) of each client that does not use the model's own window."""
     clients = tomllib.loads(resource("models.toml").read_text("utf-8"))["clients"]
-    return {client: (told["source"], told["windows"]) for client, told in clients.items()}
+    return {client: (entry["source"], entry["windows"]) for client, entry in clients.items()}
 
 
 def read_windows(text: str) -> Mapping[str, int]:
-    """A table in the form of `resources/models.toml`: window by model name. Raises BadModelTable."""
+    """Read a table in the form of `resources/models.toml`: window by model name. Raises BadModelTable."""
     try:
         models = tomllib.loads(text).get("models", {})
     except tomllib.TOMLDecodeError as error:
@@ -128,7 +128,7 @@ def read_windows(text: str) -> Mapping[str, int]:
     for name, model in models.items():
         window = model.get("window") if isinstance(model, dict) else None
         if type(window) is not int or window <= 0:
-            wanted = f'[models."{name}"] window = 200000'
-            raise BadModelTable(f"The table of models needs a number of tokens, as in: {wanted}.")
+            example = f'[models."{name}"] window = 200000'
+            raise BadModelTable(f"The table of models needs a number of tokens, as in: {example}.")
         windows[name.lower()] = window
     return windows

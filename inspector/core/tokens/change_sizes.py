@@ -1,8 +1,8 @@
-"""How large a thread's buffer was right before and right after a change of it: one pair of numbers for every face.
+"""The size of a thread's buffer right before and right after a change: one pair of numbers for every face.
 
-Before is the buffer that was cut: what was sent with the request before, its answer, and all that came since. It is the
-buffer that was held, paused or stepped. No provider ever counted it, so its size is what the file records of it, else
-what was predicted of it. After is the buffer of the first request that follows, with all that it brought.
+Before is the buffer that was compacted: the buffer of the previous request, its answer, and the messages that arrived
+since. It is the buffer that was held, paused or stepped. No provider counted it, so its size is the recorded one, else
+the predicted one. After is the buffer of the next request, with its new messages.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,19 +16,19 @@ from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
 
 _ALIKE = 0.98
-"""A harness that goes by what was reported comes as near as this to the last report, or nearer."""
+"""Least ratio of the size that a harness records to the last report, if the harness uses reported sizes."""
 _BISECTS = bisect_left, bisect_right
 
 
 @dataclass(frozen=True, slots=True)
 class BufferSize:
-    """Tokens of one buffer; None where nothing tells."""
+    """The tokens of one buffer; None if they are unknown."""
 
     tokens: int | None
     kind: PressureKind | None = None
-    """None: as the harness records it."""
+    """None: the size that the harness records."""
     band: tuple[int, int] | None = None
-    """Of a prediction: between which bounds the true number most likely lies."""
+    """The bounds of a prediction, between which the true number most likely is."""
 
     @property
     def is_exact(self) -> bool:
@@ -41,27 +41,27 @@ UNKNOWN_SIZE = BufferSize(None)
 
 @dataclass(frozen=True, slots=True)
 class ChangeSizes:
-    """Of one change."""
+    """The sizes of the buffer before and after one change."""
 
     before: BufferSize
     after: BufferSize
 
     @property
     def tokens(self) -> tuple[int | None, int | None]:
-        """(before, after)."""
+        """Return (tokens before, tokens after)."""
         return self.before.tokens, self.after.tokens
 
     @property
     def freed(self) -> int | None:
-        """Tokens by which the buffer became smaller; negative where it grew."""
+        """Return the tokens by which the buffer became smaller; negative if it grew."""
         before, after = self.tokens
         return None if before is None or after is None else before - after
 
 
 def change_sizes(thread: Thread, pressures: Pressures, at: int) -> ChangeSizes:
-    """Return the sizes around the change in front of request `at` (== number of requests: after the last one).
+    """Return the sizes around the change before request `at` (the number of requests: after the last one).
 
-    O(messages) the first time it is asked of a thread, O(what changed there) after. `pressures`: those of the thread.
+    O(messages) the first time for a thread, then O(what changed there). `pressures`: those of the thread.
     """
     after = _shown(pressures.at(at))
     before = _before(thread, pressures, at)
@@ -73,8 +73,8 @@ def change_sizes(thread: Thread, pressures: Pressures, at: int) -> ChangeSizes:
 def compaction_sizes(thread: Thread, pressures: Pressures, compaction: Compaction) -> ChangeSizes:
     """Return the sizes around one recorded compaction.
 
-    Where several stand in front of one request, the first has the size before, the last the size after. Between them
-    only what the file records is known.
+    If there are several before one request, the first has the size before, the last the size after. Between them only
+    recorded sizes are known.
     """
     at = compaction.before_request
     together = _compactions_at(thread, at)
@@ -87,9 +87,9 @@ def compaction_sizes(thread: Thread, pressures: Pressures, compaction: Compactio
 
 
 def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) -> str:
-    """Say what was promised of a held request that was cut, and what the provider reported then.
+    """Compare the size that was promised for a held request that was cut with the one that the provider reported.
 
-    Empty where no promise is recorded. Where the report lies outside the promised range, the words say why that can be.
+    Empty if no promise is recorded. If the report is outside the promised range, the words give a reason.
     """
     at = compaction.before_request
     if compaction.predicted is None or at >= len(thread.requests) or thread.requests[at].predicted is None:
@@ -109,9 +109,9 @@ def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) ->
 
 
 def counted_before(thread: Thread, compaction: Compaction) -> int | None:
-    """Return what the harness counted before a compaction, else what was reported for the request before it.
+    """Return the size that the harness recorded before a compaction, else the one reported for the previous request.
 
-    Evidence for the window: nothing of it is predicted.
+    It is evidence for the window: predictions are not used.
     """
     recorded, at = _recorded(thread, compaction), compaction.before_request
     if recorded is None and 0 < at <= len(thread.requests):
@@ -130,11 +130,11 @@ def _before(thread: Thread, pressures: Pressures, at: int) -> BufferSize:
     if at < first_place(thread) or at > len(thread.requests):
         return UNKNOWN_SIZE
     predicted = _predicted(thread, pressures, at)
-    asked = thread.requests[at].asked if at < len(thread.requests) else None
-    if asked is None or predicted.kind == "predicted":
+    client_view = thread.requests[at].asked if at < len(thread.requests) else None
+    if client_view is None or predicted.kind == "predicted":
         return _shown(predicted)
     # nothing was reported before: what the client sent, by the measure of the request that was forwarded instead
-    return _shown(sizer(pressures, at).pressure_of(Buffer(asked.messages(), thread.requests[at].prompt)))
+    return _shown(sizer(pressures, at).pressure_of(Buffer(client_view.messages(), thread.requests[at].prompt)))
 
 
 def _shown(pressure: Pressure) -> BufferSize:
@@ -142,12 +142,14 @@ def _shown(pressure: Pressure) -> BufferSize:
 
 
 def _compactions_at(thread: Thread, at: int) -> Sequence[Compaction]:
-    start, end = (bisect(thread.compactions, at, key=lambda one: one.before_request) for bisect in _BISECTS)
+    start, end = (
+        bisect(thread.compactions, at, key=lambda compaction: compaction.before_request) for bisect in _BISECTS
+    )
     return thread.compactions[start:end]
 
 
 def _recorded(thread: Thread, compaction: Compaction) -> int | None:
-    """As the file records it, unless that is less than what was reported last: then the harness counted otherwise."""
+    """Return the recorded size, unless it is below the last report: then the harness counted something else."""
     at, tokens = compaction.before_request, compaction.tokens_before
     if tokens is None:
         return None

@@ -2,7 +2,7 @@
 
 The encoding is put together here from the checked file, because tiktoken's own loader deletes a vocabulary whose hash
 is wrong and fetches another. Imported and loaded on first use (0.1 to 0.3 s). Where no tokenizer can look - images,
-hidden thinking, what only the provider can read - a size stands in: of an image by its pixels, read from the first
+hidden thinking, what only the provider can read - a size is assumed: of an image by its pixels, read from the first
 bytes without decoding the picture. What a provider writes around messages, calls and results is measured on recorded
 usage, over providers, not over files.
 """
@@ -27,44 +27,46 @@ from inspector.resources import resource
 
 
 class TokenizerRefused(InspectorError):
-    """The tokenizer gave up on a text: that sample has no count."""
+    """The tokenizer failed on a text: that sample has no count."""
 
 
 class VocabularyMissing(InspectorError):
-    """A shipped vocabulary is not there, is damaged, or has no such name."""
+    """A shipped vocabulary is missing or damaged, or there is none of that name."""
 
 
 @cache
 def vocabularies() -> Mapping[str, Mapping[str, Any]]:
-    """What `resources/tiktoken/vocabularies.toml` says of each encoding."""
+    """Return the entries of `resources/tiktoken/vocabularies.toml` by encoding."""
     return tomllib.loads(resource("tiktoken/vocabularies.toml").read_text("utf-8"))
 
 
 def count_tokens(text: str, encoding: str) -> int:
-    """Tokens of a text, special-token spellings counted as ordinary text.
+    """Count the tokens of a text; the spellings of special tokens count as ordinary text.
 
-    Raises TokenizerRefused where tiktoken gives up, VocabularyMissing where there is no such vocabulary.
+    Raises:
+        TokenizerRefused: tiktoken failed on the text.
+        VocabularyMissing: There is no such vocabulary.
     """
-    encode = load(encoding)
-    return sum(_encoded_length(encode, piece) for piece in pieces(text))
+    encode = load_encoding(encoding)
+    return sum(_encoded_length(encode, piece) for piece in cut_text(text))
 
 
 @cache
-def load(encoding: str) -> Callable[[str], list[int]]:
-    """The text-to-tokens function of an encoding. Raises VocabularyMissing."""
-    told = vocabularies().get(encoding)
-    if told is None:
+def load_encoding(encoding: str) -> Callable[[str], list[int]]:
+    """Return the function of an encoding that turns a text into tokens. Raises VocabularyMissing."""
+    vocabulary = vocabularies().get(encoding)
+    if vocabulary is None:
         raise VocabularyMissing(f"There is no vocabulary {encoding!r}. Known: {', '.join(vocabularies())}.")
-    path = resource(f"tiktoken/{told['file']}")
+    path = resource(f"tiktoken/{vocabulary['file']}")
     data = path.read_bytes() if path.is_file() else b""
-    if hashlib.sha256(data).hexdigest() != told["sha256"]:
-        raise VocabularyMissing(f"The vocabulary {encoding} at {path} is missing or damaged: install the program anew.")
+    if hashlib.sha256(data).hexdigest() != vocabulary["sha256"]:
+        raise VocabularyMissing(f"The vocabulary {encoding} at {path} is missing or damaged. Reinstall the program.")
     import tiktoken
 
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
-    cuts = told["pattern"].replace("\n", "")
+    cuts = vocabulary["pattern"].replace("\n", "")
     return tiktoken.Encoding(
-        encoding, pat_str=cuts, mergeable_ranks=ranks, special_tokens=told["specials"]
+        encoding, pat_str=cuts, mergeable_ranks=ranks, special_tokens=vocabulary["specials"]
     ).encode_ordinary
 
 
@@ -74,15 +76,15 @@ _SPACE_BEFORE_WORD = re.compile(r"\s(?=\S)")
 _LOOK_BACK = 256
 
 
-def pieces(text: str) -> Iterator[str]:
-    """The text in pieces of at most PIECE characters, cut before the space in front of a word where there is one.
+def cut_text(text: str) -> Iterator[str]:
+    """Split a text into pieces of at most PIECE characters, before the space in front of a word if there is one.
 
-    Such a cut seldom changes the count; another one changes it by a token or two.
+    Such a cut seldom changes the count; another cut changes it by a token or two.
     """
     at = 0
     while len(text) - at > PIECE:
         end = at + PIECE
-        cut = max((found.start() for found in _SPACE_BEFORE_WORD.finditer(text, end - _LOOK_BACK, end)), default=end)
+        cut = max((match.start() for match in _SPACE_BEFORE_WORD.finditer(text, end - _LOOK_BACK, end)), default=end)
         yield text[at:cut]
         at = cut
     yield text[at:] if at else text
@@ -106,14 +108,17 @@ with Claude 4 to 5, read off what calls add to the next prompt; this is the midd
 
 
 def opaque_tokens(characters: int) -> int:
-    """Tokens of base64 that only the provider can read: 3/4 byte a character, 4 bytes a token."""
+    """Return the tokens of base64 that only the provider can read: 3/4 byte per character, 4 bytes per token."""
     return -(-characters * 3 // 16)
 
 
 def holds_thought(signature: str) -> bool:
-    """Is it what was thought, sealed? So with Anthropic and Google (a protocol buffer: its length stands in front) and
-    OpenAI (a Fernet token); the text beside it is a digest. Others only sign (Kimi: 4,340 characters whatever was
-    thought), or write the name of a field there: then the text is what is sent."""
+    """Does a signature contain the thinking itself, encrypted?
+
+    It does with Anthropic and Google (a protocol buffer that begins with its length) and OpenAI (a Fernet token); the
+    text beside it is a digest. Others only sign (Kimi: 4,340 characters whatever the thinking), or write the name of a
+    field instead: then the text is what is sent.
+    """
     if signature.startswith("gAAAA"):
         return True
     try:
@@ -176,15 +181,15 @@ class Tiktoken(Estimator):
 PIXELS_PER_TOKEN = 750
 """Anthropic's rule: width x height / 750."""
 LARGEST = 1600
-"""What the largest image costs: the provider scales larger ones down."""
+"""Tokens of the largest image: the provider scales larger ones down."""
 UNKNOWN = 1200
-"""For an image whose size cannot be read (Pi's flat 4,800 characters / 4)."""
+"""Tokens of an image whose size cannot be read (Pi's flat 4,800 characters / 4)."""
 _HEAD = 64 * 1024
-"""Base64 characters looked at: a JPEG's size may follow a thumbnail."""
+"""Base64 characters that are searched for the size: a JPEG's may follow a thumbnail."""
 
 
 def image_tokens(image: Image) -> int:
-    """Tokens of an image, as Anthropic bills it; other providers are within a factor of two."""
+    """Return the tokens of an image, as Anthropic bills it; other providers are within a factor of two."""
     size = pixel_size(image)
     if size is None:
         return UNKNOWN
@@ -192,7 +197,7 @@ def image_tokens(image: Image) -> int:
 
 
 def pixel_size(image: Image) -> tuple[int, int] | None:
-    """(width, height) of a PNG, JPEG, GIF or WebP; None where the head of the data does not tell."""
+    """Return (width, height) of a PNG, JPEG, GIF or WebP; None if the head of the data does not hold them."""
     text = image.data[:_HEAD].rpartition(",")[2] if image.data.startswith("data:") else image.data[:_HEAD]
     try:
         data = base64.b64decode(text[: len(text) // 4 * 4])
@@ -226,7 +231,7 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:
-    """Walks the segments to the frame header (SOF0-SOF15, without DHT, JPG and DAC)."""
+    """Read the size in the frame header (SOF0-SOF15, without DHT, JPG and DAC), segment by segment."""
     if data[:2] != b"\xff\xd8":
         return None
     at = 2

@@ -50,18 +50,18 @@ ESTIMATOR_TITLES: Mapping[str, str] = MappingProxyType(
         "tiktoken-cl100k": "tiktoken cl100k",
     }
 )
-"""How each is called on the screen."""
+"""The names on the screen."""
 DEFAULT_ESTIMATOR = "roku"
-"""The estimator that is shown as *estimated* until another is picked. Sizes, predictions and findings are weighed by
-the exact weigher, whichever that is."""
+"""The estimator that is shown as *estimated* until another is selected. Sizes, predictions and findings are weighed by
+the exact weigher, whichever is selected."""
 
 
 class UnknownEstimator(InspectorError):
-    """No estimator of that name. The sentence names those that are known."""
+    """There is no estimator of that name. The sentence lists those that there are."""
 
 
 def estimator(name: str, encoding: str | None = None) -> Estimator:
-    """The estimator of that name; `encoding` (o200k_base, cl100k_base) is for tiktoken. Raises UnknownEstimator."""
+    """Return the estimator of a name; `encoding` (o200k_base, cl100k_base) is for tiktoken. Raises UnknownEstimator."""
     if name == "tiktoken" and encoding is not None:
         return Tiktoken(encoding)
     if name not in ESTIMATORS:
@@ -70,21 +70,21 @@ def estimator(name: str, encoding: str | None = None) -> Estimator:
 
 
 def weight(estimator: Estimator, message: Message) -> int:
-    """Weight of a message, cached on it. A message that the tokenizer refused weighs 0 (see `refusals`)."""
+    """Return the weight of a message, cached on it. A message that the tokenizer refused weighs 0 (see `refusals`)."""
     cached = message.counts.get(estimator.name)
     if cached is not None:
         return cached
     try:
-        found = estimator.weigh(message)
+        message_weight = estimator.weigh(message)
     except TokenizerRefused:
         message.counts[_refused(estimator)] = 1
-        found = 0
-    message.counts[estimator.name] = found
-    return found
+        message_weight = 0
+    message.counts[estimator.name] = message_weight
+    return message_weight
 
 
 def weigh_all(estimator: Estimator, messages: Iterable[Message]) -> None:
-    """Cache the weights of messages. Quicker than one by one where a tokenizer takes many texts at once."""
+    """Cache the weights of messages. Quicker than one by one if the tokenizer takes many texts at once."""
     if isinstance(estimator, Weigher):
         estimator.weigh_all(messages)
         return
@@ -102,12 +102,12 @@ def weigh_newest(estimator: Estimator, messages: Sequence[Message]) -> None:
 
 
 def count(estimator: Estimator, message: Message) -> int:
-    """Tokens of one message in a buffer, framing included."""
+    """Return the tokens of one message in a buffer, framing included."""
     return estimator.tokens(weight(estimator, message))
 
 
 def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) -> int:
-    """Summed weight of messages. O(new messages) for a view, O(messages) else."""
+    """Return the summed weight of messages. O(new messages) for a view, else O(messages)."""
     weigh = partial(weight, estimator)
     if isinstance(messages, View):
         return messages.weight(estimator.name, weigh)
@@ -119,42 +119,44 @@ def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) ->
 
 
 def buffer_tokens(estimator: Estimator, messages: View | Iterable[Message], prompt: Prompt = NOT_IN_FILE) -> int:
-    """Tokens of a whole buffer: messages and what the estimator counts of the prompt."""
+    """Return the tokens of a whole buffer: messages, and the part of the prompt that the estimator counts."""
     return estimator.tokens(messages_weight(estimator, messages) + estimator.weigh_prompt(prompt))
 
 
 _PROMPTS: OrderedDict[tuple[str, int], tuple[Prompt, tuple[int, int]]] = OrderedDict()
 _PROMPTS_KEPT = 32
 _PROSE = 4
-"""Bytes of tool schemas to a token, where the estimator has no rule for them. Measured: 4.2 to 4.8."""
+"""Bytes of tool schemas per token, if the estimator has no rule for them. Measured: 4.2 to 4.8."""
 
 
 def prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
-    """(system prompt, tool schemas) in tokens, as far as the transcript holds them, whether or not the estimator's own
-    rule counts them: the model reads both. The last few prompts are remembered."""
+    """Return the tokens of (system prompt, tool schemas) that the transcript holds. The last few prompts are cached.
+
+    Both count even if the estimator's own rule leaves them out, because the model reads both.
+    """
     key = estimator.name, id(prompt)
-    known = _PROMPTS.get(key)
-    if known is None or known[0] is not prompt:
-        known = prompt, _prompt_tokens(estimator, prompt)
-        _PROMPTS[key] = known
+    entry = _PROMPTS.get(key)
+    if entry is None or entry[0] is not prompt:
+        entry = prompt, _prompt_tokens(estimator, prompt)
+        _PROMPTS[key] = entry
         while len(_PROMPTS) > _PROMPTS_KEPT:
             _PROMPTS.popitem(last=False)
-    return known[1]
+    return entry[1]
 
 
 def _prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
-    found = [
-        estimator.tokens(estimator.weigh_prompt(one)) for one in (Prompt(prompt.system), Prompt(None, prompt.tools))
+    sizes = [
+        estimator.tokens(estimator.weigh_prompt(half)) for half in (Prompt(prompt.system), Prompt(None, prompt.tools))
     ]
-    if prompt.system and not found[0]:
-        found[0] = estimator.text(prompt.system)
-    if prompt.tools and not found[1]:  # mostly prose: a rule for dense JSON would count them twice
-        found[1] = -(-utf8_length(dumps([tool.definition for tool in prompt.tools])) // _PROSE)
-    return found[0], found[1]
+    if prompt.system and not sizes[0]:
+        sizes[0] = estimator.text(prompt.system)
+    if prompt.tools and not sizes[1]:  # mostly prose: a rule for dense JSON would count them twice
+        sizes[1] = -(-utf8_length(dumps([tool.definition for tool in prompt.tools])) // _PROSE)
+    return sizes[0], sizes[1]
 
 
 def refusals(estimator: Estimator, messages: View | Iterable[Message]) -> int:
-    """How many of the messages the tokenizer refused: their tokens are missing in the count."""
+    """Return how many of the messages the tokenizer refused: their tokens are missing in the count."""
     key = _refused(estimator)
     if isinstance(messages, View):
         messages_weight(estimator, messages)

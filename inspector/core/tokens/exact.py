@@ -1,8 +1,8 @@
-"""The one tokenizer that everything is weighed by which is no policy's own count: o200k, exact, for many texts at once.
+"""The tokenizer that weighs everything but a policy's own count: o200k, exact, for many texts at once.
 
-toktok counts it, where this machine has it: 140 to 250 MB a second, by vocabularies of its own. Elsewhere tiktoken
-does, at a tenth of that; both give the same numbers. Loading takes 0.3 s in which no other thread runs, so it is done
-on a thread before the first number is wanted (`load_tokenizer`).
+If this machine has toktok, it counts 140 to 250 MB a second, with the vocabularies that come with it. If not, tiktoken
+counts, at a tenth of that; both give the same numbers. Loading takes 0.3 s in which no other thread runs, so it is done
+on a thread before the first number is needed (`load_tokenizer`).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from inspector.core.heavy import load_module
-from inspector.core.tokens.counted import TokenizerRefused, count_tokens, pieces
+from inspector.core.tokens.counted import TokenizerRefused, count_tokens, cut_text
 
 ENCODING = "o200k_base"
 _AT_ONCE = 512
@@ -23,7 +23,7 @@ _BatchCount: TypeAlias = Callable[[Sequence[str]], list[int]]
 
 
 def load_tokenizer() -> None:
-    """Load what counts, where that was not done yet. Takes 0.3 s in which no other thread runs."""
+    """Load the tokenizer, unless it is loaded. Takes 0.3 s in which no other thread runs."""
     _tokenizer()
 
 
@@ -33,9 +33,9 @@ def is_loaded() -> bool:
 
 
 def count_texts(texts: Sequence[str]) -> list[int]:
-    """Tokens of each text, in order. Spellings of special tokens count as ordinary text."""
+    """Count the tokens of each text, in order. Spellings of special tokens count as ordinary text."""
     count = _tokenizer()
-    cut = [list(pieces(text)) for text in texts]
+    cut = [list(cut_text(text)) for text in texts]
     flat = [piece for some in cut for piece in some]
     counts: list[int] = []
     for start in range(0, len(flat), _AT_ONCE):
@@ -43,11 +43,11 @@ def count_texts(texts: Sequence[str]) -> list[int]:
     if len(flat) == len(cut):
         return counts
     one_by_one = iter(counts)
-    return [sum(islice(one_by_one, len(pieces))) for pieces in cut]
+    return [sum(islice(one_by_one, len(few))) for few in cut]
 
 
 def count_text(text: str) -> int:
-    """Tokens of one text."""
+    """Count the tokens of one text."""
     return count_texts((text,))[0]
 
 
@@ -75,7 +75,7 @@ def _load() -> _BatchCount:
 
 
 def _without_surrogates(text: str) -> str:
-    """As tiktoken reads it: a pair as its character, a lone one as the replacement character."""
+    """Return the text as tiktoken reads it: a surrogate pair as its character, a lone surrogate as U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

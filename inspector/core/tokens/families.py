@@ -1,7 +1,7 @@
-"""Model families: what a model's tokenizer makes of a text, and what its provider charges for a picture.
+"""Model families: how many tokens a model's tokenizer counts, and how many its provider charges for a picture.
 
-A factor is the model's tokens for one of o200k, as measured over sessions of each family that were used for nothing
-else. One factor a family is enough: by category of content it differs by 4 points at most.
+A factor is the model's tokens per token of o200k, measured over sessions of each family that were used for nothing
+else. One factor per family is enough: between categories of content it differs by 4 points at most.
 """
 
 import re
@@ -20,9 +20,9 @@ class Family:
 
     name: str
     factor: float
-    """Tokens of the model for one of o200k, before a session has taught more."""
+    """Tokens of the model per token of o200k, before the session's reports are known."""
     doubt: float
-    """How far the factor may be off on either side, as a share of it."""
+    """Most that the factor may be off on either side, as a share of it."""
     images: ImageRule
 
 
@@ -105,8 +105,8 @@ def family_of(model: str) -> Family:
 
 
 def _gpt(name: str) -> Family:
-    found = _GPT_VERSION.search(name)
-    version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    match = _GPT_VERSION.search(name)
+    version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)
     if version >= (5, 2) or "mini" in name or "nano" in name:
         return _GPT_PATCHES
     return _GPT_5 if version >= (5, 0) else _GPT

@@ -1,8 +1,8 @@
-"""How good an estimator is on a session: its numbers compared with what the provider reported.
+"""How good an estimator is on a session: its numbers compared with the reported ones.
 
-Three questions. How far off was the number that the program shows before it is reported (prediction)? How far off is
-the harness's own way, a factor through the origin (samples, median_abs_error)? And how straight is the line from
-estimate to reported number (R2), whatever a fixed overhead or another tokenizer's density does to it?
+Three questions. How far off was the number that the program showed before the report (prediction)? How far off is the
+harness's own calibration, a factor through the origin (samples, median_abs_error)? And how straight is the line from
+estimate to report (R2), apart from a fixed overhead and another tokenizer's density?
 """
 
 from collections import defaultdict
@@ -24,12 +24,12 @@ class Sample:
 
     request: int
     estimated: int
-    """Raw."""
+    """The raw estimate."""
     reported: int
     scale: float
-    """What was learned, this sample included."""
+    """The calibration factor, this sample included."""
     predicted: int
-    """What the estimator times its learned factor said before it saw this sample."""
+    """The estimate times the calibration factor before this sample."""
     model: str = ""
 
     @property
@@ -43,49 +43,49 @@ class FitLine:
     """reported = overhead + slope x estimated, by least squares."""
 
     overhead: float
-    """Tokens that no message accounts for: system prompt and tools where the file lacks them."""
+    """Tokens that no message accounts for: system prompt and tools if the file lacks them."""
     slope: float
     r2: float | None
-    """Share of the variance that the line explains; None where all reported numbers are the same."""
+    """Share of the variance that the line explains; None if all reported numbers are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionErrors:
-    """Of the number on the gauge, each said before the report was known: |predicted / reported - 1|."""
+    """The errors of the number on the gauge before the report was known: |predicted / reported - 1|."""
 
     errors: tuple[float, ...]
-    """Of the next calls, in order; those right after a recorded compaction left out."""
+    """The errors of the calls in order, without those right after a recorded compaction."""
     after: tuple[float, ...] = ()
-    """Right after a recorded compaction of the history."""
+    """The errors of the calls right after a recorded compaction of the history."""
     inside: int = 0
-    """Of these, where the reported number lay within the band."""
+    """How many of `after` were reported within the predicted band."""
     median: float | None = None
-    """None where nothing was predicted."""
+    """None if nothing was predicted."""
     p90: float | None = None
     """The 90th percentile."""
     after_median: float | None = None
-    """None where there was no compaction."""
+    """None if there was no compaction."""
 
     @property
     def requests(self) -> int:
-        """Predicted next calls."""
+        """Return the number of calls in `errors`."""
         return len(self.errors)
 
     @property
     def inside_band(self) -> float | None:
-        """Share of those right after a compaction; None where there was none."""
+        """Return the share of `after` that was within the band; None without compactions."""
         return self.inside / len(self.after) if self.after else None
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """An estimator on the calls of one thread. Figures are None where there are too few samples for them."""
+    """The quality of an estimator on the calls of one thread. Figures are None if there are too few samples."""
 
     name: str
     kind: Kind
     samples: tuple[Sample, ...]
     refused: tuple[int, ...]
-    """Requests that count for nothing, because the tokenizer refused a text in them."""
+    """Requests that are left out because the tokenizer refused a text in them."""
     median_abs_error: float | None
     p90_abs_error: float | None
     line: FitLine | None
@@ -93,13 +93,15 @@ class Fit:
 
     @property
     def r2(self) -> float | None:
-        """Of the line."""
+        """Return the R2 of the line; None without a line."""
         return self.line.r2 if self.line else None
 
     @property
     def r2_by_model(self) -> float | None:
-        """With a line for each model, which has a tokenizer and a prompt of its own: the share of the variance around
-        each model's mean that its line explains. None where all numbers of each are the same."""
+        """Return the share of the variance around each model's mean that a line for each model explains.
+
+        Each model has its own tokenizer and prompt. None if all numbers of each model are the same.
+        """
         groups = defaultdict[str, list[tuple[float, float]]](list)
         for sample in self.samples:
             groups[sample.model].append((sample.estimated, sample.reported))
@@ -107,13 +109,20 @@ class Fit:
 
 
 def calibration_report(thread: Thread, estimators: Iterable[Estimator]) -> tuple[Fit, ...]:
-    """One fit an estimator, in their order."""
+    """Return the fit of each estimator, in their order."""
     return tuple(fit(thread, estimator) for estimator in estimators)
 
 
 def fit(thread: Thread, estimator: Estimator, pressures: Pressures | None = None) -> Fit:
-    """Every call with a reported prompt size, and this estimator. `pressures`: of the same two, where at hand."""
-    found = thread_pressures(thread, estimator) if pressures is None else pressures
+    """Compare an estimator with every call that reports its prompt size.
+
+    Args:
+        thread: The thread.
+        estimator: The estimator.
+        pressures: The pressures of the thread by this estimator; None: compute them.
+    """
+    if pressures is None:
+        pressures = thread_pressures(thread, estimator)
     refused = tuple(n for n, request in enumerate(thread.requests) if refusals(estimator, request.view))
     samples = _samples(thread, estimator, frozenset(refused))
     errors = [abs(sample.error) for sample in samples]
@@ -125,13 +134,13 @@ def fit(thread: Thread, estimator: Estimator, pressures: Pressures | None = None
         refused,
         quantile(errors, 0.5),
         quantile(errors, 0.9),
-        line(points),
-        prediction_errors(thread, found),
+        fit_line(points),
+        prediction_errors(thread, pressures),
     )
 
 
 def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
-    """How far the predictions of a thread were off."""
+    """Return how far the predictions of a thread were off."""
     compacted = {compaction.before_request for compaction in thread.compactions if compaction.kind == "summary"}
     plain: list[float] = []
     after: list[float] = []
@@ -153,32 +162,33 @@ def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
 
 
 def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> tuple[Sample, ...]:
-    found: list[Sample] = []
+    samples: list[Sample] = []
     calibration = Calibration()
     for n, request in enumerate(thread.requests):
         reported = request.usage.prompt if request.usage else 0
         raw = buffer_tokens(estimator, request.view, request.prompt)
         if reported and raw and n not in refused:
             predicted, calibration = calibration.apply(raw), calibration.update(raw, reported)
-            found.append(Sample(n, raw, reported, calibration.scale, predicted, request.model))
-    return tuple(found)
+            samples.append(Sample(n, raw, reported, calibration.scale, predicted, request.model))
+    return tuple(samples)
 
 
 def explained(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
-    """R2 of a line of its own through each group of (x, y) points: the share of the variance within the groups."""
+    """Return the share of the variance within groups of (x, y) points that one line per group explains (R2)."""
     whole = left = 0.0
     for points in groups:
-        mean, found = sum(y for _, y in points) / len(points), line(points)
+        mean = sum(y for _, y in points) / len(points)
+        fitted = fit_line(points)
         whole += sum((y - mean) ** 2 for _, y in points)
-        left += sum((y - (found.overhead + found.slope * x if found else mean)) ** 2 for x, y in points)
+        left += sum((y - (fitted.overhead + fitted.slope * x if fitted else mean)) ** 2 for x, y in points)
     return max(0.0, 1 - left / whole) if whole else None
 
 
-def line(points: Sequence[tuple[float, float]]) -> FitLine | None:
-    """The straight line through (x, y) points by least squares; None with fewer than two different x."""
+def fit_line(points: Sequence[tuple[float, float]]) -> FitLine | None:
+    """Return the straight line through (x, y) points by least squares; None with fewer than two different x."""
     if len({x for x, _ in points}) < 2:
         return None
     xs, ys = zip(*points, strict=True)
     slope, overhead = linear_regression(xs, ys)
-    share = min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None  # it is rounded, and may come out above
+    share = min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None  # rounding may bring it above 1
     return FitLine(overhead, slope, share)

@@ -152,7 +152,9 @@ class ToolNames(Estimator):
         if result is None:
             return 0
         if self._units is None:  # most of the time every message of the list was weighed before
-            self._units = {call.id: self.text(call.name) for one in self.messages for call in one.calls}
+            self._units = {
+                call.id: self.text(call.name) for listed_message in self.messages for call in listed_message.calls
+            }
         return self._units.get(result.call_id, 0)
 
 
@@ -193,7 +195,7 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
         case ToolCall():
             return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
         case ToolResult():
-            content = [{"type": "text", "text": one} for one in part.blocks] or part.content
+            content = [{"type": "text", "text": text} for text in part.blocks] or part.content
             block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id, "content": content}
             return block | ({"is_error": True} if part.is_error else {})
         case Image():
@@ -207,7 +209,7 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
 class LearnClaudeCode(Estimator):
     """learn-claude-code (spec 4.2): floor(characters / 4) of Python's JSON of the message, ASCII escapes included.
 
-    A message is taken by itself: results that travelled in one wire message are counted as messages of their own.
+    Each message is counted alone: results that were sent in one wire message count as separate messages.
     """
 
     name: str = "learn-claude-code"

@@ -1,9 +1,9 @@
-"""Predicted: what the provider would report for a buffer of which it has not said anything yet.
+"""Predict what the provider would report for a buffer whose size it has not reported yet.
 
-What the transcript does not hold is one opaque piece of the buffer, the *unseen* part; all else is counted, and a
-counted token weighs what the session itself says (docs/architecture.md, "One true number"). The slope is the median of
-the last ratios of growth (as reported / as counted), each weighing as much as it counted: a handful of tokens says
-little. A prediction never knows the number that it predicts.
+The part of the buffer that is not in the transcript is one opaque piece, the *unseen* part. Everything else is counted,
+and the session's own reports show how many of the provider's tokens a counted token is (docs/architecture.md, "One true
+number"). That slope is the median of the last ratios of growth (reported / counted), weighted by the counted tokens,
+because the ratio of a few tokens is not reliable. A prediction never uses the number that it predicts.
 """
 
 from bisect import bisect_left
@@ -17,26 +17,26 @@ from inspector.core.tokens.families import family_of
 from inspector.core.tokens.quantiles import quantile
 
 RECENT = 16
-"""Ratios that the slope for the next call is learned from: what an agent does now is like what it did a moment ago."""
+"""Growth ratios used to predict the next request: recent behaviour is the best guide."""
 LASTING = 128
-"""Ratios that the slope of whole buffers is learned from."""
+"""Growth ratios used for the slope of whole buffers."""
 _HEAVIEST = 5_000
-"""Counted tokens that a ratio weighs at most: a single image, counted as its base64, must not outvote all text."""
+"""Largest weight of a ratio in counted tokens: a single image, counted as its base64, must not outweigh all text."""
 
 _EXPECTED = 1_500
-"""Counted tokens that the prior weighs beside what was learned."""
+"""Weight of the prior in counted tokens."""
 
 _ESTIMATORS = {"roku": 1.12, "pi": 1.23, "chars4": 1.14}
-"""Tokens of o200k for one that a harness's formula counts, over the same sessions."""
+"""Tokens of o200k per token of a harness's formula, over the same sessions."""
 
 
 def prior(estimator: str, model: str) -> float:
-    """The slope as long as nothing was learned: by model family, and by how an estimator differs from o200k."""
+    """Return the slope before any report: by model family, and by how an estimator differs from o200k."""
     return family_of(model).factor * _ESTIMATORS.get(estimator, 1.0)
 
 
 class Ratios:
-    """The last `size` ratios of growth, and their quantiles, each weighing as much as was counted."""
+    """The last `size` ratios of growth, and their quantiles, weighted by the counted tokens."""
 
     __slots__ = ("_counts", "_last", "_ordered", "_size", "_sums")
 
@@ -45,36 +45,36 @@ class Ratios:
         self._last: deque[tuple[float, int]] = deque()
         self._ordered: list[tuple[float, int]] = []
         self._counts: list[int] = []
-        """What was counted of each of the ordered."""
+        """Weights of the ordered ratios."""
         self._sums: list[int] = []
-        """The same of each and all below it."""
+        """Running sums of these weights."""
 
     def add(self, grown: int, counted: int) -> None:
-        """One more; the oldest leaves where there are too many. Only what grew by both measures says anything."""
+        """Add a ratio, and drop the oldest if there are too many. Ignored unless both numbers are above zero."""
         if grown <= 0 or counted <= 0:
             return
         ordered, counts = self._ordered, self._counts
         if len(self._last) == self._size:
             place = bisect_left(ordered, self._last.popleft())
             del ordered[place], counts[place]
-        one = (grown / counted, min(counted, _HEAVIEST))
-        self._last.append(one)
-        place = bisect_left(ordered, one)
-        ordered.insert(place, one)
-        counts.insert(place, one[1])
+        ratio = (grown / counted, min(counted, _HEAVIEST))
+        self._last.append(ratio)
+        place = bisect_left(ordered, ratio)
+        ordered.insert(place, ratio)
+        counts.insert(place, ratio[1])
         self._sums = list(accumulate(counts))
 
     def __len__(self) -> int:
         return len(self._last)
 
     def copy(self) -> "Ratios":
-        """Return the same ratios, to be added to by itself. O(size)."""
-        made = copy(self)
-        made._last, made._ordered, made._counts = self._last.copy(), list(self._ordered), list(self._counts)
-        return made
+        """Return an independent copy. O(size)."""
+        ratios = copy(self)
+        ratios._last, ratios._ordered, ratios._counts = self._last.copy(), list(self._ordered), list(self._counts)
+        return ratios
 
     def median(self, expected: float) -> float:
-        """With what is expected of such a session as one more ratio: the first few alone say little."""
+        """Return the median with the expected ratio as one more: the first few alone are not reliable."""
         sums = self._sums
         half = -(-((sums[-1] if sums else 0) + _EXPECTED) // 2)
         at = bisect_left(self._ordered, (expected, _EXPECTED))
@@ -86,116 +86,115 @@ class Ratios:
         return self._ordered[place][0]
 
     def quantile(self, share: float) -> float | None:
-        """The ratio below which `share` of all that was counted lies; None of none."""
+        """Return the ratio below which `share` of the counted tokens are; None without ratios."""
         sums = self._sums
         return self._ordered[bisect_left(sums, share * sums[-1])][0] if sums else None
 
 
 _CHANGE = 0.1
-"""Of what a change of the counted rows is worth, on either side, as long as the session has not said otherwise."""
+"""Uncertainty of a change of the counted rows on either side, as a share of it, until the session shows its own."""
 _FALL = 2_000
-"""Tokens that a reported number falls by where the unseen part became smaller: less is a rounding of the provider's."""
+"""Least fall of the reported tokens that means a smaller unseen part: less is rounding of the provider."""
 _BELIEVED = 0.25
-"""How far the ratio of a whole prompt may be from the family's factor, as a share of it, to say anything of that."""
+"""Largest difference of a whole prompt's ratio from the family's factor, as a share, to be used."""
 _KNOWN_BY = 3
-"""Ratios of growth after which the session has said what its tokens weigh."""
+"""Ratios of growth after which the slope of a session is known."""
 _TRIED = 8
-"""Predictions that tell whether it helps to take an answer's recorded output for its size."""
+"""Predictions that decide whether an answer's recorded output is a good measure of its size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Tokens that the provider would report, and between which bounds it most likely will."""
+    """Tokens that the provider would report, and the bounds between which the report most likely is."""
 
     tokens: int
     low: int
     high: int
     attached: int = 0
-    """Of the tokens, what the client most likely attaches anew and does not record: it is unseen, too."""
+    """The part of the tokens that the client most likely re-attaches without recording it."""
 
     @property
     def band(self) -> tuple[int, int]:
-        """(low, high)"""
+        """Return the bounds (low, high)."""
         return self.low, self.high
 
 
 def banded(tokens: int, room: int, stays: int) -> Prediction:
-    """Return a prediction with so much room on either side of it, but not below what stays in any case."""
+    """Return a prediction with `room` tokens on either side of it, but not below what stays in any case."""
     least = min(tokens, max(0, stays))
     return Prediction(tokens, max(least, tokens - room), tokens + room)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the counted rows of one place weigh, and what lies beside them: all that is shown there is measured so."""
+    """How the counted rows of one place are converted to the provider's tokens, and the tokens beside them."""
 
     unseen: int
-    """Tokens that the transcript does not hold; 0 where nothing was reported, and where it holds everything."""
+    """Tokens not in the file; 0 if nothing was reported, or the transcript holds everything."""
     slope: float
-    """Tokens of the provider's for a counted one: the same at all requests of a model."""
+    """Tokens of the provider per counted token: the same at all requests of a model."""
     counted: int
-    """Of the buffer at that place."""
+    """Counted tokens of the buffer at that place."""
     spread: float = _CHANGE
-    """Relative uncertainty of what a change weighs."""
+    """Relative uncertainty of the size of a change."""
     difference: int = 0
-    """By how much the provider's count is above what is recorded, where the transcript holds everything; below zero
-    where the provider counts less."""
+    """The provider's count less the recorded tokens, if the transcript holds everything."""
 
     @property
     def beside(self) -> int:
-        """Tokens beside the counted rows, whichever of the two they are."""
+        """Return the tokens beside the counted rows: `unseen` or `difference`."""
         return self.unseen + self.difference
 
     def tokens(self, counted: int) -> int:
-        """Tokens of a whole buffer with so many counted ones."""
+        """Return the tokens of a whole buffer by its counted tokens."""
         return max(0, self.beside + self.rows(counted))
 
     def predict(self, counted: int) -> Prediction:
-        """Predict a whole buffer with so many counted tokens.
+        """Predict the size of a whole buffer by its counted tokens.
 
         The band is as wide as the change is uncertain: no change, no uncertainty. It never begins below the unseen
-        part, which stays whatever happens.
+        part, which stays in any case.
         """
         tokens = self.tokens(counted)
         room = round(abs(counted - self.counted) * self.slope * self.spread)
         return banded(tokens, room, self.unseen)
 
     def rows(self, counted: int) -> int:
-        """Tokens of some rows by themselves, without the unseen part."""
+        """Return the tokens of some rows alone, without the unseen part."""
         return round(self.slope * counted)
 
 
 UNSCALED = Scale(0, 1.0, 0, 0.0)
-"""Where nothing is open, and where nothing was ever reported of a family that nobody measured."""
+"""The scale if nothing is open, or nothing was reported and the family of models was not measured."""
 
 
-def scale(shown: int, counted: int, slope: float, spread: float = _CHANGE, *, is_whole: bool = False) -> Scale:
-    """Return the scale by which `counted` tokens and what lies beside them are exactly the `shown` ones.
+def scale(tokens: int, counted: int, slope: float, spread: float = _CHANGE, *, is_whole: bool = False) -> Scale:
+    """Return the scale by which a buffer with `counted` tokens has exactly `tokens`.
 
     Args:
-        shown: Tokens of the buffer, as reported or predicted.
-        counted: The weight of all that the transcript holds of it.
-        slope: Tokens of the provider's for a counted one.
-        spread: Relative uncertainty of what a change weighs.
-        is_whole: The transcript holds messages, system prompt and tools.
+        tokens: Tokens of the buffer, as reported or predicted.
+        counted: The weight of its recorded part.
+        slope: Tokens of the provider per counted token.
+        spread: Relative uncertainty of the size of a change.
+        is_whole: Does the transcript hold messages, system prompt and tools?
     """
     rows = round(slope * counted)
-    beside = shown - rows
+    beside = tokens - rows
     if beside < -_MOST_BELOW * rows:
-        return Scale(0, shown / counted, counted, spread)
-    if beside < 0 or (is_whole and beside <= _OWN_WORDS + _LITTLE * shown):
+        return Scale(0, tokens / counted, counted, spread)
+    if beside < 0 or (is_whole and beside <= _OWN_WORDS + _LITTLE * tokens):
         return Scale(0, slope, counted, spread, beside)
     return Scale(beside, slope, counted, spread)
 
 
 _OWN_WORDS = 1_000
-"""Tokens that providers put around tools by themselves (Anthropic names 159 to 530, by model), and some to spare."""
+"""Tokens that providers add to tools (Anthropic documents 159 to 530, by model), and some to spare."""
 _MOST_BELOW = 0.5
-"""Share of what is recorded by which the provider may count less: beyond it the file holds more than was sent, or the
-numbers are made up, and all rows weigh less."""
+"""Largest share of the recorded tokens by which the provider may count less. Beyond it the file holds more than was
+sent, or the numbers are invented, and all rows weigh less."""
 _LITTLE = 0.25
-"""Share of a prompt by which a count of all of it may differ from the provider's. What exceeds both is something that
-the transcript does not hold, whatever it seems to."""
+"""Largest share of a prompt by which the count of all of it may differ from the provider's. A larger difference is
+something that the transcript does not hold, although it seems complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,61 +204,61 @@ class Anchor:
     counted: int
     reported: int
     output: int
-    """Tokens of its answer, where the recorded number is final; else 0."""
+    """Tokens of its answer if the recorded number is final; else 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A buffer that is to be predicted, as it differs from the anchor's."""
+    """How a buffer that is to be predicted differs from the anchor's."""
 
     counted: int
     extends: bool
-    """It begins with the anchor's messages, and more follow."""
+    """Does it begin with the anchor's messages?"""
     answer: int = 0
-    """Counted tokens of the anchor's answer, which stands after its buffer; 0 where it does not."""
+    """Counted tokens of the anchor's answer if it follows the anchor's buffer; else 0."""
     attached: int = 0
-    """Tokens that the client most likely attached anew without recording it, after its own compaction."""
+    """Tokens that the client most likely re-attached without recording it, after its own compaction."""
     attached_range: tuple[int, int] = (0, 0)
     """How many fewer, and how many more it may be."""
     is_turn: bool = False
-    """The user wrote something in what came."""
+    """Did the user write one of the new messages?"""
     is_empty: bool = False
-    """The transcript holds no message of it: only reports say how it grows."""
+    """Does the transcript hold no message of it? Then only reports show how it grows."""
     is_same: bool = False
-    """It is the very buffer that was reported, and no call of it is known."""
+    """Is it the buffer that was reported, not yet sent again?"""
     compacted: bool = False
-    """A summary of the history was recorded since the anchor."""
+    """Was a summary of the history recorded since the anchor?"""
     is_whole: bool = False
-    """The transcript holds messages, system prompt and tools of it, and the tools are a small part: providers write
-    their schemas in ways of their own."""
+    """Does the transcript hold messages, system prompt and tools, and are the tools a small part? Providers write tool
+    schemas in different ways."""
     model: str = ""
-    """Which it goes to, where that is known."""
+    """The model that it is sent to; empty if not known."""
     removed: int = 0
     """Tokens that the client removed since the anchor and that the transcript does not hold."""
 
 
 class _Learned:
-    """What the reports of one family of models have taught."""
+    """What was learned from the reports of one family of models."""
 
     __slots__ = ("lasting", "recent", "tried")
 
     def __init__(self) -> None:
         self.recent = (Ratios(RECENT), Ratios(RECENT))
-        """Ratios of growth: of everything that was appended, and of what was appended besides the answer."""
+        """Ratios of growth: of all new messages, and of the new messages without the answer."""
         self.lasting = Ratios(LASTING)
         self.tried = (deque[int](maxlen=_TRIED), deque[int](maxlen=_TRIED))
 
     def copy(self) -> "_Learned":
-        """Return what knows the same, to be taught by itself. O(1)."""
-        made = _Learned()
-        made.recent = (self.recent[0].copy(), self.recent[1].copy())
-        made.lasting = self.lasting.copy()
-        made.tried = (self.tried[0].copy(), self.tried[1].copy())
-        return made
+        """Return an independent copy. O(1)."""
+        learned = _Learned()
+        learned.recent = (self.recent[0].copy(), self.recent[1].copy())
+        learned.lasting = self.lasting.copy()
+        learned.tried = (self.tried[0].copy(), self.tried[1].copy())
+        return learned
 
 
 class Learner:
-    """Follows the reports of one thread, in order. Mutable; knows at any time only what was reported before."""
+    """Follows the reports of one thread, in order. Mutable; uses only reports from before the current request."""
 
     def __init__(self, estimator: str) -> None:
         self._estimator = estimator
@@ -267,50 +266,50 @@ class Learner:
         self._expected = 0.0
         self._anchor: Anchor | None = None
         self._start: Anchor | None = None
-        """Of the first report of the stretch: it has the fewest rows, so it tells most about what is unseen."""
+        """The first report of the stretch: it has the fewest rows, so it shows the unseen part best."""
         self._by_family: dict[str, _Learned] = {}
         self._learned = _Learned()
-        """Of the family whose model answered last."""
+        """What was learned of the family whose model answered last."""
         self._bands = Bands()
         self._reports = 0
         self._uncounted = deque[int](maxlen=_TRIED)
-        """Reported growth of which nothing is recorded."""
+        """Reported growth without a recorded message."""
 
     @property
     def anchor(self) -> Anchor | None:
-        """The last report; None before the first."""
+        """Return the last report; None before the first."""
         return self._anchor
 
     def copy(self) -> "Learner":
-        """Return a learner that knows the same, to be led on by itself. O(1)."""
-        made = copy(self)
-        made._by_family = {name: learned.copy() for name, learned in self._by_family.items()}
-        made._learned = made._by_family.get(family_of(self._model).name, _Learned())
-        made._bands, made._uncounted = self._bands.copy(), self._uncounted.copy()
-        return made
+        """Return an independent copy. O(1)."""
+        learner = copy(self)
+        learner._by_family = {name: learned.copy() for name, learned in self._by_family.items()}
+        learner._learned = learner._by_family.get(family_of(self._model).name, _Learned())
+        learner._bands, learner._uncounted = self._bands.copy(), self._uncounted.copy()
+        return learner
 
     def slope(self) -> float:
-        """Of whole buffers."""
+        """Return the slope of whole buffers."""
         return self._learned.lasting.median(self._prior())
 
     def spread(self) -> float:
-        """Relative uncertainty of what a large change weighs: half of the ratios lie within it, on either side."""
+        """Return the relative uncertainty of the size of a large change: half of the ratios are within it."""
         low, middle, high = (self._learned.lasting.quantile(share) for share in (0.25, 0.5, 0.75))
         if low is None or middle is None or high is None or len(self._learned.lasting) < _TRIED:
             return self._doubt()
         return min(0.5, max(0.02, (high - low) / 2 / middle / 2))
 
     def unseen(self) -> int:
-        """Tokens of the unseen part, as far as they are known by now: from the first report of the stretch."""
+        """Return the tokens of the unseen part, by the first report of the stretch."""
         start = self._start
         return 0 if start is None else max(0, round(start.reported - self.slope() * start.counted))
 
-    def scale(self, shown: int, counted: int) -> Scale:
-        """Of a buffer that is shown with so many tokens."""
-        return scale(shown, counted, self.slope(), self.spread())
+    def scale(self, tokens: int, counted: int) -> Scale:
+        """Return the scale of a buffer with `tokens` on the screen, of which `counted` are recorded."""
+        return scale(tokens, counted, self.slope(), self.spread())
 
     def predict(self, added: Addition) -> Prediction | None:
-        """What the next report will say; None before the first one."""
+        """Predict the next report; None before the first one."""
         anchor = self._anchor
         if anchor is None:
             return None
@@ -319,11 +318,7 @@ class Learner:
         if added.is_same:
             return Prediction(anchor.reported, anchor.reported, anchor.reported)
         if added.compacted:
-            shown = self.unseen() + round(self.slope() * anchor.counted)
-            found, more = self.scale(shown, anchor.counted).predict(added.counted), added.attached
-            least, most = added.attached_range
-            low, high = found.low + more + least, found.high + more + most
-            return Prediction(max(0, found.tokens + more), max(0, low), max(0, high), more)
+            return self._predict_compacted(anchor, added)
         tokens = self._guess(anchor, added)
         if added.removed:
             return Prediction(max(0, tokens - added.removed), max(0, tokens - 2 * added.removed), tokens)
@@ -333,7 +328,17 @@ class Learner:
         doubt = 0.0 if len(self._learned.lasting) >= _KNOWN_BY else self._doubt()
         return banded(tokens, self._bands.room(kind, change, doubt), self.unseen())
 
+    def _predict_compacted(self, anchor: Anchor, added: Addition) -> Prediction:
+        """Predict the size after a compaction, with the files that the client re-attaches."""
+        before = self.unseen() + round(self.slope() * anchor.counted)
+        recorded = self.scale(before, anchor.counted).predict(added.counted)
+        fewer, more = added.attached_range
+        low = recorded.low + added.attached + fewer
+        high = recorded.high + added.attached + more
+        return Prediction(max(0, recorded.tokens + added.attached), max(0, low), max(0, high), added.attached)
+
     def _guess(self, anchor: Anchor, added: Addition) -> int:
+        """Return the most likely size of a buffer that was not compacted."""
         if added.is_empty:
             return max(0, anchor.reported + round(quantile(self._uncounted, 0.5) or 0))
         if not added.extends:
@@ -342,7 +347,7 @@ class Learner:
         return max(0, with_output if self._takes_output() else plain)
 
     def _growth(self, anchor: Anchor, added: Addition, tokens: int) -> tuple[Growth, int]:
-        """(what makes the buffer another one, tokens that its error is a share of)."""
+        """Return (kind of growth, tokens of which the error is a share)."""
         change = abs(tokens - anchor.reported)
         if not added.extends:
             return "cleared", change
@@ -355,11 +360,11 @@ class Learner:
         return ("first" if self._reports < FIRST else "grew"), change
 
     def _is_other_family(self, model: str) -> bool:
-        """Does a model answer whose tokenizer is another than that of the last report?"""
+        """Has a model another tokenizer than that of the last report?"""
         return bool(model and self._model) and family_of(model).name != family_of(self._model).name
 
     def _convert(self, anchor: Anchor, added: Addition) -> Prediction:
-        """Predict what a model of another family makes of the buffer."""
+        """Predict the size of the buffer with a model of another family."""
         family = family_of(added.model)
         slope = family.factor * self._own_rule()
         before = anchor.reported * family.factor / family_of(self._model).factor
@@ -367,7 +372,7 @@ class Learner:
         return banded(tokens, round(family.doubt * tokens), 0)
 
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
-        """(by the slope alone, with the recorded output for the answer)."""
+        """Return (size by the slope alone, size with the recorded output as the size of the answer)."""
         grown = added.counted - anchor.counted
         plain, rest = (ratios.median(self._prior()) for ratios in self._learned.recent)
         by_slope = anchor.reported + round(plain * grown)
@@ -376,8 +381,8 @@ class Learner:
         return by_slope, anchor.reported + anchor.output + round(rest * (grown - added.answer))
 
     def expect(self, slope: float) -> None:
-        """What is expected of growth instead of the family's prior: where a body holds all that is sent, what the whole
-        of it was reported at."""
+        """Set the expected slope of growth, instead of the family's prior: that of a body that holds all that is
+        sent."""
         self._expected = slope
 
     def _prior(self) -> float:
@@ -391,39 +396,36 @@ class Learner:
         return _CHANGE if is_known else family_of(self._model).doubt
 
     def _takes_output(self) -> bool:
-        """Does the recorded output tell the size of an answer? Not where the provider drops its thinking again."""
-        plain, with_output = (quantile(one, 0.5) for one in self._learned.tried)
+        """Is the recorded output a good measure of an answer? Not if the provider drops its thinking later."""
+        plain, with_output = (quantile(errors, 0.5) for errors in self._learned.tried)
         return plain is None or with_output is None or len(self._learned.tried[0]) < 3 or with_output <= plain
 
     def report(
         self, added: Addition, prediction: Prediction | None, reported: int, output: int, model: str, *, fresh: bool
     ) -> int:
-        """Learn from what the provider reported of a buffer.
+        """Learn from a report.
 
         Args:
-            added: The buffer.
-            prediction: What `predict` said of it.
-            reported: Tokens of the prompt, as the provider counted them.
-            output: Tokens of its answer, 0 where that number is not final.
-            model: Which model answered.
-            fresh: A stretch begins.
+            added: How the buffer differs from the last reported one.
+            prediction: What `predict` returned for it.
+            reported: Its tokens by the provider.
+            output: Tokens of its answer; 0 if that number is not final.
+            model: The model that answered; empty: the same as before.
+            fresh: Was the buffer compacted before this call?
 
         Returns:
-            By how much the unseen part fell: where the buffer only grew and the reported number fell, the client was
-            started anew with fewer tools, or dropped what it had put around the messages.
+            The tokens by which the unseen part became smaller. If the buffer only grew and the reported number fell,
+            the client was restarted with fewer tools, or dropped what it had added to the messages.
         """
         anchor, is_other, fallen = self._anchor, self._is_other_family(model), 0
-        if is_other:
-            prediction = None
-        if anchor is not None and prediction is not None and not (added.compacted or added.removed):
-            self._bands.learn(*self._growth(anchor, added, prediction.tokens), prediction.tokens - reported)
-        if anchor is not None and added.is_empty and not fresh and reported > anchor.reported:
-            self._uncounted.append(reported - anchor.reported)
+        predicted = None if is_other else prediction
+        if anchor is not None:
+            self._learn_errors(anchor, added, reported, predicted, fresh=fresh)
         self._reports += 1
         self._model = model or self._model
         self._learned = self._by_family.setdefault(family_of(self._model).name, _Learned())
         if anchor is not None and added.extends and not is_other:
-            fallen = self._learn_growth(anchor, added, reported, prediction)
+            fallen = self._learn_growth(anchor, added, reported, predicted)
         if added.is_whole and not len(self._learned.lasting):
             self._learn_whole(added.counted, reported)
         self._anchor = Anchor(added.counted, reported, output)
@@ -433,12 +435,22 @@ class Learner:
             self._start = replace(self._start, reported=max(0, self._start.reported - fallen))
         return fallen
 
-    def _learn_growth(self, anchor: Anchor, added: Addition, reported: int, prediction: Prediction | None) -> int:
-        """Learn from a buffer that grew. Returns by how much the unseen part fell."""
+    def _learn_errors(
+        self, anchor: Anchor, added: Addition, reported: int, predicted: Prediction | None, *, fresh: bool
+    ) -> None:
+        """Learn how far the prediction was off, and by how much a buffer grew of which nothing is recorded."""
+        if predicted is not None and not (added.compacted or added.removed):
+            kind, change = self._growth(anchor, added, predicted.tokens)
+            self._bands.learn(kind, change, predicted.tokens - reported)
+        if added.is_empty and not fresh and reported > anchor.reported:
+            self._uncounted.append(reported - anchor.reported)
+
+    def _learn_growth(self, anchor: Anchor, added: Addition, reported: int, predicted: Prediction | None) -> int:
+        """Learn from a buffer that grew. Return the tokens by which the unseen part became smaller."""
         learned, fallen = self._learned, 0
         plain, with_output = self._guesses(anchor, added)
-        if prediction is not None:
-            fallen = prediction.tokens - reported if reported < anchor.reported - _FALL else 0
+        if predicted is not None:
+            fallen = predicted.tokens - reported if reported < anchor.reported - _FALL else 0
         learned.tried[0].append(abs(plain - reported))
         learned.tried[1].append(abs(with_output - reported))
         grown, counted = reported - anchor.reported, added.counted - anchor.counted

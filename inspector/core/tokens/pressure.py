@@ -1,8 +1,8 @@
 """How full the buffer was at every request, each number with its kind.
 
-Reported where the transcript reports it. Where it does not - at the end of a thread, in a call without usage, after a
-compaction - predicted (`prediction`). Where nothing was ever reported, counted or estimated. All requests of a thread
-cost O(messages) once, and only what is new when the thread has grown.
+A number is reported if the transcript reports it. If not - at the end of a thread, in a call without usage, after a
+compaction - it is predicted (`prediction`). If nothing was ever reported, it is counted or estimated. All requests of a
+thread cost O(messages) once, and only what is new when the thread has grown.
 """
 
 from bisect import bisect_right
@@ -28,62 +28,62 @@ PressureKind: TypeAlias = Literal["reported", "counted", "predicted", "estimated
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Tokens of one buffer. `tokens` is the number to show, `kind` says where it comes from."""
+    """Tokens of one buffer. `tokens` is the number to show, `kind` its source."""
 
     tokens: int | None
-    """reported: the provider's; predicted: what it would say; counted, estimated: what the rows come to, where nothing
-    was ever reported; unknown: None, where there is nothing to count."""
+    """reported: by the provider; predicted: what it would report; counted, estimated: the sum of the rows, if nothing
+    was ever reported; unknown: None, because there is nothing to count."""
     kind: PressureKind
     counted: int
-    """The weight of all that the transcript holds of the buffer: messages, system prompt, tools."""
+    """The weight of the recorded part of the buffer: messages, system prompt, tools."""
     reported: int | None = None
     """The true prompt size, as the provider reported it."""
     predicted: Prediction | None = None
-    """What the program said of this buffer before anybody reported it; None where there was nothing to go by."""
+    """The prediction before the report; None if there was no earlier report to predict from."""
 
     @property
     def band(self) -> tuple[int, int] | None:
-        """Where the true number most likely lies; None unless the number is predicted."""
+        """Return the bounds between which the true number most likely is; None unless the number is predicted."""
         return self.predicted.band if self.predicted is not None and self.kind == "predicted" else None
 
 
 @dataclass(frozen=True, slots=True)
 class _RequestState:
-    """What is known after a request: enough to show it, and to go on from there."""
+    """What is known after a request: enough to show it, and to continue from it."""
 
     request: Request
     pressure: Pressure
     family: str
-    """Of the model that answered."""
+    """Family of the model that answered."""
     slope: float
     spread: float
 
     @property
     def measure(self) -> tuple[float, float]:
-        """What a row weighs, and how sure that is: to a hundredth, so that it seldom changes while a session grows."""
+        """Return slope and spread to a hundredth, so that they seldom change while a session grows."""
         return round(self.slope, 2), round(self.spread, 2)
 
 
 @dataclass(slots=True, eq=False)
 class Pressures:
-    """One pressure a request, in order, and `end`: of the buffer after the last record."""
+    """One pressure per request, in order, and `end`: the pressure of the buffer after the last record."""
 
     by: Estimator
-    """What weighs the messages: the exact weigher, unless an estimator is compared with it."""
+    """The exact weigher, unless an estimator is compared with it."""
     _known: tuple[_RequestState, ...]
     end: Pressure
     _thread: Thread
     _course: "_Course"
-    """As it was in front of the last request, which may be another one when the thread has grown."""
+    """The course before the last request, which may be another one when the thread has grown."""
     _changes: dict[int, "_Course"]
-    """As it was in front of each change of the buffer, by request."""
+    """The course before each change of the buffer, by request."""
     before: dict[int, Pressure] = field(default_factory=dict)
-    """Predicted for the buffer in front of a change, by request, as far as it was asked for (see `change_sizes`)."""
+    """Predictions of the buffer before a change, by request, filled on demand (see `change_sizes`)."""
     _last: dict[str, _RequestState] = field(init=False)
-    """The last request of each family of models: it knows best what a row weighs with them."""
+    """The last request of each family of models: it has the best estimate of what a row weighs."""
 
     def __post_init__(self) -> None:
-        self._last = {one.family: one for one in self._known}
+        self._last = {state.family: state for state in self._known}
 
     def __len__(self) -> int:
         return len(self._known)
@@ -92,23 +92,25 @@ class Pressures:
         return self._known[index].pressure
 
     def __iter__(self) -> Iterator[Pressure]:
-        return (one.pressure for one in self._known)
+        return (state.pressure for state in self._known)
 
     @property
     def requests(self) -> Sequence[Request]:
-        """The requests that the pressures are of."""
+        """Return the requests of the thread."""
         return self._thread.requests
 
     def at(self, index: int | None) -> Pressure:
-        """Of request `index`; None or the number of requests = of the buffer after the last record."""
+        """Return the pressure of a request; None or the number of requests: of the buffer after the last record."""
         return self.end if index is None or index >= len(self._known) else self._known[index].pressure
 
     def count_settled(self, former: "Pressures") -> int:
-        """Return how many of the first requests have the pressure and the scale that they had in `former`, when the
-        thread was shorter. O(requests that are new)."""
+        """Return how many of the first requests still have the pressure and scale of `former`. O(new requests).
+
+        `former`: the pressures of the thread when it was shorter.
+        """
         if former.by.name != self.by.name:
             return 0
-        if any(one.measure != self._last[name].measure for name, one in former._last.items() if name in self._last):
+        if any(state.measure != self._last[name].measure for name, state in former._last.items() if name in self._last):
             return 0
         settled = min(len(self), len(former))
         while settled and self._known[settled - 1] is not former._known[settled - 1]:
@@ -130,9 +132,9 @@ class Pressures:
         return course.look(shorter, Request(at, shorter.end, shorter.prompt))
 
     def scale(self, index: int | None) -> Scale:
-        """What the rows of the buffer at that place weigh, and what lies beside them. `None` = after the last record.
+        """Return the scale of the buffer at a request; None: after the last record.
 
-        A row weighs the same at all requests of a model: the best that is known of it today.
+        A row weighs the same at all requests of a model, by the latest estimate.
         """
         pressure, count = self.at(index), len(self._known)
         place = self._thread.place(index)
@@ -150,23 +152,24 @@ def holds_all(request: Request) -> bool:
 
 
 def thread_pressures(thread: Thread, by: Estimator | None = None, former: Pressures | None = None) -> Pressures:
-    """Pressures of all requests of a thread.
+    """Return the pressures of all requests of a thread.
 
     Args:
-        thread: What was recorded of one agent.
-        by: What weighs the messages; None: the exact weigher.
-        former: An earlier result for the same thread when it was shorter; what still holds of it is taken over.
+        thread: The thread.
+        by: The estimator that weighs the messages; None: the exact weigher.
+        former: An earlier result for the same thread when it was shorter: its beginning is reused.
     """
     by, requests = by or weigher_of(thread), thread.requests
     weigh_newest(by, thread.messages)
-    same = count_same_requests(former.requests, requests) if former is not None and former.by.name == by.name else 0
-    known: list[_RequestState] = []
-    changes: dict[int, _Course] = {}
-    course = _Course(by)
-    if former is not None and 0 < former._course.place <= same:
-        course = former._course.copy()
-        known = list(former._known[: course.place])
-        changes = {at: then for at, then in former._changes.items() if at < course.place}
+    course, states = _Course(by), list[_RequestState]()
+    before, changes = dict[int, Pressure](), dict[int, _Course]()
+    if former is not None and former.by.name == by.name:
+        same = count_same_requests(former.requests, requests)
+        before = {at: pressure for at, pressure in former.before.items() if at < same}
+        if 0 < former._course.place <= same:
+            course = former._course.copy()
+            states = list(former._known[: course.place])
+            changes = {at: earlier for at, earlier in former._changes.items() if at < course.place}
     changed = set(changed_places(thread, course.place))
     settled = course
     for at in range(course.place, len(requests)):
@@ -175,12 +178,18 @@ def thread_pressures(thread: Thread, by: Estimator | None = None, former: Pressu
             changes[at] = course.copy()
         if at == len(requests) - 1:
             settled = course.copy()
-        known.append(course.follow(thread, requests[at]))
-    last = requests[-1] if requests else None
-    predicted = last.predicted if last is not None and last.usage is None and last.view == thread.end else None
-    end = course.look(thread, Request(len(requests), thread.end, thread.prompt, predicted=predicted))
-    before = {at: one for at, one in former.before.items() if at < same} if former is not None else {}
-    return Pressures(by, tuple(known), end, thread, settled, changes, before)
+        states.append(course.follow(thread, requests[at]))
+    end = course.look(thread, _next_request(thread))
+    return Pressures(by, tuple(states), end, thread, settled, changes, before)
+
+
+def _next_request(thread: Thread) -> Request:
+    """Return the request that would be sent next, with the prediction of a last request that was not answered."""
+    requests = thread.requests
+    predicted = None
+    if requests and requests[-1].usage is None and requests[-1].view == thread.end:
+        predicted = requests[-1].predicted
+    return Request(len(requests), thread.end, thread.prompt, predicted=predicted)
 
 
 def count_same_requests(former: Sequence[Request], requests: Sequence[Request]) -> int:
@@ -195,15 +204,15 @@ _KNOWN = KnownByThread[Pressures]()
 
 
 def known_pressures(thread: Thread, by: Estimator | None = None) -> Pressures:
-    """The same, remembered for the last few threads: sizes are asked for at many places of one."""
-    found = by or weigher_of(thread)
-    return _KNOWN.get(thread, found.name, lambda former: thread_pressures(thread, found, former))
+    """Return the pressures of a thread; cached for the last few threads, because many places need the sizes."""
+    weigher = by or weigher_of(thread)
+    return _KNOWN.get(thread, weigher.name, lambda former: thread_pressures(thread, weigher, former))
 
 
 def summary_since(thread: Thread, request: Request, after: int) -> Compaction | None:
     """Return the newest summary of the history that was recorded after request `after` and before that one."""
     listed = thread.compactions
-    for n in range(bisect_right(listed, request.index, key=lambda one: one.before_request) - 1, -1, -1):
+    for n in range(bisect_right(listed, request.index, key=lambda compaction: compaction.before_request) - 1, -1, -1):
         if listed[n].before_request <= after:
             return None
         if listed[n].kind == "summary":
@@ -212,23 +221,25 @@ def summary_since(thread: Thread, request: Request, after: int) -> Compaction | 
 
 
 _CLIENT_SHARE = 1.25
-"""Tokens of the provider for each that Claude Code estimates of what its micro-compactions remove (1.22 to 1.28)."""
+"""Tokens of the provider per token that Claude Code estimates for what its micro-compactions remove (1.22 to 1.28)."""
 
 
 def removed_unrecorded(thread: Thread, request: Request, after: int) -> int:
     """Return the tokens that were removed after request `after` and before that one, and are not in the file."""
     listed = thread.compactions
-    last = bisect_right(listed, request.index, key=lambda one: one.before_request)
-    recent = takewhile(lambda one: one.before_request > after, (listed[n] for n in range(last - 1, -1, -1)))
-    return round(_CLIENT_SHARE * sum(one.unrecorded for one in recent))
+    last = bisect_right(listed, request.index, key=lambda compaction: compaction.before_request)
+    recent = takewhile(
+        lambda compaction: compaction.before_request > after, (listed[n] for n in range(last - 1, -1, -1))
+    )
+    return round(_CLIENT_SHARE * sum(compaction.unrecorded for compaction in recent))
 
 
 _FEW_TOOLS = 0.2
-"""Share of a whole prompt up to which its tool schemas do not disturb what the prompt says of the tokenizer."""
+"""Largest share of tool schemas in a whole prompt that still shows how the tokenizer counts."""
 
 
 class _Course:
-    """Follows one thread from request to request: what was reported, what that teaches, what is said of the next."""
+    """Follows one thread from request to request: learns from the reports, and predicts the next one."""
 
     def __init__(self, by: Estimator) -> None:
         self.place = 0
@@ -239,22 +250,22 @@ class _Course:
         self._anchor: Request | None = None
         """The last request whose size was reported."""
         self._base: int | None = None
-        """The unseen part of the first stretch, once that is over: later ones hold what was attached anew, too."""
+        """The unseen part of the first stretch, once that is over: later ones include re-attached files."""
         self._attached: list[int] = []
-        """What was attached anew after each compaction so far, as far as the reports tell."""
+        """Tokens that the client re-attached after each compaction so far, by the reports."""
 
     def copy(self) -> "_Course":
-        """Return the same course, to be led on by itself. O(1)."""
-        made = copy(self)
-        made._learner, made._prompt = self._learner.copy(), copy(self._prompt)
-        made._attached = list(self._attached)
-        return made
+        """Return an independent copy. O(1)."""
+        course = copy(self)
+        course._learner, course._prompt = self._learner.copy(), copy(self._prompt)
+        course._attached = list(self._attached)
+        return course
 
     def follow(self, thread: Thread, request: Request) -> _RequestState:
-        """The next request."""
+        """Measure the next request, and learn from its report."""
         added = self._added(thread, request)
         prediction = self._learner.predict(added)
-        pressure = self._said(thread, request, added, prediction)
+        pressure = self._pressure(thread, request, added, prediction)
         self.place += 1
         usage = request.usage
         if usage is not None and usage.prompt > 0:
@@ -263,14 +274,14 @@ class _Course:
         return _RequestState(request, pressure, family, self._learner.slope(), self._learner.spread())
 
     def look(self, thread: Thread, request: Request) -> Pressure:
-        """What is said of a buffer before anybody reports it. Changes nothing."""
+        """Return the pressure of a buffer before its size is reported. Changes nothing."""
         added = self._added(thread, request)
         anchor = self._anchor
         if anchor is not None and len(request.view) and request.view == anchor.view and request.prompt == anchor.prompt:
             added = replace(added, is_same=True)
-        return self._said(thread, request, added, self._learner.predict(added))
+        return self._pressure(thread, request, added, self._learner.predict(added))
 
-    def _said(self, thread: Thread, request: Request, added: Addition, prediction: Prediction | None) -> Pressure:
+    def _pressure(self, thread: Thread, request: Request, added: Addition, prediction: Prediction | None) -> Pressure:
         predicted = prediction if request.predicted is None else Prediction(*request.predicted)
         counted, usage = added.counted, request.usage
         if usage is not None and usage.prompt > 0:
@@ -283,36 +294,51 @@ class _Course:
         return Pressure(round(factor * counted), self._by.kind, counted)
 
     def _added(self, thread: Thread, request: Request) -> Addition:
+        """Return how the buffer of a request differs from the last reported one."""
         counted = self._by.tokens(messages_weight(self._by, request.view)) + self._prompt(request.prompt)
         tools = prompt_tokens(self._by, request.prompt)[1]
-        is_whole, model = holds_all(request) and tools <= _FEW_TOOLS * counted, request.model
-        anchor, is_empty = self._anchor, not len(request.view) and not counted
+        is_whole = holds_all(request) and tools <= _FEW_TOOLS * counted
+        anchor = self._anchor
         if anchor is None or not is_prefix(anchor.view, request.view):
-            compaction = self._compaction(thread, request)
-            attached = compaction.attached if compaction is not None else None
-            if attached is None:
-                fresh = compaction is not None
-                return Addition(counted, extends=False, compacted=fresh, is_whole=is_whole, model=model)
-            usual = int(quantile([attached.usual, *self._attached], 0.5) or 0)
-            more = self._base_unseen() - self._learner.unseen()
-            span = attached.least - usual, attached.most - usual
-            return Addition(counted, False, 0, more + usual, span, compacted=True, is_whole=is_whole, model=model)
+            return self._replaced(thread, request, Addition(counted, False, is_whole=is_whole, model=request.model))
+        new_messages = request.view.tail(len(anchor.view))
         answer = 0
-        came = request.view.tail(len(anchor.view))
-        for message in came:
+        for message in new_messages:
             if message.role != "assistant":
                 break
             answer += weight(self._by, message)
-        told, is_turn = self._by.tokens(answer) if answer else 0, any(message.from_user for message in came)
-        found = Addition(counted, True, told, is_turn=is_turn, is_empty=is_empty, is_whole=is_whole, model=model)
-        return replace(found, removed=removed_unrecorded(thread, request, anchor.index))
+        is_empty = not len(request.view) and not counted
+        is_turn = any(message.from_user for message in new_messages)
+        return Addition(
+            counted,
+            extends=True,
+            answer=self._by.tokens(answer) if answer else 0,
+            is_turn=is_turn,
+            is_empty=is_empty,
+            is_whole=is_whole,
+            model=request.model,
+            removed=removed_unrecorded(thread, request, anchor.index),
+        )
+
+    def _replaced(self, thread: Thread, request: Request, added: Addition) -> Addition:
+        """Complete the difference of a buffer that does not extend the last reported one, as after a compaction."""
+        compaction = self._compaction(thread, request)
+        if compaction is None:
+            return added
+        attached = compaction.attached
+        if attached is None:
+            return replace(added, compacted=True)
+        usual = int(quantile([attached.usual, *self._attached], 0.5) or 0)
+        more = self._base_unseen() - self._learner.unseen()
+        span = attached.least - usual, attached.most - usual
+        return replace(added, attached=more + usual, attached_range=span, compacted=True)
 
     def _base_unseen(self) -> int:
-        """The unseen part before anything was attached anew."""
+        """Return the unseen part without files that were re-attached after compactions."""
         return self._learner.unseen() if self._base is None else self._base
 
     def _compaction(self, thread: Thread, request: Request) -> Compaction | None:
-        """The newest summary of the history that was recorded since the last report."""
+        """Return the newest summary of the history that was recorded since the last report."""
         return summary_since(thread, request, self._anchor.index if self._anchor is not None else -1)
 
     def _report(
@@ -325,21 +351,21 @@ class _Course:
         output = usage.output if usage.output_is_final else 0
         model = request.model or thread.model
         fallen = self._learner.report(added, prediction, usage.prompt, output, model, fresh=fresh)
-        if self._base is not None and fallen:  # what was attached anew goes first
+        if self._base is not None and fallen:  # re-attached files are removed first
             self._base = min(self._base, self._learner.unseen())
         self._anchor = request
 
 
 class _PromptWeight:
-    """Tokens of what the transcript holds of a prompt, worked out once for as long as it stays the same."""
+    """Counts the recorded part of a prompt, once until the prompt changes."""
 
     def __init__(self, by: Estimator) -> None:
         self._by = by
         self._prompt: Prompt | None = None
-        self._found = 0
+        self._tokens = 0
 
     def __call__(self, prompt: Prompt) -> int:
         if prompt is not self._prompt and prompt != self._prompt:
-            self._found = sum(prompt_tokens(self._by, prompt))
+            self._tokens = sum(prompt_tokens(self._by, prompt))
         self._prompt = prompt
-        return self._found
+        return self._tokens

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """US dollars by kind of token: of one call, of many, or what a token of each kind costs."""
+    """US dollars by kind of token: of one call, of many, or the price of a token of each kind."""
 
     input: Decimal = Decimal(0)
     """Neither read from the cache nor written to it."""
@@ -30,14 +30,14 @@ class Bill:
 
     @property
     def total(self) -> Decimal:
-        """The sum of the parts."""
+        """Return the sum over the kinds of tokens."""
         return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h + self.output
 
     def __add__(self, other: "Bill") -> "Bill":
         return Bill(*(getattr(self, name) + getattr(other, name) for name in BILL_KINDS))
 
     def times(self, usage: Usage) -> "Bill":
-        """Of prices of a token: what that usage costs."""
+        """Return the cost of a usage at these prices per token."""
         return Bill(
             self.input * usage.input,
             self.cache_read * usage.cache_read,
@@ -47,25 +47,25 @@ class Bill:
         )
 
     def written(self, ttl_s: int) -> Decimal:
-        """What is written to the cache, to live so long."""
+        """Return the amount for writes to the cache that are kept for `ttl_s` seconds."""
         return self.cache_write_1h if ttl_s == HOUR else self.cache_write_5m
 
     def rounded(self, places: int = 6) -> "Bill":
-        """As the total rounds: what rounding leaves over is the largest part's."""
-        found = {name: round(getattr(self, name), places) for name in BILL_KINDS}
-        largest = max(found, key=lambda name: found[name])
-        found[largest] += round(self.total, places) - sum(found.values(), Decimal(0))
-        return Bill(**found)
+        """Return rounded amounts that sum to the rounded total; the difference goes to the largest amount."""
+        amounts = {name: round(getattr(self, name), places) for name in BILL_KINDS}
+        largest = max(amounts, key=lambda name: amounts[name])
+        amounts[largest] += round(self.total, places) - sum(amounts.values(), Decimal(0))
+        return Bill(**amounts)
 
 
-BILL_KINDS = tuple(one.name for one in fields(Bill))
+BILL_KINDS = tuple(field.name for field in fields(Bill))
 
 
 def billed(model: str, usage: Usage, time: str = "") -> Bill | None:
-    """What one call cost at the prices of its time (ISO 8601; empty = today's). None where there is no price.
+    """Return the cost of one call at the prices of its time (ISO 8601; empty: today). None if there is no price.
 
-    Reads from and writes to the cache have prices of their own, and so has what is written for an hour. What another
-    model used inside the call is billed at the prices of that model.
+    Reads from the cache, writes to it, and writes for an hour have their own prices. What another model used inside the
+    call is billed at the prices of that model.
     """
     if usage.by_others:
         return _bill_apart(model, usage, time)
@@ -80,7 +80,7 @@ def billed(model: str, usage: Usage, time: str = "") -> Bill | None:
 
 
 def _bill_apart(model: str, usage: Usage, time: str) -> Bill | None:
-    """Bill the models of one call each at its own prices."""
+    """Return the cost of one call in which several models took part, each at its own prices."""
     own = usage
     bill = Bill()
     for other, used in usage.by_others:
@@ -93,22 +93,21 @@ def _bill_apart(model: str, usage: Usage, time: str) -> Bill | None:
     return None if rest is None else bill + rest
 
 
-def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
-    """The same in one number."""
-    found = billed(model, usage, time)
-    return None if found is None else found.total
+def call_cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
+    """Return the total cost of one call; None if there is no price."""
+    bill = billed(model, usage, time)
+    return None if bill is None else bill.total
 
 
 def rates(model: str, prompt: int, time: str = "") -> Bill | None:
-    """What a token more of a prompt of that size costs at that time. None where `cost` knows no price either, and where
-    one kind of token has none."""
+    """Return the prices per token for a prompt of that size at a time. None if one kind of token has no price."""
     price = _price(model, time)
     return None if price is None else _rates(price, _size(price, max(0, prompt)))
 
 
 def _price(model: str, time: str) -> SameObject | None:
-    found = priced_model(model) if model else None
-    return None if found is None else SameObject(found[1].get_prices(_moment(time)))
+    priced = priced_model(model) if model else None
+    return None if priced is None else SameObject(priced[1].get_prices(_moment(time)))
 
 
 def _moment(time: str) -> datetime:
@@ -120,7 +119,7 @@ def _moment(time: str) -> datetime:
 
 
 def _size(same: SameObject, prompt: int) -> int:
-    """A prompt of round size that costs as much a token as this one: prices may change with its size."""
+    """Return a round prompt size with the same prices per token: prices may depend on the size."""
     starts = _starts(same)
     at = bisect_left(starts, prompt)
     below = starts[at - 1] if at else 0
@@ -130,28 +129,27 @@ def _size(same: SameObject, prompt: int) -> int:
 
 @cache
 def _starts(same: SameObject) -> tuple[int, ...]:
-    """Sizes of the prompt above which another price holds, ascending."""
+    """Return the prompt sizes above which another price holds, ascending."""
     from genai_prices.types import TieredPrices
 
-    tiered = [one for one in vars(same.held).values() if isinstance(one, TieredPrices)]
-    return tuple(sorted({tier.start for one in tiered for tier in one.tiers}))
+    tiered = [prices for prices in vars(same.held).values() if isinstance(prices, TieredPrices)]
+    return tuple(sorted({tier.start for prices in tiered for tier in prices.tiers}))
 
 
 @cache
 def _rates(same: SameObject, size: int) -> Bill | None:
-    """Of a token, at that size of the prompt. Exact where the size is round.
+    """Return the prices per token at a prompt size, which has to be round. None if one kind has no constant price.
 
-    The catalogue is asked for each once: that takes 0.15 ms, and a session has tens of thousands of calls. None where
-    one of them has no price: then it depends on the call.
+    The catalogue is asked once per size: that takes 0.15 ms, and a session has tens of thousands of calls.
     """
     if size % 1000:
         return None
     fresh, more = Usage(input=size), Usage(input=size, output=1000)
     calls = (fresh, Usage(cache_read=size), cache_written(size, MINUTES), cache_written(size, HOUR), more)
-    found = [price for call in calls if (price := _asked(same.held, call)) is not None]
-    if len(found) < len(calls):
+    prices = [price for call in calls if (price := _asked(same.held, call)) is not None]
+    if len(prices) < len(calls):
         return None
-    plain, read, write, write_1h, answered = found
+    plain, read, write, write_1h, answered = prices
     return Bill(plain / size, read / size, write / size, write_1h / size, (answered - plain) / 1000)
 
 
@@ -172,8 +170,10 @@ def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
 
 
 def _shared_out(price: "ModelPrice", usage: Usage) -> Bill | None:
-    """Where a kind of token has no price of its own, or the price depends on the call: what the whole of it costs, in
-    proportion to what each kind would cost alone."""
+    """Return the cost of a call shared out among the kinds of tokens, in proportion to the cost of each kind alone.
+
+    It is for a call with a kind of token that has no own price, or whose price depends on the call.
+    """
     whole = _asked(price, usage)
     if whole is None:
         return None
@@ -186,12 +186,12 @@ def _shared_out(price: "ModelPrice", usage: Usage) -> Bill | None:
     )
     alone = [_asked(price, kind) or Decimal(0) for kind in kinds]
     together = sum(alone, Decimal(0)) or Decimal(1)
-    others = [whole * one / together for one in alone[1:]]
+    others = [whole * price_alone / together for price_alone in alone[1:]]
     return Bill(whole - sum(others, Decimal(0)), *others)
 
 
 def named_models(thread: Thread) -> Iterator[tuple[Request, str]]:
-    """Each request with its model: where it names none, that of the one before."""
+    """Yield each request with its model; for one that names none, the model of the previous request."""
     model = thread.model
     for request in thread.requests:
         model = request.model or model
@@ -199,7 +199,7 @@ def named_models(thread: Thread) -> Iterator[tuple[Request, str]]:
 
 
 def side_model(call: SideCall, thread: Thread) -> str:
-    """The model of a call beside a thread: where it names none, that of the request before it."""
+    """Return the model of a side call; if it names none, that of the request before it."""
     if call.model:
         return call.model
     before = range(min(call.before_request, len(thread.requests)) - 1, -1, -1)
@@ -207,6 +207,6 @@ def side_model(call: SideCall, thread: Thread) -> str:
 
 
 def sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
-    """Together; None where one is not known."""
+    """Return the sum; None if one price is not known."""
     listed = list(prices)
     return None if None in listed else sum((price for price in listed if price is not None), Decimal(0))

@@ -1,8 +1,8 @@
-"""The calls of a thread in segments, each with a line of its own from estimate to report; and how often the report lay
-inside the bands around its prediction.
+"""The calls of a thread in segments, each with one line from estimate to report; and how often the report was inside
+the bands around its prediction.
 
-A segment ends at a recorded compaction of the history and at a change of the model: after either, another part of the
-prompt is not in the file, or another tokenizer counts.
+A segment ends at a recorded compaction of the history and at a change of the model: after the one, another part of the
+prompt is not in the file; after the other, another tokenizer counts.
 """
 
 from bisect import bisect_right, insort
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspector.core.session import Thread
-from inspector.core.tokens.fit import FitLine, Sample, line
+from inspector.core.tokens.fit import FitLine, Sample, fit_line
 from inspector.core.tokens.prediction import Prediction
 from inspector.core.tokens.quantiles import quantile
 
 LEAST_PREDICTIONS = 20
-"""Predictions that a band is learned from at least."""
+"""Least number of predictions before a band is used."""
 BAND_SHARES = (0.5, 0.8, 0.9, 0.95)
 """Shares of the reports that the bands should hold."""
 SHOWN_SHARE = 0.95
@@ -42,7 +42,7 @@ class CallSegment:
 
     @property
     def model(self) -> str:
-        """The model of its calls."""
+        """Return the model of its calls."""
         return self.samples[0].model
 
     def residual(self, sample: Sample) -> float | None:
@@ -67,7 +67,7 @@ def split_segments(thread: Thread, samples: Sequence[Sample]) -> tuple[CallSegme
 
 
 def _fit_line(samples: Iterable[Sample]) -> FitLine | None:
-    return line([(sample.estimated, sample.reported) for sample in samples])
+    return fit_line([(sample.estimated, sample.reported) for sample in samples])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +75,20 @@ class BandCoverage:
     """How many reports lay inside a band."""
 
     expected: float
-    """Share that should lie inside."""
+    """Share of the reports that should be inside."""
     inside: int
     count: int
     width: float | None
-    """Half of the band as it is now, as a share of the prediction; None: it is another one for each request."""
+    """Half of the current band, as a share of the prediction; None: it differs between requests."""
 
     @property
     def share(self) -> float:
-        """Share that lay inside."""
+        """Return the share of the reports that were inside."""
         return self.inside / self.count if self.count else 0.0
 
 
 def prediction_coverage(predictions: Sequence[tuple[Prediction, int]]) -> tuple[BandCoverage, ...]:
-    """Return the coverage of the range that the gauge shows, and of bands that hold so many of the earlier errors.
+    """Return the coverage of the range that the gauge shows, and of bands that hold given shares of the earlier errors.
 
     Each band knows only the errors of earlier requests, and counts after the first `LEAST_PREDICTIONS`. Empty without
     predictions. O(predictions²) moves of memory.

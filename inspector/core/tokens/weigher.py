@@ -1,11 +1,11 @@
-"""What weighs the truth: everything that the model reads, by one exact tokenizer.
+"""Weigh everything that the model reads, by one exact tokenizer.
 
-A weight is in tokens of o200k. The model's own tokens are the weight times one factor, which its family gives
-(`families`) and the session's reports correct (`prediction`). What no tokenizer can look at has a weight that comes to
-the provider's charge with that factor: thinking that is sealed by the length of its signature, a picture by its size in
-pixels. Messages are weighed many at a time (`weigh_all`), because one by one takes three times as long.
+A weight is in tokens of o200k. The model's own tokens are the weight times one factor, which depends on its family
+(`families`) and is corrected by the session's reports (`prediction`). What no tokenizer can read has a weight that
+yields the provider's charge with that factor: encrypted thinking by the length of its signature, a picture by its size
+in pixels. Messages are weighed many at a time (`weigh_all`), because one by one takes three times as long.
 
-A policy's own count has nothing to do with it (`harnesses`, `believing`).
+A policy's own count is independent of it (`harnesses`, `believing`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,14 +32,14 @@ from inspector.core.tokens.families import Family, family_of
 from inspector.core.tokens.harnesses import utf8_length
 
 SIGNED = 0.172
-"""Tokens of o200k for a character of a signature that seals what was thought."""
+"""Tokens of o200k per character of a signature that contains the thinking."""
 THOUGHT = 0.9
-"""Thinking is charged at 0.85 to 0.96 of what the same tokens of text are."""
+"""Charge of thinking relative to the same tokens of text: 0.85 to 0.96 were measured."""
 _TOGETHER = 1024
-"""Messages that are weighed in one go."""
+"""Messages that are weighed at once."""
 _BITS = 40
 _MASK = (1 << _BITS) - 1
-"""The weights of a message's parts lie in one integer, 40 bits each."""
+"""The weights of a message's parts are packed into one integer, 40 bits each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Weigher(Estimator):
 
     family: Family
     name: str = "exact"
-    """Also the key under which weights are cached: pictures weigh otherwise in each family."""
+    """Also the key of the cached weights: the weight of a picture depends on the family."""
     kind: Kind = "counted"
     is_rough: bool = False
-    """A quarter of the bytes instead of the tokenizer: for the first picture of a file while that is not loaded."""
+    """Weigh by a quarter of the bytes instead of the tokenizer: for the first view of a file, until that is loaded."""
     _parts_key: str = field(default="", repr=False)
 
     def text(self, text: str) -> int:
@@ -72,17 +72,17 @@ class Weigher(Estimator):
                 message.counts[name] = self._put(message, list(islice(sizes, len(few))))
 
     def part_weights(self, message: Message) -> Sequence[int]:
-        """The weight of each part of a message; together with its framing the weight of the message."""
+        """Return the weight of each part of a message; with its framing they sum to the weight of the message."""
         if len(message.parts) == 1:
-            known = message.counts.get(self.name)
-            return ((self.weigh(message) if known is None else known) - MESSAGE_FRAMING,)
+            cached = message.counts.get(self.name)
+            return ((self.weigh(message) if cached is None else cached) - MESSAGE_FRAMING,)
         if self._parts_key not in message.counts:
             message.counts[self.name] = self.weigh(message)
         packed = message.counts.get(self._parts_key, 0)
         return [packed >> n * _BITS & _MASK for n in range(len(message.parts))]
 
     def weigh_parts(self, parts: Iterable[Part]) -> list[int]:
-        """The weight of each of some parts that stand in no message by themselves."""
+        """Return the weight of each of some parts that are no whole message."""
         alone = tuple(parts)
         return self._weights(alone, self._sizes([text for part in alone for text in _texts_of(part)]))
 
@@ -99,11 +99,11 @@ class Weigher(Estimator):
         return list(map(_rough, texts)) if self.is_rough else count_texts(texts)
 
     def _put(self, message: Message, sizes: Sequence[int]) -> int:
-        """The weight of a message whose texts have these sizes; those of its parts are kept on it."""
-        found = self._weights(message.parts, sizes)
-        if len(found) > 1:
-            message.counts[self._parts_key] = sum(one << n * _BITS for n, one in enumerate(found))
-        return MESSAGE_FRAMING + sum(found)
+        """Return the weight of a message whose texts have these sizes; cache those of its parts on it."""
+        weights = self._weights(message.parts, sizes)
+        if len(weights) > 1:
+            message.counts[self._parts_key] = sum(part_weight << n * _BITS for n, part_weight in enumerate(weights))
+        return MESSAGE_FRAMING + sum(weights)
 
     def _weights(self, parts: Iterable[Part], sizes: Sequence[int]) -> list[int]:
         left = iter(sizes)
@@ -132,7 +132,7 @@ class Weigher(Estimator):
         return UNKNOWN if size is None else self.family.images(*size)
 
     def _charged(self, tokens: int) -> int:
-        """The weight of what the provider counts as so many tokens of its own."""
+        """Return the weight of content by the tokens that the provider counts for it."""
         return round(max(0, tokens) / self.family.factor)
 
 
@@ -141,7 +141,7 @@ def _is_sealed(text: str, signature: str) -> bool:
 
 
 def _texts_of(part: Part) -> tuple[str, ...]:
-    """What the tokenizer has to count of a part, in the order in which `_part` takes the sizes."""
+    """Return the texts of a part that the tokenizer counts, in the order in which `_part` takes their sizes."""
     match part:
         case Text(text):
             return (text,)
@@ -161,12 +161,12 @@ def _rough(text: str) -> int:
 
 @cache
 def weigher(family: Family, is_rough: bool = False) -> Weigher:
-    """Return what weighs for a family of models."""
+    """Return the weigher for a family of models."""
     name = f"{'rough' if is_rough else 'exact'} {family.name}"
     return Weigher(family, name, is_rough=is_rough, _parts_key=f"{name} by part")
 
 
 def weigher_of(thread: Thread, is_rough: bool = False) -> Weigher:
-    """Return what weighs a thread: for the family of the first model that it names."""
+    """Return the weigher for a thread: that of the family of the first model that it names."""
     named = thread.model or next((request.model for request in thread.requests if request.model), "")
     return weigher(family_of(named), is_rough)

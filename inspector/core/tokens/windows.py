@@ -1,9 +1,9 @@
-"""How large the model's window is, and how we know.
+"""Find the size of the model's window, and its source.
 
-The user's word; else what the file records; else what the user's table says, or what the client takes for the model's
-window by its own list; else what the session gives away; else the model's own window; else unknown. Every source but
-the first is checked against the others, and what contradicts becomes a sentence: what is known is never overruled by
-what a session only speaks for.
+The user's choice comes first; then the recorded window; then the user's table, or the client's own list of windows;
+then the window that the session's sizes suggest; then the model's own window; else it is unknown. Every source but the
+first is checked against the others, and a contradiction becomes a sentence: a known window is never overruled by a
+suggestion.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,31 +23,31 @@ from inspector.core.tokens.change_sizes import counted_before
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
 
 _MILLION = "[1m]"
-"""What Claude Code writes after the model's name for the window of a million."""
+"""Claude Code writes it after the model's name for the window of a million tokens."""
 FULL_FROM = 0.65
-"""A harness that compacts by itself does so above this share of its window (seen: 0.68 to 0.99)."""
+"""A harness that compacts automatically does so above this share of its window (observed: 0.68 to 0.99)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The window in tokens, None where nothing tells."""
+    """The window in tokens; None if it is unknown."""
 
     tokens: int | None
     source: Source
     warnings: tuple[str, ...] = ()
     """Sentences: what contradicts the number."""
     basis: str = ""
-    """Where the catalogue has it from, in words; empty where that is its list of models."""
+    """The catalogue's source, in words; empty if that is its list of models."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What the calls of one model in one thread give away."""
+    """The sizes of one model's calls in one thread that show how large the window is."""
 
     largest: int
-    """Tokens of the largest context seen, 0 where none was reported."""
+    """Tokens of the largest context; 0 if none was reported."""
     compacted_at: int
-    """Tokens of the largest context that the harness compacted by itself, 0 where it never did."""
+    """Tokens of the largest context that the harness compacted automatically; 0 if it never did."""
 
 
 def find_window(
@@ -57,7 +57,15 @@ def find_window(
     user: int | None = None,
     models: Mapping[str, int] | None = None,
 ) -> Window:
-    """The window at request `at` (None = the end of the thread). `user`: the user's choice; `models`: their table."""
+    """Find the window at a request.
+
+    Args:
+        session: The session.
+        thread: One of its threads.
+        at: The request; None: the end of the thread.
+        user: The user's choice in tokens, if any.
+        models: The user's table of windows by model.
+    """
     model = model_at(thread, at)
     evidence = _evidence(thread, model)
     recorded = _recorded(thread, at)
@@ -79,18 +87,18 @@ def find_window(
 
 
 def model_at(thread: Thread, at: int | None) -> str:
-    """The model of request `at`, or the last one named before it; else the thread's."""
+    """Return the model of request `at`, or the last one named before it; else the thread's."""
     last = len(thread.requests) - 1 if at is None else min(at, len(thread.requests) - 1)
     return next((model for n in range(last, -1, -1) if (model := thread.requests[n].model)), thread.model)
 
 
 def _recorded(thread: Thread, at: int | None) -> int | None:
-    """As the file records it for the request, or for the nearest one before, or after."""
+    """Return the window that the file records for the request, or for the nearest one before, else after it."""
     requests = thread.requests
     if thread.window and (at is None or not requests):
         return thread.window
-    here = len(requests) if at is None else min(at + 1, len(requests))
-    order = (*range(here - 1, -1, -1), *range(here, len(requests)))
+    next_request = len(requests) if at is None else min(at + 1, len(requests))
+    order = (*range(next_request - 1, -1, -1), *range(next_request, len(requests)))
     return next((window for n in order if (window := requests[n].window)), None)
 
 
@@ -105,16 +113,16 @@ def _evidence(thread: Thread, model: str) -> _Evidence:
         before = counted_before(thread, compaction) or 0
         if model_at(thread, max(0, compaction.before_request - 1)) == model:
             largest = max(largest, before)
-            by_itself = compaction.trigger == "auto" and compaction.kind == "summary"  # clearing results comes earlier
-            compacted_at = max(compacted_at, before if by_itself else 0)
+            is_automatic = compaction.trigger == "auto" and compaction.kind == "summary"  # results are cleared earlier
+            compacted_at = max(compacted_at, before if is_automatic else 0)
     return _Evidence(largest, compacted_at)
 
 
 def _inferred(evidence: _Evidence, catalogue: int | None, offered: Sequence[int]) -> int | None:
-    """The window that the evidence speaks for, where the catalogue is silent or contradicted by it.
+    """Return the window that the evidence suggests, if the catalogue has none or contradicts it; else None.
 
-    Where a session went beyond one size, it had the next that is offered. A compaction below the smallest usual window
-    says nothing: a client may be configured to compact that early.
+    A session that went beyond one size had the next size that is offered. A compaction below the smallest usual window
+    is no evidence: a client may be configured to compact that early.
     """
     fits = next((window for window in offered if window >= evidence.largest), None)
     if catalogue is not None and evidence.largest > catalogue:
@@ -141,7 +149,7 @@ def _against(window: int, evidence: _Evidence, recorded: int | None, says: str) 
     warnings = []
     if 0 < evidence.compacted_at < FULL_FROM * window:
         warnings.append(
-            f"{says} {window:,} tokens, but the harness compacted by itself at {evidence.compacted_at:,}: "
+            f"{says} {window:,} tokens, but the harness compacted automatically at {evidence.compacted_at:,}: "
             "it may have been configured for a smaller window."
         )
     if evidence.largest > window:

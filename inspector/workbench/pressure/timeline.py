@@ -143,7 +143,7 @@ def user_marks(thread: Thread) -> tuple[Mark, ...]:
 def pin_marks(thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:
     """Mark where pins and constraints of the user (not mere instructions) were removed. O(text), minutes in a long
     session: not for the GUI thread."""
-    pins = [pin for pin in find_pins(thread, given) if pin.message and pin.found != "instruction"]
+    pins = [pin for pin in find_pins(thread, given) if pin.message and pin.origin != "instruction"]
     return tuple(
         Mark(span.first, f"removed: {history.pin.text}", kind="pin removed")
         for history in recorded_pins(thread, PinIndex(pins))

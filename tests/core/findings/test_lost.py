@@ -22,7 +22,7 @@ from inspector.core.findings.lost import (
 from inspector.core.findings.lost_rows import LostRow, NeededAgain, shown_lines
 from inspector.core.message import Message, Text
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import became
+from inspector.core.replay.pins import describe_fate
 from inspector.core.replay.report import recorded
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.usage import Usage
@@ -200,7 +200,7 @@ def test_of_two_summaries_one_that_can_be_read_tells_the_least_that_was_needed()
 
 def test_a_pin_that_an_unreadable_summary_may_hold_says_so() -> None:
     (kept,) = recorded(Ground(thread(""))).pins[:1]
-    assert became(kept) == "gone since request 2, by auto compaction, whose summary cannot be read"
+    assert describe_fate(kept) == "gone since request 2, by auto compaction, whose summary cannot be read"
 
 
 def test_a_drop_that_nobody_announced_is_listed() -> None:

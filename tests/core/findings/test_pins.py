@@ -12,8 +12,8 @@ from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import Pin, PinHistory, PinIndex, became, find_pins, pins_kept, recorded_pins
-from inspector.core.replay.report import recorded, report
+from inspector.core.replay.pins import Pin, PinHistory, PinIndex, describe_fate, find_pins, pins_kept, recorded_pins
+from inspector.core.replay.report import recorded, replay_report
 from inspector.core.session import Compaction, Request, Session, Thread
 
 RULE = "Never touch the migrations folder."
@@ -70,9 +70,9 @@ def test_pin_after_a_compaction_that_drops_it_is_gone() -> None:
         ("answer", "Next."),
         ("edit", "db/migrations/0007_rows.py"),
     )[RULE]
-    assert (one.pin.found, one.pin.message, one.pin.request) == ("constraint", "u0", 0)
+    assert (one.pin.origin, one.pin.message, one.pin.request) == ("constraint", "u0", 0)
     assert states(one) == [(0, 0, "verbatim"), (1, 2, "gone")]
-    assert became(one) == "gone since request 1, by auto compaction"
+    assert describe_fate(one) == "gone since request 1, by auto compaction"
 
 
 def test_a_summary_that_says_it_keeps_it() -> None:
@@ -170,7 +170,7 @@ def test_said_again_it_stands_again() -> None:
     script = ("user", RULE), ("answer", "a"), ("compact", "Work."), ("answer", "b"), ("user", RULE), ("answer", "c")
     one = histories(*script)[RULE]
     assert states(one) == [(0, 0, "verbatim"), (1, 1, "gone"), (2, 2, "verbatim")]
-    assert became(one) == "verbatim again since 2, gone at 1"
+    assert describe_fate(one) == "verbatim again since 2, gone at 1"
 
 
 def test_a_given_text_is_followed_wherever_it_stands() -> None:
@@ -184,7 +184,7 @@ def test_a_given_text_is_followed_wherever_it_stands() -> None:
     found = histories(*script, given=["port is 8417", "nobody said this"])
     assert states(found["port is 8417"]) == [(1, 1, "verbatim"), (2, 2, "gone")]
     assert states(found["nobody said this"]) == []
-    assert became(found["nobody said this"]) == "not recorded in this file"
+    assert describe_fate(found["nobody said this"]) == "not recorded in this file"
     assert pins_kept([found["nobody said this"]]) == (0, 0)
     assert list(found)[:2] == ["port is 8417", "nobody said this"]
 
@@ -205,13 +205,13 @@ def test_under_a_policy() -> None:
     thread = session(("user", RULE), *[("answer", body) for _ in range(12)])
     ground = Ground(thread, 30_000, ["word word"])
     none, codex = (POLICIES[name] for name in ("none", "codex"))
-    kept = report(ground, none, none.settings((), 30_000), offline)
+    kept = replay_report(ground, none, none.settings((), 30_000), offline)
     assert pins_kept(kept.pins) == (2, 2)
     assert kept.pins == recorded(ground).pins
-    shrunk = report(ground, codex, codex.settings((), 30_000), offline)
+    shrunk = replay_report(ground, codex, codex.settings((), 30_000), offline)
     assert shrunk.compactions
     assert [one.pin for one in shrunk.pins] == [one.pin for one in kept.pins]
-    assert pins_kept(shrunk.pins)[0] == sum(one.kept for one in shrunk.pins if one.pin.found != "instruction")
+    assert pins_kept(shrunk.pins)[0] == sum(one.kept for one in shrunk.pins if one.pin.origin != "instruction")
 
 
 TURNS = st.lists(

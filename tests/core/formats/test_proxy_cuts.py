@@ -12,7 +12,7 @@ from inspector.core.replay.driver import Ground
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import thread_pressures
-from inspector.core.tokens.prices import cost, rates
+from inspector.core.tokens.prices import call_cost, rates
 from tests.core.formats.recordings import CLAUDE, Recording, assistant, body, call, result, said, text, turns, user
 from tests.core.sessions import MODEL
 
@@ -167,7 +167,9 @@ def test_one_after_which_it_paused_counts_from_the_next_call_on() -> None:
     assert (call.usage.prompt, call.usage.output) == (700, 40)
     price = rates(MODEL, 700)
     assert price is not None
-    assert step.economics.cost_usd == (cost(MODEL, call.usage) or 0) - 620 * price.input  # sent less at once: no cache
+    assert (
+        step.economics.cost_usd == (call_cost(MODEL, call.usage) or 0) - 620 * price.input
+    )  # sent less at once: no cache
 
 
 def test_tool_uses_that_the_provider_cleared_are_cleared_in_the_buffer() -> None:

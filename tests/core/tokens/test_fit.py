@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text
 from inspector.core.session import Request, Thread
-from inspector.core.tokens.fit import calibration_report, fit, line
+from inspector.core.tokens.fit import calibration_report, fit, fit_line
 from inspector.core.tokens.harnesses import Pi, Roku
 from inspector.core.tokens.quantiles import quantile
 from inspector.core.usage import Usage
@@ -69,13 +69,13 @@ POINTS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_s
 @given(POINTS)
 @example([(0, 1), (5, 0), (5, 0)])  # comes out as 1.0000000000000004
 def test_r2_is_a_share(points: list[tuple[float, float]]) -> None:
-    found = line(points)
+    found = fit_line(points)
     assert found is None or found.r2 is None or 0 <= found.r2 <= 1
 
 
 @given(POINTS, st.integers(1, 5), st.integers(0, 1000))
 def test_exact_lines_are_found(points: list[tuple[float, float]], slope: int, overhead: int) -> None:
-    found = line([(x, overhead + slope * x) for x, _ in points])
+    found = fit_line([(x, overhead + slope * x) for x, _ in points])
     if found is not None:
         assert found.slope == pytest.approx(slope)
         assert found.overhead == pytest.approx(overhead, abs=1e-3)

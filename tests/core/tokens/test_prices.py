@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.catalogue import priced_model
-from inspector.core.tokens.prices import cost
+from inspector.core.tokens.prices import call_cost
 from inspector.core.usage import Usage
 from tests.core.sessions import thread_cost
 
@@ -34,20 +34,20 @@ OPUS = "claude-opus-4-5-20251101"
     ],
 )
 def test_cost(usage: Usage, dollars: str) -> None:
-    assert cost(OPUS, usage, "2026-01-03T10:11:12Z") == Decimal(dollars)
+    assert call_cost(OPUS, usage, "2026-01-03T10:11:12Z") == Decimal(dollars)
 
 
 @pytest.mark.parametrize("model", ["claude-fake", "", "<synthetic>"])
 def test_unknown_models_have_no_price(model: str) -> None:
-    assert cost(model, Usage(input=5)) is None
+    assert call_cost(model, Usage(input=5)) is None
 
 
 def test_impossible_numbers_have_no_price() -> None:
-    assert cost(OPUS, Usage(input=-2000, cache_read=1000)) is None
+    assert call_cost(OPUS, Usage(input=-2000, cache_read=1000)) is None
 
 
 def test_time_may_be_anything() -> None:
-    assert cost(OPUS, Usage(input=1), "yesterday") == cost(OPUS, Usage(input=1), "2026-01-03T10:11:12")
+    assert call_cost(OPUS, Usage(input=1), "yesterday") == call_cost(OPUS, Usage(input=1), "2026-01-03T10:11:12")
 
 
 def call(n: int, usage: Usage | None, model: str = "") -> Request:
@@ -95,4 +95,4 @@ def test_it_is_what_the_catalogue_says(model: str, usage: Usage, hourly: int) ->
     )
     moment = datetime(2026, 1, 3, 10, 11, tzinfo=UTC)
     wanted = known.calc_price(calls, provider, genai_request_timestamp=moment).total_price
-    assert cost(model, usage, moment.isoformat()) == wanted
+    assert call_cost(model, usage, moment.isoformat()) == wanted

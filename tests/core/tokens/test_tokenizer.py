@@ -19,8 +19,8 @@ from inspector.core.tokens.counted import (
     TokenizerRefused,
     VocabularyMissing,
     count_tokens,
+    cut_text,
     opaque_tokens,
-    pieces,
     vocabularies,
 )
 from inspector.resources import resource
@@ -43,7 +43,7 @@ def test_same_as_the_library_puts_it_together(name: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     theirs = tiktoken.get_encoding(name)
     for text in ("It's 1,234.5 km\r\n\n  to 北京 – naïve\t😀!", "def f(x):\n    return {'a': [1, 2]}\n" * 5, " " * 50):
-        assert counted.load(name)(text) == theirs.encode_ordinary(text)
+        assert counted.load_encoding(name)(text) == theirs.encode_ordinary(text)
 
 
 def test_shipped_vocabularies_are_whole() -> None:
@@ -56,9 +56,9 @@ def test_a_damaged_vocabulary_is_told_and_left_alone(monkeypatch: pytest.MonkeyP
     damaged = tmp_path / "vocabulary"
     damaged.write_bytes(b"QQ== 0\n")
     monkeypatch.setattr(counted, "resource", lambda name: damaged)
-    counted.load.cache_clear()
+    counted.load_encoding.cache_clear()
     with pytest.raises(VocabularyMissing, match="damaged"):
-        counted.load("o200k_base")
+        counted.load_encoding("o200k_base")
     assert damaged.exists()
 
 
@@ -95,14 +95,14 @@ def test_other_base_exceptions_pass() -> None:
 @given(st.text(alphabet="ab \n", min_size=1, max_size=50), st.integers(1, 4))
 def test_pieces_are_the_text(unit: str, times: int) -> None:
     text = unit * (times * PIECE // len(unit) + 1)
-    cut = list(pieces(text))
+    cut = list(cut_text(text))
     assert "".join(cut) == text
     assert all(0 < len(piece) <= PIECE for piece in cut)
 
 
 def test_cuts_before_words_change_nothing() -> None:
     text = "the quick brown fox jumps over the lazy dog and " * 3000
-    whole = len(counted.load("o200k_base")(text))
+    whole = len(counted.load_encoding("o200k_base")(text))
     assert abs(count_tokens(text, "o200k_base") - whole) <= 1
 
 

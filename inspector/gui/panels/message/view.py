@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QToolTip, QWidget
 
 from inspector.core.facts.reading import texts
-from inspector.core.facts.wording import plain
+from inspector.core.facts.wording import join_lines
 from inspector.core.message import Message, Opaque, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATOR_TITLES, count, estimator, refusals
@@ -300,9 +300,9 @@ class MessageView(Panel):
         """
         is_rendered = self._forms.currentIndex() == 1 and self.markdown.is_cursor_placed
         sentence = self._rendered_sentence() if is_rendered else self._plain_sentence()
-        words = plain(sentence)
+        words = join_lines(sentence)
         message_texts = [] if self._message is None else texts(self._message)
-        whole = plain("\n".join(message_texts))
+        whole = join_lines("\n".join(message_texts))
         return sentence if words and words in whole else ""
 
     def _plain_sentence(self) -> str:

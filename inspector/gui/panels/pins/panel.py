@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QMouseEvent, QPainter
 from PySide6.QtWidgets import QMenu
 
-from inspector.core.replay.pins import PinHistory, PinIndex, became, find_pins, pins_kept, recorded_pins
+from inspector.core.replay.pins import PinHistory, PinIndex, describe_fate, find_pins, pins_kept, recorded_pins
 from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Thread
 from inspector.core.words import plural
@@ -44,7 +44,7 @@ class PinLine:
     def found(self) -> str:
         """Who pinned the text: the user or a rule; empty except in the recorded run."""
         names = {"given": "pinned", "constraint": "constraint", "instruction": "instruction"}
-        return names[self.history.pin.found] if self.policy == BASE else ""
+        return names[self.history.pin.origin] if self.policy == BASE else ""
 
 
 def pin_lines(
@@ -53,7 +53,7 @@ def pin_lines(
     """Return each pin as recorded, beneath it the same under each policy."""
     lines = []
     for n, history in enumerate(recorded):
-        if with_instructions or history.pin.found != "instruction":
+        if with_instructions or history.pin.origin != "instruction":
             lines.append(PinLine(history, BASE))
             lines += [PinLine(histories[n], name) for name, histories in under.items()]
     return lines
@@ -76,7 +76,7 @@ class PinsPanel(ListPanel[PinLine]):
         Column("text", lambda line: line.history.pin.text if line.policy == BASE else "", lines=2),
         Column("under", lambda line: line.policy, 10, least=10),
         Column("over all requests", _spans, 24, least=17),
-        Column("what became of it", lambda line: became(line.history), least=21, lines=3),
+        Column("what became of it", lambda line: describe_fate(line.history), least=21, lines=3),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -180,7 +180,7 @@ class PinsPanel(ListPanel[PinLine]):
         self.strip.requests = len(self._thread.requests) if self._thread else 0
         lines = pin_lines(self._recorded, under, self.instructions.isChecked()) if self._thread else []
         self.table.leave_out(UNDER, not under)
-        left = sum(history.pin.found == "instruction" for history in self._recorded)
+        left = sum(history.pin.origin == "instruction" for history in self._recorded)
         self.instructions.setText(f"instructions ({left:,})" if left else "instructions")
         self.instructions.setVisible(left > 0)
         self.show_rows(lines, self._words(under, left))
@@ -211,7 +211,7 @@ class PinsPanel(ListPanel[PinLine]):
     def _name_button(self) -> None:
         line = self._chosen
         self.pin.setEnabled(line is not None)
-        self.pin.setText("unpin" if line is not None and line.history.pin.found == "given" else "pin")
+        self.pin.setText("unpin" if line is not None and line.history.pin.origin == "given" else "pin")
 
     def _pin_typed(self) -> None:
         if text := self.typed.text().strip():
@@ -221,7 +221,7 @@ class PinsPanel(ListPanel[PinLine]):
     def _toggle(self) -> None:
         if self._chosen is not None:
             pin = self._chosen.history.pin
-            self.desk.workbench.pin(pin.text, pin.found != "given")
+            self.desk.workbench.pin(pin.text, pin.origin != "given")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
