@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from inspector.core.facts.wording import plain
+from inspector.core.facts.wording import join_lines
 from inspector.core.words import per_cent, plural
 from inspector.testing.figures import PolicyLike, Replays, SessionFigures, Sessions
 
@@ -24,7 +24,7 @@ def assert_survives(policy: PolicyLike, sessions: Sessions, pins: Iterable[str] 
 
     A session that never holds a text says nothing about it; a text that no session holds fails.
     """
-    texts = [plain(text) for text in ([pins] if isinstance(pins, str) else pins)]
+    texts = [join_lines(text) for text in ([pins] if isinstance(pins, str) else pins)]
     figures = REPLAYS.replay_each(policy, sessions, texts)
     faults = []
     for text in texts:

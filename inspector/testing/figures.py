@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from inspector.api import PolicyRunner, offline, open_session, policy
-from inspector.core.facts.wording import plain
+from inspector.core.facts.wording import join_lines
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.turn import AllDone
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import became
-from inspector.core.replay.report import report
+from inspector.core.replay.pins import describe_fate
+from inspector.core.replay.report import replay_report
 from inspector.core.session import Session
 from inspector.core.tokens.windows import find_window
 from inspector.core.validity import find_refusals
@@ -130,7 +130,7 @@ class Replays:
         chosen = runner if isinstance(runner, PolicyRunner) else policy(runner)
         listed = [sessions] if isinstance(sessions, Session | str | Path) else list(sessions)
         opened = [session if isinstance(session, Session) else self.open(session) for session in listed]
-        pin_texts = frozenset(map(plain, pins))
+        pin_texts = frozenset(map(join_lines, pins))
         figures = [self._replay(chosen, session, pin_texts) for session in opened]
         self.asked.update((row.key, row) for row in figures)
         return figures
@@ -164,9 +164,11 @@ def _label(runner: PolicyRunner) -> str:
 def _measure(runner: PolicyRunner, ground: Ground, client: str, name: str) -> SessionFigures:
     watched: Any = _WatchedPolicy(runner.policy)
     settings = runner.policy.settings((*runner.policy.of_client(client), *runner.settings), ground.window)
-    replayed = report(ground, watched, settings, offline)
+    replayed = replay_report(ground, watched, settings, offline)
     cost = replayed.spent.cost_usd
-    pins = {history.pin.text: "" if history.kept else became(history) for history in replayed.pins if history.spans}
+    pins = {
+        history.pin.text: "" if history.kept else describe_fate(history) for history in replayed.pins if history.spans
+    }
     cost_usd = None if cost is None else float(round(cost, 6))
     compactions, needed_again = len(replayed.compactions), len(replayed.losses.regrets)
     return SessionFigures(
