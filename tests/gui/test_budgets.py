@@ -55,7 +55,7 @@ def kept(strip: ImageStrip) -> list[Picture]:
 
 
 def test_images_are_decoded_in_sight_and_within_a_budget(desk: Desk, qtbot: QtBot) -> None:
-    one, bridge = picture(3_000), desk.bridge
+    one, bridge = picture(2_000), desk.bridge
     assert isinstance(bridge, Bridge)
     strip = ImageStrip(bridge)
     qtbot.addWidget(strip)
