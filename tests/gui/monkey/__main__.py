@@ -1,11 +1,20 @@
-"""`python -m tests.gui.monkey SECONDS SEED...`: one window a seed; ends with 0 where all went well."""
+"""`python -m tests.gui.monkey SECONDS SEED...`: one window a seed; the exit status is 0 if all went well.
+
+Without a screen, unless QT_QPA_PLATFORM names a platform: `QT_QPA_PLATFORM=xcb xvfb-run -a make fuzz`.
+"""
 
 import faulthandler
+import os
 import sys
 import tempfile
 from pathlib import Path
 
-import tests.conftest  # noqa: F401  # no screen, no network, no user: before Qt is loaded
+_SCREEN = {name: os.environ[name] for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY") if name in os.environ}
+
+import tests.conftest  # noqa: E402, F401  # no screen, no network, no user: before Qt is loaded
+
+if "QT_QPA_PLATFORM" in _SCREEN:
+    os.environ.update(_SCREEN)
 
 faulthandler.enable()
 
