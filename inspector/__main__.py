@@ -6,13 +6,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from inspector.cli import main as cli
-from inspector.cli.output import note, open_closed_streams
-from inspector.safety.sealing import seal
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
+    if list(sys.argv[1:] if argv is None else argv) == ["statusline"]:  # it must answer before the rest is loaded
+        from inspector.statusline import main as print_status
+
+        return print_status()
+    return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    from inspector.cli import main as cli
+    from inspector.cli.output import note, open_closed_streams
+    from inspector.safety.sealing import seal
+
     if argv is None:  # as a program of its own, not called by another
         open_closed_streams()
         seal()
@@ -41,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _give_up(messages: Sequence[str]) -> None:
     """Qt found no screen to open a window on, and would abort the process."""
+    from inspector.cli.output import note
     from inspector.cli.start_errors import explain_platform
 
     note(explain_platform(messages, os.environ))

@@ -30,8 +30,12 @@ COMMANDS = {
     "receive": "take the spans that tracers on this machine send, record",
     "sessions": "transcripts found on this machine",
     "simulate": "a simulated provider on this machine, with faults on demand",
+    "statusline": "the status line of Claude Code: pressure, requests to compaction, rules at risk",
+    "hook": "a hook of Claude Code that gives back what a compaction lost",
 }
-"""Name and what it does. A command lives in `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
+"""Name and what it does. A command is `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
+_FOLDERS = {"statusline": "beside.", "hook": "beside."}
+"""Of commands that are not beside this file."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,4 +93,4 @@ def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
 
 
 def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"inspector.cli.{name}")
+    return importlib.import_module(f"inspector.cli.{_FOLDERS.get(name, '')}{name}")

@@ -1,0 +1,106 @@
+"""Changes of a client's settings file: shown as a diff, made only after a yes, taken back by the same way."""
+
+import argparse
+import difflib
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from inspector.cli.output import note, write_lines
+from inspector.core.errors import InspectorError
+from inspector.core.jsontext import NotJson, loads
+
+SettingsChange: TypeAlias = Callable[[dict[str, Any], str], dict[str, Any]]
+"""(settings, our command) -> the settings with the change."""
+
+
+def add_settings_options(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --install and its companions."""
+    parser.add_argument("--install", action="store_true", help=f"add {what} to the client's settings, after a question")
+    parser.add_argument("--remove", action="store_true", help=f"take {what} out of them again, after a question")
+    parser.add_argument("--settings", metavar="FILE", help="the settings (default: ~/.claude/settings.json)")
+    parser.add_argument("--yes", action="store_true", help="answer the question with yes")
+
+
+def offer_change(arguments: argparse.Namespace, change: SettingsChange) -> None:
+    """Show a change of the settings as a diff, ask, and make it. Raises InspectorError."""
+    path = Path(arguments.settings or Path.home() / ".claude" / "settings.json")
+    before = _read(path)
+    settings = _parse(before, path)
+    changed = change(settings, _find_command())
+    if changed == settings:
+        note(f"{path} needs no change.")
+        return
+    after = _write_like(before, changed)
+    write_lines(difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm=""))
+    if not arguments.yes and not _ask(f"Write this change to {path}?"):
+        note("Nothing was changed.")
+        return
+    _replace(path, before, after)
+    note(f"{path} was changed. --remove takes it back.")
+
+
+def _find_command() -> str:
+    """Return the command under which the client finds this program."""
+    found = shutil.which("context-inspector")
+    own = Path(sys.executable).with_name("context-inspector")
+    return shlex.quote(found or (str(own) if own.is_file() else "context-inspector"))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InspectorError(f"{path} cannot be read: {error}.") from None
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    if not text.strip():
+        return {}
+    try:
+        settings = loads(text.encode())
+    except NotJson as error:
+        raise InspectorError(f"{path} is not JSON ({error}), so nothing was changed.") from None
+    if not isinstance(settings, dict):
+        raise InspectorError(f"{path} holds no JSON object, so nothing was changed.")
+    return settings
+
+
+def _write_like(before: str, settings: dict[str, Any]) -> str:
+    """Return the settings as JSON, indented as the file is."""
+    import json
+
+    indent = re.search(r"\n([ \t]+)", before)
+    text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
+    return text + "\n" if before.endswith("\n") or not before else text
+
+
+def _ask(question: str) -> bool:
+    if not sys.stdin.isatty():
+        raise InspectorError("There is no terminal for the question. Give --yes to write the change that is shown.")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _replace(path: Path, before: str, after: str) -> None:
+    """Write the file whole, with its permissions; not if somebody changed it meanwhile. Raises InspectorError."""
+    target = Path(os.path.realpath(path))
+    if _read(target) != before:
+        raise InspectorError(f"{path} was changed meanwhile, so nothing was written. Run the command again.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.write_text(after, "utf-8")
+        if target.exists():
+            shutil.copymode(target, draft)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
