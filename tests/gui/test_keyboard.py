@@ -14,7 +14,7 @@ from inspector.gui.look.colours import CONTRAST
 from inspector.gui.panels.calibration.panel import CalibrationPanel
 from inspector.gui.panels.lists.lost import AGAIN, LostPanel
 from inspector.gui.window import MainWindow
-from inspector.gui.workspace import WORKSPACES
+from inspector.gui.workspace import PAGES, WORKSPACES
 from tests.gui.hands import double_click, press
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -128,7 +128,7 @@ def test_focus_when_the_pressed_button_disappears_stays_in_its_panel(opened: Mai
 
 @pytest.mark.parametrize("way", ["hide", "disable"])
 def test_focus_when_a_control_disappears_is_never_in_the_top_bar(opened: MainWindow, qtbot: QtBot, way: str) -> None:
-    for name in WORKSPACES:
+    for name in (*WORKSPACES, *PAGES):
         opened.docks.choose(name)
         qtbot.waitUntil(lambda: not opened.bridge.busy)
         for stop in [stop for stop in chain(opened) if not opened.top.isAncestorOf(stop)]:

@@ -103,11 +103,12 @@ def pages(of: QWidget, *widgets: QWidget) -> QStackedLayout:
     return made
 
 
-def scrolled(inner: QWidget) -> QScrollArea:
+def scrolled(inner: QWidget, name: str = "") -> QScrollArea:
     """As wide as there is room; what is too high is scrolled."""
     made = QScrollArea()
     made.setWidgetResizable(True)
     made.setFrameShape(QFrame.Shape.NoFrame)
+    made.setAccessibleName(name)
     made.setWidget(inner)
     return made
 

@@ -104,16 +104,16 @@ LIGHT = Colours(
     faint="#eceef2",
     text="#1b2027",
     quiet="#5c6673",
-    accent="#0072b2",
+    accent="#006aa6",
     on_accent="#ffffff",
     selected="#e6f0fb",
     low="#8a5a00",
-    high="#b34700",
-    good="#007a58",
+    high="#ad4400",
+    good="#007453",
     due="#f8eed9",
     missing="#6b7280",
     playhead="#1b2027",
-    on_tool="#9a6700",
+    on_tool="#8a5a00",
 )
 
 CONTRAST = Colours(
@@ -138,7 +138,7 @@ CONTRAST = Colours(
 )
 """All text at least 7:1 on all grounds but the accent's, hairlines at least 3:1."""
 
-_DARK_FATES: Mapping[FateName, str] = {"cut": "#d48fc0", "summarised": "#a99bf0"}
+_DARK_FATES: Mapping[FateName, str] = {"cut": "#e0a3cf", "summarised": "#b9aef4"}
 _LIGHT_FATES: Mapping[FateName, str] = {"cut": "#a5407c", "summarised": "#5f4bc4"}
 _GROUND = 0.16
 """Share of the colour in the ground of a changed row."""

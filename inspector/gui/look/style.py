@@ -1,10 +1,17 @@
 """The one style sheet, made from the colours. Letters scale with the system's font."""
 
 from inspector.gui.look.colours import Colours, mixed
+from inspector.gui.look.tokens import (
+    CARD_RADIUS,
+    CHOICE_RADIUS,
+    FOLDED_PRESSURE,
+    HEADING,
+    PRESSURE,
+    RADIUS,
+    SMALL,
+    TITLE,
+)
 from inspector.resources import resource
-
-SMALL, LARGE = 0.88, 1.9
-"""Captions and titles, as shares of the system's font."""
 
 
 def tint(c: Colours) -> str:
@@ -14,7 +21,7 @@ def tint(c: Colours) -> str:
 
 def style_sheet(c: Colours, points: float) -> str:
     """The whole sheet for one palette and the size of the system's font."""
-    small, large = points * SMALL, points * LARGE
+    small, large = points * SMALL, points * TITLE
     gap = 5 if points < 13 else 3
     mode = "dark" if c.dark else "light"
     check, down = (resource(f"icons/{name}-{mode}.svg").as_posix() for name in ("check", "down"))
@@ -31,16 +38,16 @@ QLabel[role="caption"] {{ color: {c.quiet}; font-size: {small}pt; font-weight: 6
 QLabel[role="quiet"] {{ color: {c.quiet}; }}
 QLabel[role="link"] {{ color: {c.accent}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
-QLabel[role="heading"] {{ font-size: {points * 1.38:.1f}pt; font-weight: 600; }}
+QLabel[role="heading"] {{ font-size: {points * HEADING:.1f}pt; font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {large}pt; font-weight: 600; }}
-QLabel[role="pressure"] {{ font-size: {points * 2.33:.1f}pt; font-weight: 600; }}
-QLabel[role="pressure"][folded="true"] {{ font-size: {points * 1.15:.1f}pt; }}
+QLabel[role="pressure"] {{ font-size: {points * PRESSURE:.1f}pt; font-weight: 600; }}
+QLabel[role="pressure"][folded="true"] {{ font-size: {points * FOLDED_PRESSURE:.1f}pt; }}
 QLabel[role="chip"] {{
   color: {c.quiet}; background: {c.raised}; border-radius: 9px; padding: 2px 9px; font-size: {small}pt;
 }}
 QLabel[role="chip"][due="true"] {{ color: {c.low}; background: {c.due}; font-weight: 600; }}
 QLabel[role="badge"] {{
-  color: {c.quiet}; border: 1px solid {c.quiet}; border-radius: 8px; padding: 0 7px; font-size: {small}pt;
+  color: {c.quiet}; border: 1px solid {c.quiet}; border-radius: {CARD_RADIUS}px; padding: 0 7px; font-size: {small}pt;
 }}
 QLabel[kind="reported"] {{ color: {c.good}; border-color: {c.good}; }}
 QLabel[kind="predicted"] {{ color: {c.accent}; border-color: {c.accent}; }}
@@ -50,7 +57,7 @@ QLabel[role="good"] {{ color: {c.good}; }}
 QLabel[role="bad"] {{ color: {c.high}; }}
 
 QPushButton, QToolButton {{
-  background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px 11px;
+  background: {c.raised}; border: 1px solid {c.raised}; border-radius: {RADIUS}px; padding: 4px 11px;
 }}
 QToolButton {{ padding: 3px 6px 2px 6px; }}
 QPushButton:hover, QToolButton:hover {{ background: {c.hover}; border-color: {c.hover}; }}
@@ -73,9 +80,9 @@ QToolButton[role="flat"] {{ padding: 2px 1px 1px 1px; }}
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover {{ color: {c.text}; background: {c.raised}; }}
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus {{ border-color: {c.accent}; }}
 QPushButton[role="flat"]:checked, QToolButton[role="flat"]:checked {{ color: {c.text}; background: {c.raised}; }}
-#Segments {{ background: {c.raised}; border-radius: 6px; }}
+#Segments {{ background: {c.raised}; border-radius: {RADIUS}px; }}
 QPushButton[role="segment"] {{
-  background: transparent; border: 1px solid transparent; border-radius: 4px; color: {c.quiet};
+  background: transparent; border: 1px solid transparent; border-radius: {CHOICE_RADIUS}px; color: {c.quiet};
   padding: 1px 9px; font-size: {small}pt;
 }}
 QPushButton[role="segment"]:hover {{ color: {c.text}; }}
@@ -86,7 +93,7 @@ QPushButton[role="segment"]:focus {{ border-color: {c.accent}; }}
 QPushButton::menu-indicator, QToolButton::menu-indicator {{ image: none; width: 0; }}
 
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{
-  background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px 9px;
+  background: {c.raised}; border: 1px solid {c.raised}; border-radius: {RADIUS}px; padding: 4px 9px;
   selection-background-color: {c.accent}; selection-color: {c.on_accent};
 }}
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border-color: {c.accent}; }}
@@ -107,7 +114,7 @@ QHeaderView::section {{
 }}
 QTableCornerButton::section {{ background: {c.window}; border: 0; }}
 
-QMenu {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 8px; padding: 5px; }}
+QMenu {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {CARD_RADIUS}px; padding: 5px; }}
 QMenu::item {{ padding: 5px 22px 5px 12px; border-radius: 5px; background: transparent; }}
 QMenu::item:selected {{ background: {c.selected}; }}
 QMenu::item:disabled {{ color: {c.quiet}; }}
@@ -134,7 +141,7 @@ QTableView:focus, QListView:focus, QTreeView:focus, QPlainTextEdit:focus, #PlotV
 QScrollBar {{ background: transparent; border: 0; }}
 QScrollBar:vertical {{ width: 10px; }}
 QScrollBar:horizontal {{ height: 10px; }}
-QScrollBar::handle {{ background: {c.hover}; border-radius: 4px; margin: 1px; }}
+QScrollBar::handle {{ background: {c.hover}; border-radius: {CHOICE_RADIUS}px; margin: 1px; }}
 QScrollBar::handle:vertical {{ min-height: 28px; }}
 QScrollBar::handle:horizontal {{ min-width: 28px; }}
 QScrollBar::handle:hover {{ background: {c.missing}; }}
@@ -155,7 +162,8 @@ QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 #PaletteBox QLineEdit {{ background: {c.window}; padding: 7px 10px; }}
 #PaletteBox QListView {{ background: transparent; }}
 QPushButton[role="choice"] {{
-  background: transparent; border: 1px solid transparent; border-radius: 4px; text-align: left; padding: 4px 7px;
+  background: transparent; border: 1px solid transparent; border-radius: {CHOICE_RADIUS}px;
+  text-align: left; padding: 4px 7px;
 }}
 QPushButton[role="choice"]:hover {{ background: {c.raised}; }}
 QPushButton[role="choice"]:checked {{ background: {c.selected}; font-weight: 600; }}
@@ -164,12 +172,12 @@ QToolButton[role="link"] {{ background: transparent; border-color: transparent; 
 QToolButton[role="link"]:hover {{ background: {c.raised}; }}
 QToolButton[role="link"]:focus {{ border-color: {c.accent}; }}
 #LossChoices {{ border-right: 1px solid {c.line}; }}
-#PlaceCard {{ border: 1px solid {c.line}; border-radius: 8px; }}
-#GiveBack {{ background: {c.raised}; border-radius: 8px; }}
+#PlaceCard {{ border: 1px solid {c.line}; border-radius: {CARD_RADIUS}px; }}
+#GiveBack {{ background: {c.raised}; border-radius: {CARD_RADIUS}px; }}
 #GiveBack QPushButton {{ background: {c.hover}; border-color: {c.hover}; }}
 #GiveBack QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; }}
 #GiveBack QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
-#AnswerCard {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: 8px; }}
+#AnswerCard {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: {CARD_RADIUS}px; }}
 #AnswerCard:hover {{ background: {c.hover}; }}
 #AnswerCard:focus {{ border-color: {c.accent}; }}
 #DropArea {{ border: 1px dashed {c.missing}; border-radius: 10px; }}
@@ -190,7 +198,7 @@ QLabel[role="tier"] {{ font-weight: 600; color: {c.quiet}; }}
 QLabel[role="tier"][due="true"] {{ color: {c.good}; }}
 QLabel[role="small"] {{ color: {c.quiet}; font-size: {small:.1f}pt; }}
 QLabel[role="due"], QLabel[role="not due"] {{
-  color: {c.low}; background: {tint(c)}; border-radius: 8px; padding: 1px 8px; font-size: {small:.1f}pt;
+  color: {c.low}; background: {tint(c)}; border-radius: {CARD_RADIUS}px; padding: 1px 8px; font-size: {small:.1f}pt;
 }}
 QLabel[role="not due"] {{ color: {c.quiet}; background: {c.raised}; }}
 #TierRow[picked="true"] QLabel[role="not due"] {{ background: {c.hover}; }}
@@ -205,7 +213,7 @@ QPushButton[role="chip"]:checked {{ border-color: {c.accent}; color: {c.text}; b
 QPushButton[role="chip"]:focus {{ border-color: {c.text}; }}
 QCheckBox {{ spacing: 7px; }}
 QCheckBox::indicator {{
-  width: 13px; height: 13px; border: 1px solid {c.missing}; border-radius: 4px; background: {c.raised};
+  width: 13px; height: 13px; border: 1px solid {c.missing}; border-radius: {CHOICE_RADIUS}px; background: {c.raised};
 }}
 QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
 QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{check}"); }}
@@ -213,7 +221,7 @@ QComboBox::down-arrow {{ image: url("{down}"); width: 12px; height: 12px; }}
 QLineEdit[bad="true"] {{ border-color: {c.high}; }}
 QLabel[role="changed"] {{ color: {c.accent}; font-weight: 600; }}
 #NeedText, #NeedAnswer, #MemoryText {{
-  background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px;
+  background: {c.raised}; border: 1px solid {c.raised}; border-radius: {RADIUS}px; padding: 4px;
 }}
 #NeedText:focus, #NeedAnswer:focus, #MemoryText:focus {{ border-color: {c.accent}; }}
 
@@ -235,10 +243,10 @@ QLabel[role="changed"] {{ color: {c.accent}; font-weight: 600; }}
 #RunBar QPushButton[role="run"][kind="good"] {{ background: {c.good}; border-color: {c.good}; }}
 #RunBar QPushButton[role="run"][kind="bad"] {{ background: {c.high}; border-color: {c.high}; }}
 #RunBar QPushButton[role="run"]:focus {{ border-color: {c.text}; }}
-#HoldBox {{ border: 1px solid {c.low}; border-radius: 8px; background: {c.window}; }}
-#AskedBox {{ border: 1px solid {c.low}; border-radius: 8px; background: {c.window}; }}
+#HoldBox {{ border: 1px solid {c.low}; border-radius: {CARD_RADIUS}px; background: {c.window}; }}
+#AskedBox {{ border: 1px solid {c.low}; border-radius: {CARD_RADIUS}px; background: {c.window}; }}
 QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
-#RunTask, #RunText {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px; }}
+#RunTask, #RunText {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: {RADIUS}px; padding: 4px; }}
 #RunTask:focus, #RunText:focus {{ border-color: {c.accent}; }}
-#PolicyForm QScrollArea {{ border: 1px solid {c.line}; border-radius: 6px; }}
+#PolicyForm QScrollArea {{ border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
 """

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.gui.look.colours import CONTRAST, DARK, LIGHT, Colours
 from inspector.gui.look.fonts import ui_font
-from inspector.gui.look.style import SMALL, style_sheet
+from inspector.gui.look.style import style_sheet
+from inspector.gui.look.tokens import SMALL
 from inspector.gui.settings import Settings
 
 Mode: TypeAlias = Literal["system", "light", "dark", "contrast"]

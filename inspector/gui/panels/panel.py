@@ -30,6 +30,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded, attempt
 from inspector.gui.look.build import Item, Margins, column, row, small_button
 from inspector.gui.look.labels import label
+from inspector.gui.look.tokens import LIST_HEAD
 from inspector.gui.widgets.table import Column, Rows, T
 from inspector.workbench.state import State
 
@@ -241,7 +242,7 @@ class ListPanel(Panel, Generic[T]):
         self.table.opened.connect(self.open)
 
     def lay_out(
-        self, *head: Item, margins: Margins = (13, 4, 8, 2), gap: int | None = None, above: Sequence[QLayout] = ()
+        self, *head: Item, margins: Margins = LIST_HEAD, gap: int | None = None, above: Sequence[QLayout] = ()
     ) -> None:
         """`head` in a row, the table below it; without rows what is said has all the room, at its top."""
         column(*above, (row(*head, margins=margins, gap=gap), 1), (self.table, 1_000), of=self, gap=0)

@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import PAINTED_HEAD, PAINTED_ROW
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.table import TOP, Index, WholeRows
 from inspector.workbench.message_rows import MessageRow, RowRole
@@ -85,7 +86,7 @@ class PaintedRow(Guarded, QStyledItemDelegate):
 
     def height(self, metrics: QFontMetrics) -> int:
         """Return the pixels of a row, for a font."""
-        return metrics.height() + 8
+        return metrics.height() + PAINTED_ROW
 
     def key(self, row: Any) -> tuple[object, ...]:
         """Return everything that the look of a row depends on."""
@@ -301,7 +302,7 @@ class PaintedHead(Guarded, QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        return QSize(200, self.fontMetrics().height() + 6)
+        return QSize(200, self.fontMetrics().height() + PAINTED_HEAD)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colours = self._theme.colours

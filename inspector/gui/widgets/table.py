@@ -35,6 +35,7 @@ from PySide6.QtWidgets import (
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import delayed
 from inspector.gui.look.labels import tip
+from inspector.gui.look.tokens import CELL_INSET, INSET, ROW_LINES
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.small import cut_words
 
@@ -168,14 +169,14 @@ class WholeRows(Guarded, QTableView):
         if self.empty and not self.model().rowCount():
             with QPainter(self.viewport()) as painter:
                 painter.setPen(self.palette().placeholderText().color())
-                room = self.viewport().rect().adjusted(13, 0, -13, 0)
+                room = self.viewport().rect().adjusted(INSET, 0, -INSET, 0)
                 painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty)
 
 
 class FittedTable(WholeRows, Generic[T]):
     """The base of all tables: columns are fitted whenever size or font change, and the keyboard does everything."""
 
-    LINES: ClassVar[float] = 1.6
+    LINES: ClassVar[float] = ROW_LINES
     """Height of a row in lines of text."""
 
     def __init__(self, name: str, model: TableModel[T]) -> None:
@@ -271,7 +272,9 @@ class Rows(FittedTable[T], Generic[T]):
         super().__init__(name, TableModel(columns))
         self.setItemDelegate(_Cells(self))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
+        self.setStyleSheet(
+            f"QTableView::item {{ padding: 0 {CELL_INSET}px; }} QHeaderView::section {{ padding: 4px 9px; }}"
+        )
         self._left_out: set[int] = set()
         self._fitted: tuple[object, ...] = ()
         self._wraps = [n for n, column in enumerate(columns) if column.lines > 1]
@@ -371,7 +374,7 @@ class Rows(FittedTable[T], Generic[T]):
     def _least_width(self, place: int, column: Column[T]) -> int:
         """Return the pixels that the heading of a column and its numbers take, none of which may be cut."""
         header, letters = self.horizontalHeader(), self.fontMetrics()
-        heading = header.fontMetrics().horizontalAdvance(column.title) + _HEADING
+        heading = header.fontMetrics().horizontalAdvance(capitalise_first(column.title)) + _HEADING
         widths = [header.sectionSizeHint(place), heading]
         if column.figures:
             cells = "\n".join(column.text(row) for row in self._model.rows[:_MEASURED])

@@ -22,6 +22,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, row
 from inspector.gui.look.glossary import explain
 from inspector.gui.look.labels import label, say, tip
+from inspector.gui.look.tokens import CARD_INSET, GAP
 from inspector.gui.navigation import go_to
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import Panel
@@ -64,7 +65,7 @@ NO_SESSION = "Nothing is open."
 
 LATE_MS = 1_000
 """Milliseconds that a session has more requests than an answer is about before that is said."""
-_SIDE, _EDGE, _GAP, _INSET = 16, 7, 12, 14
+_SIDE, _EDGE, _GAP, _INSET = 16, 7, GAP, CARD_INSET
 """Pixels beside, above and below, and between the cards; beside their words."""
 _LEAST_SHARE = 0.22
 """Share of the width that a card has at least, where a longer answer takes more than its third."""

@@ -89,7 +89,7 @@ class LossChoices(QFrame):
             margins=(8, 6, 4, 8),
             gap=1,
         )
-        column((scrolled(holding(inner)), 1), of=self, gap=0)
+        column((scrolled(holding(inner), "Which facts are shown"), 1), of=self, gap=0)
         self.any_kind.setVisible(False)
 
     def show_compactions(self, losses: Sequence[CompactionLoss], chosen: int | None) -> None:

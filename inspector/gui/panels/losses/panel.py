@@ -15,6 +15,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, field, holding, pages, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import GAP, PAGE_HEAD
 from inspector.gui.navigation import go_to
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.losses.choices import FIGURES, LossChoices
@@ -99,7 +100,7 @@ class LossesPanel(Panel):
         )
 
     def _lay_out(self) -> None:
-        head = row(self.back, label("What was lost", role="heading"), (self.says, 1), margins=(12, 7, 12, 7), gap=12)
+        head = row(self.back, label("What was lost", role="heading"), (self.says, 1), margins=PAGE_HEAD, gap=GAP)
         above = row(self.count, ..., (self.filter, 1), margins=(13, 5, 12, 4), gap=12)
         top = holding(column(above, (self.table, 1), gap=0))
         self._split = splitter(top, self.cards, down=True, shares=(3, 2))

@@ -159,7 +159,7 @@ class ProxyPanel(Panel):
         self.outcome = label(role="quiet", wrap=True)
         self.outcome.hide()
         self._held = column(gap=6)
-        self._holds = scrolled(holding(self._held))
+        self._holds = scrolled(holding(self._held), "Held requests")
         self._holds.hide()
         head = flow(self.address, self.copy, self.connect_, self.show_recording, self.stop, gap=9)
         self._listening = holding(column(head, self.to, self.rule, gap=7))

@@ -112,6 +112,8 @@ class NeedPanel(Panel):
     def _lay_out(self) -> None:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("The model call")
+        self.tabs.tabBar().setAccessibleName("Parts of the model call")
         keep(self.tabs, self.text, self.instructions, self.messages)
         question = holding(column((self.tabs, 1), margins=(0, 0, 6, 0)))
         answered = holding(column((self.answer, 1), self.missing, margins=(6, 4, 0, 0), gap=2))

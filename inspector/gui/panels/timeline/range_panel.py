@@ -127,7 +127,7 @@ class RangePanel(QWidget):
         )
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(scrolled(holding(inner)))
+        outer.addWidget(scrolled(holding(inner), "Sums of the selected requests"))
 
     def show_range(self, requests: range, times: Sequence[str]) -> None:
         """Show which requests are selected, before their sums are worked out."""
