@@ -32,9 +32,10 @@ COMMANDS = {
     "simulate": "a simulated provider on this machine, with faults on demand",
     "statusline": "the status line of Claude Code: pressure, requests to compaction, rules at risk",
     "hook": "a hook of Claude Code that gives back what a compaction lost",
+    "mcp": "answers about one session for an agent, over stdio",
 }
 """Name and what it does. A command is `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
-_FOLDERS = {"statusline": "beside.", "hook": "beside."}
+_FOLDERS = {"statusline": "beside.", "hook": "beside.", "mcp": "beside."}
 """Of commands that are not beside this file."""
 
 
