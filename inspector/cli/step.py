@@ -33,7 +33,7 @@ from inspector.transcripts.saving import NATIVE, SHAPES, buffer_text, save_text
 from inspector.workbench.diff import sized_rows
 from inspector.workbench.policy_input import recorded_tree
 from inspector.workbench.regression import pytest_text
-from inspector.workbench.steps import ORIGIN, RECORDED, Step, Steps, named
+from inspector.workbench.steps import ORIGIN, RECORDED, Step, Steps, name_step
 from inspector.workbench.steps_file import StepsSource, write_steps
 
 
@@ -144,7 +144,7 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     else:
         outcomes = drive(by.run_due(context), log)
     forced_step = Step(
-        named(tier, outcomes), tier, ORIGIN, context.settings, context.moment, outcomes, tuple(log.asked)
+        name_step(tier, outcomes), tier, ORIGIN, context.settings, context.moment, outcomes, tuple(log.asked)
     )
     if tree is None:
         tree = Steps(chosen.thread.id, chosen.request, by.reference, context.buffer, context.running)

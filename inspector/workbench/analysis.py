@@ -1,8 +1,8 @@
 """Analyses what the State is about to show: one analysis at a time, and while a session grows the newest one waits.
 
 A followed session may grow faster than it can be analysed. Each analysis then ends and is shown, and the next one
-begins with the newest session: those between are never analysed. An analysis of which nobody wants the result any more
-is cancelled.
+begins with the newest session: those between are never analysed. An analysis whose result is no longer needed is
+cancelled.
 """
 
 from collections.abc import Callable
@@ -105,7 +105,7 @@ class AnalysedBench(Protocol):
 
     def find_window(self, state: State, at: int | None) -> Window: ...
 
-    def land(self, state: State, found: Analysis) -> None:
+    def land(self, state: State, analysis: Analysis) -> None:
         """Show a state whose analysis is complete."""
         ...
 
@@ -135,11 +135,11 @@ class AnalysisQueue:
         self._waiting = growth
         return True
 
-    def count_behind(self, shown: Session | None) -> int:
-        """Count the requests by which the session that waits is longer than `shown`. O(threads)."""
-        if self._waiting is None or shown is None or shown.path != self._waiting.session.path:
+    def count_behind(self, shown_session: Session | None) -> int:
+        """Count the requests by which the session that waits is longer than `shown_session`. O(threads)."""
+        if self._waiting is None or shown_session is None or shown_session.path != self._waiting.session.path:
             return 0
-        return max(0, count_requests(self._waiting.session) - count_requests(shown))
+        return max(0, count_requests(self._waiting.session) - count_requests(shown_session))
 
     def forget(self) -> None:
         """Cancel the analysis and drop the session that waits."""
@@ -159,14 +159,16 @@ class AnalysisQueue:
         running = self._running = _Running(growth)
         changed = self._bench.place(change(self._bench.state))
 
-        def analysed(found: Analysis) -> None:
+        def analysed(analysis: Analysis) -> None:
             if running is not self._running:
                 return
             self._running = None
-            self._bench.land(replace(change(self._bench.state), pressures=found.pressures, drops=found.drops), found)
+            self._bench.land(
+                replace(change(self._bench.state), pressures=analysis.pressures, drops=analysis.drops), analysis
+            )
             landed()
             self._go_on()
-            if found.pressures is not None and is_rough(found.pressures) and self._running is None:
+            if analysis.pressures is not None and is_rough(analysis.pressures) and self._running is None:
                 self._weigh_exactly()
 
         def failed(error: BaseException) -> None:
@@ -175,8 +177,8 @@ class AnalysisQueue:
                 self._bench.fell(changed.session.path if changed.session else "", error)
                 self._go_on()
 
-        shown = self._bench.state.session
-        is_first = shown is None or changed.session is None or shown.path != changed.session.path
+        shown_session = self._bench.state.session
+        is_first = shown_session is None or changed.session is None or shown_session.path != changed.session.path
         quickly = is_first and not is_loaded()
         find_window = self._bench.find_window
         running.cancel = self._work(

@@ -1,7 +1,7 @@
 """Policies side by side: each driven over the whole chosen thread, compared with what happened.
 
-A `PolicyRun` says what to drive, a `Comparison` what came of several. `recorded` is in every one: it is the base line.
-Summaries are made offline; nothing here is written anywhere.
+A `PolicyRun` says what to drive, a `Comparison` holds the results of several. `recorded` is in each: it is the base
+line. Summaries are made offline, and nothing is written.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,11 +25,11 @@ from inspector.workbench.state import State
 
 BASE, PLAIN = RECORDED, "none"
 NAMES: Mapping[str, str] = {BASE: TITLE, **TITLES}
-"""Of everything that can stand side by side, by name."""
+"""Titles of everything that can be compared, by name."""
 DEFAULT = (BASE, DEFAULT_POLICY, "pulse", "pi", "learn-claude-code", PLAIN)
-"""Compared unless somebody chooses others, with the policy of the harness that wrote the session (`harness_of`)."""
+"""The usual choice, with the policy of the harness that wrote the session (`harness_of`)."""
 MOST_POINTS = 64
-"""Of a sweep."""
+"""Most points of a sweep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +44,19 @@ class PolicyRun:
     pins: tuple[str, ...] = ()
     """Texts that should stay, beside the constraints that are found."""
     number: int = 0
-    """Of a point of a sweep, from 1 on; 0: it is none."""
+    """Number of a point of a sweep, from 1; 0 outside a sweep."""
     point: SettingPairs = ()
     """The settings that a sweep varies."""
 
     @property
     def name(self) -> str:
-        """What tells it from the others it is compared with."""
+        """Return a name that is unique in a comparison."""
         point = ", ".join(f"{key}={value}" for key, value in self.point)
         return f"{self.number} {point}" if self.number else self.policy
 
     @property
     def title(self) -> str:
-        """As people read it who see what is varied."""
+        """Return the title; of a point of a sweep, the values that vary."""
         return " · ".join(value for _, value in self.point) or NAMES[self.policy]
 
 
@@ -73,7 +73,7 @@ Results: TypeAlias = Mapping[PolicyRun, Result]
 
 @dataclass(frozen=True, slots=True)
 class ComparisonProgress:
-    """How far a comparison is: the policy, its requests, and how many runs came before."""
+    """The progress of a comparison: the current policy, its requests, and the number of runs before it."""
 
     policy: str
     done: int
@@ -83,42 +83,44 @@ class ComparisonProgress:
 
     @property
     def share(self) -> float:
-        """Of all runs, 0 to 1."""
+        """Return the share of all runs that is done, 0 to 1."""
         return (self.before + self.done / max(1, self.requests)) / max(1, self.runs)
 
 
 def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[PolicyRun, ...]:
-    """One run a chosen policy, in the catalogue's order, what happened always first; empty while there is no request.
+    """Return one run per chosen policy, in the catalogue's order, the recorded session first; empty without requests.
 
-    What the user set holds for the policy that it was set for; `window` (tokens) is that of the session's model, and
-    holds for all where the user says so.
+    The user's settings hold for the policy that they were set for. `window` (tokens): that of the session's model, or
+    the user's, which holds for all.
     """
     thread, choices, names = state.thread, state.choices, {*chosen, BASE}
     if thread is None or not thread.requests:
         return ()
     same = SameObject(thread)
     return tuple(
-        PolicyRun(
-            same,
-            name,
-            window,
-            (
-                *(preset_of(state, find_policy(name)) if name in TITLES else ()),
-                *(choices.settings if name == choices.policy else ()),
-            ),
-            choices.remote,
-            state.pins,
-        )
+        PolicyRun(same, name, window, _run_settings(state, name), choices.remote, state.pins)
         for name in NAMES
         if name in names
     )
 
 
+def _run_settings(state: State, name: str) -> SettingPairs:
+    """Return the settings of a policy's run: those for the session's client, then the user's."""
+    client_settings = preset_of(state, find_policy(name)) if name in TITLES else ()
+    user_settings = state.choices.settings if name == state.choices.policy else ()
+    return (*client_settings, *user_settings)
+
+
 def sweep_runs(
     state: State, name: str, grid: Sequence[tuple[str, Sequence[str]]], window: int | None
 ) -> tuple[PolicyRun, ...]:
-    """What happened, and a run for every combination of the values of the settings, the last the quickest. Raises
-    InspectorError for too many."""
+    """Return the recorded session, and a run for every combination of the values of the settings.
+
+    The last setting varies first.
+
+    Raises:
+        InspectorError: There are too many combinations.
+    """
     keys = [key for key, _ in grid]
     combinations = product(*(values for _, values in grid))
     points = [tuple(zip(keys, values, strict=True)) for values in combinations]
@@ -134,23 +136,28 @@ def sweep_runs(
 
 
 def sweepable(state: State, name: str, window: int | None) -> dict[str, tuple[str, ...]]:
-    """The settings of a policy that a sweep can vary, each with values to begin with: all of a choice, of a number
-    what it is and what lies around it."""
+    """Return the settings of a policy that a sweep can vary, each with suggested values.
+
+    They are all values of a choice; of a number the current value and some around it.
+    """
     by = find_policy(name)
     now = by.settings(preset_of(state, by), window)
     hints = get_type_hints(type(now))
-    found = {one.name: _around(one, hints[one.name], getattr(now, one.name)) for one in form_fields(now)}
-    return {name: values for name, values in found.items() if len(values) > 1}
+    suggestions = {
+        form_field.name: _around(form_field, hints[form_field.name], getattr(now, form_field.name))
+        for form_field in form_fields(now)
+    }
+    return {name: values for name, values in suggestions.items() if len(values) > 1}
 
 
-def _around(one: Field[Any], hint: Any, value: Any) -> tuple[str, ...]:
+def _around(field: Field[Any], hint: Any, value: Any) -> tuple[str, ...]:
     if get_origin(hint) is Literal:
         return tuple(map(str, get_args(hint)))
     if isinstance(value, bool):
         return "no", "yes"
     if not isinstance(value, int | float) or not value:
         return ()
-    low, high = one.metadata.get("low"), one.metadata.get("high")
+    low, high = field.metadata.get("low"), field.metadata.get("high")
     values = [value * share for share in (0.5, 0.75, 1, 1.25)]
     inside = [v for v in values if (low is None or v >= low) and (high is None or v <= high)]
     return tuple(dict.fromkeys(f"{round(v)}" if isinstance(value, int) else f"{v:.3g}" for v in inside))
@@ -158,34 +165,43 @@ def _around(one: Field[Any], hint: Any, value: Any) -> tuple[str, ...]:
 
 def compare(
     thread: Thread,
-    wanted: Sequence[PolicyRun],
+    chosen_runs: Sequence[PolicyRun],
     arrived: Callable[[PolicyRun, Result], None],
     underway: Callable[[ComparisonProgress], None] = lambda _: None,
     cancelled: Callable[[], bool] = lambda: False,
     calls: Sequence[SideCall] = (),
 ) -> None:
-    """Drive them one after the other; each result is handed on when it is there. Raises Cancelled.
+    """Drive the runs one after the other, and pass on each result when it is there. O(requests x buffer) per run.
 
-    All start from the same recording. `calls`: those beside the conversation. O(requests x buffer) a run.
+    Args:
+        thread: The recording that all runs start from.
+        chosen_runs: The runs.
+        arrived: Called with each run and its result.
+        underway: Called with the progress.
+        cancelled: Asked between requests.
+        calls: The side calls beside the conversation.
+
+    Raises:
+        Cancelled: `cancelled` returned True.
     """
-    ground = Ground(thread, wanted[0].window, wanted[0].pins, calls=calls) if wanted else None
-    for number, run in enumerate(wanted):
+    ground = Ground(thread, chosen_runs[0].window, chosen_runs[0].pins, calls=calls) if chosen_runs else None
+    for number, run in enumerate(chosen_runs):
         if cancelled():
             raise Cancelled("The comparison was stopped.")
         if ground is None or ground.window != run.window:
             ground = Ground(thread, run.window, run.pins, calls=calls)
-        told = _counter(underway, run.policy, number, len(wanted))
+        report_progress = _counter(underway, run.policy, number, len(chosen_runs))
         if run.policy == BASE:
-            arrived(run, recorded(ground, progress=told, cancelled=cancelled))
+            arrived(run, recorded(ground, progress=report_progress, cancelled=cancelled))
         else:
-            arrived(run, _result(ground, run, told, cancelled))
+            arrived(run, _result(ground, run, report_progress, cancelled))
 
 
 def _counter(
     underway: Callable[[ComparisonProgress], None], name: str, before: int, runs: int
 ) -> Callable[[int, int], None]:
     def tell(done: int, requests: int) -> None:
-        if done % max(1, requests // 50) == 0:  # more often nobody could see
+        if done % max(1, requests // 50) == 0:  # more often would not be visible
             underway(ComparisonProgress(name, done, requests, before, runs))
 
     return tell
@@ -213,65 +229,80 @@ Number: TypeAlias = int | Decimal
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a report."""
+    """A figure of a report that policies are compared by."""
 
     name: str
     unit: Unit
     what: str
     """One sentence."""
     of: Callable[[ReplayReport], Number | None]
-    """None where it is not known."""
+    """None if it is not known."""
     words: Callable[[ReplayReport], str] = lambda _: ""
-    """As people read it, where the number alone would say more than anybody knows."""
+    """The figure in words, if the number alone would be too exact; else empty."""
+
+
+def _lost_words(report: ReplayReport) -> str:
+    return "" if report.losses.is_readable else report.losses.lost_words
+
+
+def _needed_words(report: ReplayReport) -> str:
+    return "" if report.losses.is_readable else report.losses.needed_words
+
+
+def _needed_later(report: ReplayReport) -> int | None:
+    return report.losses.needed_later if report.losses.needs_are_known else None
+
+
+def _summariser_tokens(report: ReplayReport) -> int:
+    return report.spent.summariser_input + report.spent.summariser_output
 
 
 FIGURES: tuple[Figure, ...] = (
-    Figure("compactions", "count", "Steps that changed the buffer.", lambda one: len(one.compactions)),
+    Figure("compactions", "count", "Steps that changed the buffer.", lambda report: len(report.compactions)),
     Figure(
         "fullest request",
         "tokens",
         "The largest prompt that was sent. The size before a compaction is that of a buffer that was not sent.",
-        lambda one: one.peak,
+        lambda report: report.peak,
     ),
-    Figure("sent", "tokens", "Tokens of all buffers that were sent.", lambda one: one.spent.prompt),
+    Figure("sent", "tokens", "Tokens of all buffers that were sent.", lambda report: report.spent.prompt),
     Figure(
         "cost",
         "money",
-        "This thread's requests and the calls for its summaries, estimated where the file holds no usage. Cost has the "
+        "This thread's requests and the calls for its summaries, estimated if the file records no usage. Cost has the "
         "whole session, with titles and other side calls.",
-        lambda one: one.spent.cost_usd,
+        lambda report: report.spent.cost_usd,
     ),
     Figure(
         "facts lost",
         "count",
-        "Different facts over all compactions that stood nowhere any more, in no words. At most so many if a summary "
-        "cannot be read.",
-        lambda one: one.losses.lost,
-        lambda one: "" if one.losses.is_readable else one.losses.lost_words,
+        "Different facts that compactions removed and that the summaries do not repeat. An upper bound "
+        "if a summary cannot be read.",
+        lambda report: report.losses.lost,
+        _lost_words,
     ),
     Figure(
         "needed again",
         "count",
-        "Different facts that were needed when they were gone.",
-        lambda one: one.losses.needed_later if one.losses.needs_are_known else None,
-        lambda one: "" if one.losses.is_readable else one.losses.needed_words,
+        "Different facts that were needed after they had been removed.",
+        _needed_later,
+        _needed_words,
     ),
-    Figure("pins kept", "count", "Constraints and pins that were never gone.", lambda one: pins_kept(one.pins)[0]),
-    Figure("overflows", "count", "Requests larger than the window at first.", lambda one: one.overflows),
-    Figure("cache read", "tokens", "Of the sent, read from the provider's cache.", lambda one: one.spent.cache_read),
-    Figure("cache written", "tokens", "Of the sent, written to the cache anew.", lambda one: one.spent.cache_write),
     Figure(
-        "summariser",
-        "tokens",
-        "Sent to and written by the model that summarises.",
-        lambda one: one.spent.summariser_input + one.spent.summariser_output,
+        "pins kept", "count", "Constraints and pins that were never gone.", lambda report: pins_kept(report.pins)[0]
     ),
+    Figure("overflows", "count", "Requests larger than the window at first.", lambda report: report.overflows),
+    Figure(
+        "cache read", "tokens", "Of the sent, read from the provider's cache.", lambda report: report.spent.cache_read
+    ),
+    Figure("cache written", "tokens", "Of the sent, written to the cache.", lambda report: report.spent.cache_write),
+    Figure("summariser", "tokens", "Sent to and written by the model that summarises.", _summariser_tokens),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The reports that are there, in the order of the runs, and the base line among them."""
+    """The finished reports, in the order of the runs, and the base line among them."""
 
     reports: tuple[ReplayReport, ...] = ()
     base: ReplayReport | None = None
@@ -281,28 +312,26 @@ class Comparison:
     """Runs without a result yet."""
 
     def report(self, name: str) -> ReplayReport | None:
-        """Of the policy of that name, where there is one."""
-        return next((one for one in self.reports if one.policy == name), None)
+        """Return the report of a policy; None if there is none yet."""
+        return next((report for report in self.reports if report.policy == name), None)
 
-    def difference(self, figure: Figure, one: ReplayReport) -> Number | None:
-        """From what happened; None where either is not known, or not exactly."""
-        if self.base is None or figure.words(one) or figure.words(self.base):
+    def difference(self, figure: Figure, report: ReplayReport) -> Number | None:
+        """Return a figure less that of the recorded session; None if one of them is not known exactly."""
+        if self.base is None or figure.words(report) or figure.words(self.base):
             return None
-        mine, plainly = figure.of(one), figure.of(self.base)
+        mine, plainly = figure.of(report), figure.of(self.base)
         return None if mine is None or plainly is None else mine - plainly
 
 
-def comparison(wanted: Sequence[PolicyRun], results: Results) -> Comparison:
-    """Of these runs, as far as there are results."""
-    found = [(run, results[run]) for run in wanted if run in results]
-    reports = tuple(
-        replace(one, policy=run.name, title=run.title) if run.number else one
-        for run, one in found
-        if isinstance(one, ReplayReport)
-    )
-    return Comparison(
-        reports,
-        next((one for one in reports if one.policy == BASE), None),
-        tuple((run.name, one.why) for run, one in found if isinstance(one, ImpossibleRun)),
-        tuple(run for run in wanted if run not in results),
-    )
+def comparison(chosen_runs: Sequence[PolicyRun], results: Results) -> Comparison:
+    """Return the comparison of these runs, with the results so far."""
+    finished = [(run, results[run]) for run in chosen_runs if run in results]
+    reports = tuple(_titled(result, run) for run, result in finished if isinstance(result, ReplayReport))
+    base = next((report for report in reports if report.policy == BASE), None)
+    impossible = tuple((run.name, result.why) for run, result in finished if isinstance(result, ImpossibleRun))
+    return Comparison(reports, base, impossible, tuple(run for run in chosen_runs if run not in results))
+
+
+def _titled(report: ReplayReport, run: PolicyRun) -> ReplayReport:
+    """Return a report under the name of its point of a sweep."""
+    return replace(report, policy=run.name, title=run.title) if run.number else report

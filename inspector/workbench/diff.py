@@ -1,4 +1,4 @@
-"""Before and after: what the diff compares where we stand, and its rows. Shown by the diff and by what was lost."""
+"""The two buffers that the diff compares at the current place, and its rows. Also used for what was lost."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,26 +45,25 @@ AROUND = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """Which two buffers are compared. `steps` where it is steps that were taken, `outcome` where it is a preview."""
+    """The two buffers that are compared: of steps that were taken (`steps`), or of a preview (`outcome`)."""
 
     name: str
     before: Buffer
     after: Buffer
     sizer: Sizer
-    """What measures both ..."""
+    """The measure of both buffers; of the buffer before only if there is a `later`."""
     steps: Steps | None = None
     outcome: Outcome[object] | None = None
     later: Sizer | None = None
-    """... or only the one before, where the recording came to the one after: each is measured as it is where it
-    stands, so that gauge, buffer and diff show the same numbers of it."""
+    """The measure of the buffer after, if the recording has both: then gauge, buffer and diff show the same numbers."""
     whole: tuple[int, int] | None = None
-    """Tokens of both by these two, what no file holds included."""
+    """Tokens of both by these two measures, with those that are not in the file."""
     ground: Buffer | None = None
-    """Of a preview after steps: the recorded buffer that they start from."""
+    """Of a preview after steps: the recorded buffer that the steps start from."""
 
     @property
     def grounds(self) -> tuple[Buffer, Buffer]:
-        """The recorded buffers that the one before and the one after start from: the sizes of those are known."""
+        """Return the recorded buffers that the two start from: the sizes of those are known."""
         if self.steps is None:
             ground = self.before if self.ground is None else self.ground
             return ground, ground
@@ -72,34 +71,34 @@ class Sides:
 
     @property
     def is_across(self) -> bool:
-        """Is it a step on another branch that is compared with? Neither buffer came of the other then."""
+        """Are the buffers on two branches, so that neither follows from the other?"""
         return self.steps is not None and self.steps.compared not in (ORIGIN, *self.steps.path())
 
     @property
     def words(self) -> Mapping[FateName, str]:
-        """What the fates are called here."""
+        """Return the names of the fates on the screen."""
         return _ACROSS if self.is_across else _AS_THEY_ARE
 
     @property
     def preview(self) -> bool:
-        """Nothing of it has happened."""
+        """Is it a preview of a step that was not taken?"""
         return self.outcome is not None
 
     def is_same(self, other: "Sides | None") -> bool:
-        """The same two buffers under the same name. O(1)."""
-        return (
-            other is not None
-            and (self.name, self.preview) == (other.name, other.preview)
-            and self.before is other.before
-            and self.after is other.after
-            and self.sizer.scale == other.sizer.scale
-            and self.sizer.estimator == other.sizer.estimator
-            and (self.later and self.later.scale) == (other.later and other.later.scale)
-            and self.whole == other.whole
-        )
+        """Are these the same two buffers, with the same name and sizes? O(1)."""
+        if other is None or (self.name, self.preview) != (other.name, other.preview):
+            return False
+        if self.before is not other.before or self.after is not other.after:
+            return False
+        return self._measures == other._measures
+
+    @property
+    def _measures(self) -> tuple[object, ...]:
+        later = self.later.scale if self.later is not None else None
+        return self.sizer.scale, self.sizer.estimator, later, self.whole
 
     def fates(self) -> tuple[Fate, ...]:
-        """What became of every message. O(messages)."""
+        """Return the fate of every message. O(messages)."""
         if self.steps is not None:
             return self.steps.fates(since=self.steps.compared)
         assert self.outcome is not None
@@ -107,11 +106,12 @@ class Sides:
 
 
 def sides(state: State) -> Sides | None:
-    """What is compared where we stand: a preview that is looked at, else the steps; None while there is neither."""
-    seen, steps = state.preview, state.steps
-    if seen is not None and seen.outcome is not None and state.previews is not None:
-        before, ground = state.previews.context.buffer, steps.ground_of(steps.at) if steps is not None else None
-        return Sides(seen.tier, before, seen.outcome.buffer, sizer_of(state), None, seen.outcome, ground=ground)
+    """Return what is compared at the current place: the shown preview, else the steps; None if there is neither."""
+    preview, steps = state.preview, state.steps
+    if preview is not None and preview.outcome is not None and state.previews is not None:
+        before, outcome = state.previews.context.buffer, preview.outcome
+        ground = steps.ground_of(steps.at) if steps is not None else None
+        return Sides(preview.tier, before, outcome.buffer, sizer_of(state), None, outcome, ground=ground)
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
     name = "recorded" if steps.recorded is None else "before it"
@@ -127,7 +127,7 @@ def sides(state: State) -> Sides | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diff:
-    """The rows of the diff. `before` and `after` hold a row's place in its buffer, -1 where it does not stand."""
+    """The rows of the diff. `before` and `after` hold each row's place in that buffer; -1 if it is not in it."""
 
     sides: Sides
     rows: tuple[DiffRow, ...]
@@ -135,49 +135,53 @@ class Diff:
     after: Sequence[int]
     counts: Mapping[FateName, int]
     before_size: Pressure
-    """Of the whole buffer before ..."""
+    """The size of the whole buffer before."""
     after_size: Pressure
-    """... and after."""
+    """The size of the whole buffer after."""
     delta: int
-    """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows that changed ..."""
+    """Tokens by which the changed rows make the next prompt larger; negative: freed."""
     rest: int = 0
-    """... of what the file does not hold, which the recording changed, too ..."""
+    """The same for the tokens that are not in the file, which a recorded change may affect, too."""
     prompt: int = 0
-    """... of system prompt and tools, where they are others ..."""
+    """The same for system prompt and tools, if they changed."""
     anew: int = 0
-    """... and what was kept counts so much more by the measure of the buffer after."""
+    """The same for the kept rows, which the measure of the buffer after may count differently."""
     places: Mapping[str, int] = field(default_factory=dict)
     """Row by message id."""
     calls: CallIndex = field(default_factory=CallIndex)
     """Name of the tool by call id."""
 
 
-def compared(sides: Sides) -> Diff:
-    """The rows, worked out. O(messages); token counts are cached on the messages."""
-    told = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer, sides.later)
-    before = _numbers(sides.before, (row.fate.before for row in told))
-    after = _numbers(sides.after, (row.fate.after for row in told))
-    order = _order(told)
-    found = tuple(told[n] for n in order)
-    counts = Counter(row.fate.name for row in found)
-    delta = sum(row.delta for row in found if row.fate.name != "kept")
-    rest = sides.later.scale.beside - sides.sizer.scale.beside if sides.later else 0
+def compare_sides(sides: Sides) -> Diff:
+    """Compute the rows and sums of a diff. O(messages); token counts are cached on the messages."""
+    unordered = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer, sides.later)
+    rows = tuple(unordered[n] for n in _order(unordered))
+    names = Counter(row.fate.name for row in rows)
+    later = sides.later or sides.sizer
+    delta = sum(row.delta for row in rows if row.fate.name != "kept")
+    rest = later.scale.beside - sides.sizer.scale.beside
     prompt = _prompt_delta(sides)
+    kept_delta = _kept_delta(sides, delta + rest + prompt)
+    before = _numbers(sides.before, (row.fate.before for row in rows))
+    after = _numbers(sides.after, (row.fate.after for row in rows))
+    counts = {name: names[name] for name in FATES if names[name]}
+    ground_before, ground_after = sides.grounds
+    before_size = sides.sizer.pressure_beside(sides.before, ground_before)
+    after_size = later.pressure_beside(sides.after, ground_after)
+    places = {row.fate.id: n for n, row in enumerate(rows)}
+    calls = CallIndex((*sides.before.messages, *sides.after.messages))
     return Diff(
-        sides,
-        found,
-        [before[n] for n in order],
-        [after[n] for n in order],
-        {name: counts[name] for name in FATES if counts[name]},
-        sides.sizer.pressure_beside(sides.before, sides.grounds[0]),
-        (sides.later or sides.sizer).pressure_beside(sides.after, sides.grounds[1]),
-        delta,
-        rest,
-        prompt,
-        sides.whole[1] - sides.whole[0] - delta - rest - prompt if sides.whole else 0,
-        {row.fate.id: n for n, row in enumerate(found)},
-        CallIndex((*sides.before.messages, *sides.after.messages)),
+        sides, rows, before, after, counts, before_size, after_size, delta, rest, prompt, kept_delta, places, calls
     )
+
+
+def _kept_delta(sides: Sides, changed: int) -> int:
+    """Return the difference of the whole buffers that the changes do not explain: the kept rows have another
+    measure."""
+    if sides.whole is None:
+        return 0
+    before, after = sides.whole
+    return after - before - changed
 
 
 def _prompt_delta(sides: Sides) -> int:
@@ -191,24 +195,27 @@ def _prompt_delta(sides: Sides) -> int:
 def sized_rows(
     fates: Sequence[Fate], before: Buffer, after: Buffer, size: Sizer, later: Sizer | None = None
 ) -> tuple[DiffRow, ...]:
-    """Every row in the tokens that the gauge shows. What changed adds up to the difference of the two buffers; where
-    `later` measures the one after, each side to its own buffer."""
+    """Return every row in the tokens that the gauge shows.
+
+    The changed rows add up to the difference of the two buffers. If `later` measures the buffer after, the rows of each
+    side add up to that buffer.
+    """
     counted = rows(fates, size.estimator)
     if later is not None:
         was, now = size.scale, later.scale
-        return tuple(DiffRow(one.fate, was.rows(one.tokens_before), now.rows(one.tokens_after)) for one in counted)
+        return tuple(DiffRow(row.fate, was.rows(row.tokens_before), now.rows(row.tokens_after)) for row in counted)
     changed = [n for n, row in enumerate(counted) if row.fate.name != "kept"]
     delta = size.tokens(after) - size.tokens(before)
     gained = rounded([size.scale.slope * counted[n].delta for n in changed], delta)
-    found = [DiffRow(row.fate, size.scale.rows(row.tokens_before), 0) for row in counted]
-    found = [replace(row, tokens_after=row.tokens_before) for row in found]
+    tokens = [size.scale.rows(row.tokens_before) for row in counted]
+    sized = [DiffRow(row.fate, count, count) for row, count in zip(counted, tokens, strict=True)]
     for n, more in zip(changed, gained, strict=True):
-        found[n] = _gained(found[n], more)
-    return tuple(found)
+        sized[n] = _gained(sized[n], more)
+    return tuple(sized)
 
 
 def _gained(row: DiffRow, more: int) -> DiffRow:
-    """With so many tokens more than before. A message that is gone has none after, one that came none before."""
+    """Return the row with `more` tokens after than before. A removed message has none after, a new one none before."""
     if row.fate.after is None:
         return replace(row, tokens_before=-more, tokens_after=0)
     if row.fate.before is None:
@@ -222,86 +229,104 @@ def _numbers(buffer: Buffer, standing: Iterable[Message | None]) -> list[int]:
     return [-1 if message is None else places[message.id] for message in standing]
 
 
-def _order(told: Sequence[DiffRow]) -> list[int]:
-    """What stands in for messages that are gone comes before them: a summary is what one wants to read first."""
-    found: list[int] = []
-    for together, run in groupby(range(len(told)), lambda n: None in (told[n].fate.before, told[n].fate.after)):
+def _order(sized: Sequence[DiffRow]) -> list[int]:
+    """Return the order of the rows: new messages come before the removed messages next to them, so a summary is
+    first."""
+    order: list[int] = []
+    for together, run in groupby(range(len(sized)), lambda n: None in (sized[n].fate.before, sized[n].fate.after)):
         listed = list(run)
-        found += sorted(listed, key=lambda n: told[n].fate.before is not None) if together else listed
-    return found
+        order += sorted(listed, key=lambda n: sized[n].fate.before is not None) if together else listed
+    return order
 
 
 def rival(comparison: Diff, at: int) -> Message | None:
-    """The summary on the other side that stands for the same stretch as the one in row `at`; None for none, or several.
+    """Return the summary on the other side that replaces the same messages as the one in row `at`.
 
-    Two branches that summarise the same messages each have theirs: they are worth comparing line by line.
+    Two branches that summarise the same messages have one each, and these can be compared line by line. None if there
+    is none, or several.
     """
     rows = comparison.rows
-    one = rows[at].fate
-    summary = one.before or one.after
-    if summary is None or not summary.summary or None not in (one.before, one.after):
+    fate = rows[at].fate
+    summary = fate.before or fate.after
+    if summary is None or not summary.summary or not _is_one_sided(fate):
         return None
+    stretch = rows[slice(*_changed_stretch(rows, at))]
+    others = (row.fate.after if fate.before is not None else row.fate.before for row in stretch)
+    summaries = [message for message in others if message is not None and message.summary]
+    return summaries[0] if len(summaries) == 1 else None
+
+
+def _changed_stretch(rows: Sequence[DiffRow], at: int) -> tuple[int, int]:
+    """Return (start, end) of the neighbouring rows of `at` that are in only one of the two buffers."""
     low, high = at, at + 1
-    while low > 0 and None in (rows[low - 1].fate.before, rows[low - 1].fate.after):
+    while low > 0 and _is_one_sided(rows[low - 1].fate):
         low -= 1
-    while high < len(rows) and None in (rows[high].fate.before, rows[high].fate.after):
+    while high < len(rows) and _is_one_sided(rows[high].fate):
         high += 1
-    others = (row.fate.after if one.before is not None else row.fate.before for row in rows[low:high])
-    found = [message for message in others if message is not None and message.summary]
-    return found[0] if len(found) == 1 else None
+    return low, high
+
+
+def _is_one_sided(fate: Fate) -> bool:
+    """Is the message in only one of the two buffers?"""
+    return fate.before is None or fate.after is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
-    """Which rows of a comparison are listed, and where its changes begin in the list."""
+    """The rows of a comparison that are listed, and the places in the list where its changes begin."""
 
     comparison: Diff
-    wanted: frozenset[FateName]
+    selected: frozenset[FateName]
     rows: Sequence[tuple[int, int]]
-    """(start, end) of the comparison's rows: one that is shown, or a stretch that is left out."""
+    """(start, end) of the comparison's rows: a single row that is shown, or a stretch that is left out."""
     changes: Sequence[int]
 
     def opened(self, place: int) -> "Listing":
-        """With the rows of the stretch at `place` shown."""
+        """Return the list with the rows of the stretch at `place` shown."""
         start, end = self.rows[place]
         rows = [*self.rows[:place], *((at, at + 1) for at in range(start, end)), *self.rows[place + 1 :]]
-        return Listing(self.comparison, self.wanted, rows, changes(self.comparison, rows))
+        return Listing(self.comparison, self.selected, rows, change_places(self.comparison, rows))
 
 
-def listing(comparison: Diff, wanted: frozenset[FateName]) -> Listing:
-    """The rows whose fates are wanted, with a little around. O(rows)."""
-    rows = shown(comparison, wanted)
-    return Listing(comparison, wanted, rows, changes(comparison, rows))
+def list_rows(comparison: Diff, selected: frozenset[FateName]) -> Listing:
+    """List the rows with the selected fates, and a few rows around them. O(rows)."""
+    rows = list_stretches(comparison, selected)
+    return Listing(comparison, selected, rows, change_places(comparison, rows))
 
 
-def shown(comparison: Diff, wanted: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:
-    """Which rows are shown: (start, end) pairs that cover all rows in order. O(rows).
+def list_stretches(comparison: Diff, selected: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:
+    """Return (start, end) pairs that cover all rows in order. O(rows).
 
-    A row that is shown stands alone (end = start + 1) and is wanted, or is kept and near one that is wanted; a longer
-    stretch is left out. A single row is never left out: a line that tells of it takes as much room.
+    A row that is shown is one pair (end = start + 1): it is selected, or kept and near a selected one. Longer
+    pairs are left out. A single row is never left out, because a line about it would take as much room.
     """
     names = [row.fate.name for row in comparison.rows]
-    near = bytearray(len(names))
-    for at, name in enumerate(names):
-        if name in wanted:
-            near[at] = 1
-            if name != "kept":
-                for other in (*range(at - around, at), *range(at + 1, at + around + 1)):
-                    if 0 <= other < len(names) and names[other] == "kept":
-                        near[other] = 1
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     start = 0
-    for at in range(len(names) + 1):
-        if at == len(names) or near[at]:
-            if at > start:
-                found.append((start, at))
-            if at < len(names):
-                found.append((at, at + 1))
-            start = at + 1
-    return found
+    for at in _shown_places(names, selected, around):
+        if at > start:
+            stretches.append((start, at))
+        stretches.append((at, at + 1))
+        start = at + 1
+    if start < len(names):
+        stretches.append((start, len(names)))
+    return stretches
 
 
-def changes(comparison: Diff, listed: Sequence[tuple[int, int]]) -> list[int]:
-    """Places in `listed` where a change begins: neighbouring rows of one fate are one change."""
+def _shown_places(names: Sequence[FateName], selected: Collection[FateName], around: int) -> list[int]:
+    """Return the places of the rows that are selected, or kept and within `around` rows of a selected change."""
+    is_shown = bytearray(len(names))
+    for at, name in enumerate(names):
+        if name not in selected:
+            continue
+        is_shown[at] = 1
+        if name != "kept":
+            for other in range(max(0, at - around), min(len(names), at + around + 1)):
+                is_shown[other] |= names[other] == "kept"
+    return [at for at in range(len(names)) if is_shown[at]]
+
+
+def change_places(comparison: Diff, listed: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the places in `listed` where a change begins: neighbouring rows of one fate are one change."""
     names = ["kept"] + [comparison.rows[start].fate.name if end - start == 1 else "kept" for start, end in listed]
     return [at for at, (last, name) in enumerate(pairwise(names)) if name != "kept" and name != last]

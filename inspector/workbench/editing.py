@@ -24,24 +24,25 @@ class Editing:
         self._waiting: dict[Origin, list[Edit]] = {}
 
     def message(self) -> Message | None:
-        """The selected message, as it stands in the buffer we look at."""
+        """Return the selected message of the shown buffer; None if it is not in it."""
         state = self._bench.state
         if state.thread is None or not state.selected:
             return None
         return next((message for message in state.buffer().messages if message.id == state.selected), None)
 
     def rewrite(self, message_id: str, part: int, text: str) -> None:
-        """Another text for one part. Raises InspectorError, and changes nothing, where the text cannot be that."""
+        """Replace the text of one part. Raises InspectorError, and changes nothing, if the part cannot have that
+        text."""
         edit = Rewrite(message_id, part, text)
         if apply(edit, self._bench.state.buffer(), None).changed:  # an edit that changes nothing is no step
             self._take(edit)
 
     def partners(self, message_ids: Sequence[str]) -> Partners:
-        """What would have to go along with these, so that calls and results still pair up."""
+        """Return what has to be dropped with these messages, so that calls and results still pair up."""
         return partners(self._bench.state.buffer(), message_ids)
 
     def drop(self, message_ids: Sequence[str], with_partners: bool = True) -> None:
-        """Take messages out; the one that stood after them is selected."""
+        """Drop messages, and select the one after them."""
         if self._free():
             edit = Removal(tuple(message_ids), with_partners)
             left = _next(self._bench.state.buffer().messages, edit, self.partners(message_ids))
@@ -103,9 +104,9 @@ class Editing:
 
 
 def _next(messages: Sequence[Message], edit: Removal, along: Partners) -> str:
-    """Id of the message after the first that goes; of the one before where none is left after it."""
+    """Return the id of the message after the first dropped one; if none is left after it, of the one before."""
     gone = {*edit.messages, *(along.messages if edit.partners else ())}
-    first = next((n for n, one in enumerate(messages) if one.id in gone), 0)
+    first = next((n for n, message in enumerate(messages) if message.id in gone), 0)
     after = (message.id for message in messages[first:] if message.id not in gone)
     before = (message.id for message in reversed(messages[:first]) if message.id not in gone)
     return next(after, next(before, ""))

@@ -1,7 +1,7 @@
-"""Changes by hand: a part's text rewritten, messages dropped, a user message added. Values in, an outcome out.
+"""Manual changes: a part's text rewritten, messages dropped, a user message added. Values in, an outcome out.
 
-An edit is small and names messages by their ids, so it is saved, replayed and exported like a tier's settings. It asks
-nobody. What a provider cannot take afterwards is for the validity panel to tell, not for the edit to refuse.
+An edit is small and names messages by their ids, so it is saved, replayed and exported like a tier's settings. It has
+no needs. The validity panel reports a buffer that a provider would refuse; the edit does not.
 """
 
 import json
@@ -17,12 +17,12 @@ from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.recording import from_json, to_json
 
 EDIT = "edit"
-"""Name of the step, as a tier has one."""
+"""Name of the step, in place of a tier's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Another text for one part of a message; for a call the arguments, as JSON where they were JSON."""
+    """A new text for one part of a message; of a call the arguments, as JSON if they were JSON."""
 
     message: str
     part: int
@@ -32,7 +32,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Messages taken out. `partners`: what pairs with them goes along, so that no call is left without its result."""
+    """Messages that are dropped. `partners`: drop also what pairs with them, so that no call lacks its result."""
 
     messages: tuple[str, ...]
     partners: bool = True
@@ -40,10 +40,10 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """A user message at the end."""
+    """A new user message at the end."""
 
     message: str
-    """The id it gets."""
+    """Its id."""
     text: str
 
 
@@ -52,15 +52,15 @@ Edit: TypeAlias = Rewrite | Removal | Insertion
 
 @dataclass(frozen=True, slots=True)
 class Partners:
-    """What a drop takes along: whole messages, and single calls out of messages that stay."""
+    """What is dropped with messages: whole messages, and single calls of messages that stay."""
 
     messages: tuple[str, ...] = ()
     calls: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """By message id: the indices of the parts that go."""
+    """Indices of the dropped parts by message id."""
 
 
 def editable(part: Part) -> str | None:
-    """The text of a part as it is offered for editing; None for what bears none."""
+    """Return the text of a part for editing; None if it cannot be edited."""
     match part:
         case Text(text) | Thinking(text):
             return text
@@ -75,7 +75,7 @@ def editable(part: Part) -> str | None:
 
 
 def _laid_out(arguments: Json) -> str:
-    """JSON over several lines, for people; what nests too deeply stays on one."""
+    """Return arguments as JSON on several lines; on one line if they are nested too deeply."""
     try:
         return without_surrogates(json.dumps(arguments, indent=2, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
@@ -83,7 +83,7 @@ def _laid_out(arguments: Json) -> str:
 
 
 def rewritten(part: Part, text: str) -> Part:
-    """The part with another text. Raises InspectorError where the text cannot be that."""
+    """Return the part with another text. Raises InspectorError if it cannot have that text."""
     match part:
         case Text():
             return replace(part, text=text)
@@ -110,15 +110,11 @@ def _arguments(text: str) -> Mapping[str, Any]:
 
 
 def partners(buffer: Buffer, gone: Collection[str]) -> Partners:
-    """What pairs with the messages `gone`: results of their calls, calls of their results. O(messages)."""
-    called = {call.id for message in buffer.messages if message.id in gone for call in message.calls}
-    answered = {
-        part.call_id
-        for message in buffer.messages
-        if message.id in gone
-        for part in message.parts
-        if isinstance(part, ToolResult)
-    }
+    """Return what pairs with the messages `gone`: the results of their calls, the calls of their results.
+    O(messages)."""
+    dropped_parts = [part for message in buffer.messages if message.id in gone for part in message.parts]
+    called = {part.id for part in dropped_parts if isinstance(part, ToolCall)}
+    answered = {part.call_id for part in dropped_parts if isinstance(part, ToolResult)}
     whole: list[str] = []
     single: dict[str, frozenset[int]] = {}
     for message in buffer.messages:
@@ -127,8 +123,7 @@ def partners(buffer: Buffer, gone: Collection[str]) -> Partners:
         parts = frozenset(n for n, part in enumerate(message.parts) if _pairs(part, called, answered))
         if not parts:
             continue
-        left = [part for n, part in enumerate(message.parts) if n not in parts]
-        if all(isinstance(part, Thinking) or not _says(part) for part in left) or message.role == "tool":
+        if message.role == "tool" or not _has_content(_without(message, parts)):
             whole.append(message.id)
         else:
             single[message.id] = parts
@@ -145,12 +140,17 @@ def _pairs(part: Part, called: Collection[str], answered: Collection[str]) -> bo
             return False
 
 
-def _says(part: Part) -> bool:
-    return bool(part.text.strip()) if isinstance(part, Text) else True
+def _has_content(message: Message) -> bool:
+    """Has a message more than thinking and blank text?"""
+    return any(not _is_blank(part) for part in message.parts)
+
+
+def _is_blank(part: Part) -> bool:
+    return isinstance(part, Thinking) or (isinstance(part, Text) and not part.text.strip())
 
 
 def apply(edit: Edit, buffer: Buffer, running: Any) -> Outcome[Any]:
-    """The edit as an outcome. Raises InspectorError for a message that is not there, and for arguments not JSON."""
+    """Return the outcome of an edit. Raises InspectorError for a message not in the buffer, and arguments not JSON."""
     match edit:
         case Rewrite():
             return _rewrite(edit, buffer, running)
@@ -158,7 +158,7 @@ def apply(edit: Edit, buffer: Buffer, running: Any) -> Outcome[Any]:
             return _drop(edit, buffer, running)
         case Insertion(message, text):
             new = Message(message, "user", (Text(text),))
-            if any(one.id == message for one in buffer.messages):
+            if any(other.id == message for other in buffer.messages):
                 raise InspectorError(f"There is a message {message} in the buffer already.")
             return Outcome(EDIT, buffer.with_messages((*buffer.messages, new)), running, (Event("MessageInserted"),))
 
@@ -175,22 +175,24 @@ def _rewrite(edit: Rewrite, buffer: Buffer, running: Any) -> Outcome[Any]:
     parts = (*message.parts[: edit.part], new, *message.parts[edit.part + 1 :])
     messages = (*buffer.messages[:at], replace(message, parts=parts), *buffer.messages[at + 1 :])
     fate: FateName = "cut" if _shortened(editable(old) or "", editable(new) or "") else "replaced"
-    told = Event("MessageEdited", {"part": edit.part})
-    return Outcome(EDIT, buffer.with_messages(messages), running, (told,), changed={message.id: fate})
+    event = Event("MessageEdited", {"part": edit.part})
+    return Outcome(EDIT, buffer.with_messages(messages), running, (event,), changed={message.id: fate})
 
 
 def _drop(edit: Removal, buffer: Buffer, running: Any) -> Outcome[Any]:
-    here = {message.id for message in buffer.messages}
-    missing = next((one for one in edit.messages if one not in here), None)
+    present = {message.id for message in buffer.messages}
+    missing = next((message_id for message_id in edit.messages if message_id not in present), None)
     if missing is not None:
         raise _not_here(missing)
     along = partners(buffer, frozenset(edit.messages)) if edit.partners else Partners()
     gone = {*edit.messages, *along.messages}
-    messages = tuple(_without(one, along.calls.get(one.id)) for one in buffer.messages if one.id not in gone)
+    messages = tuple(
+        _without(message, along.calls.get(message.id)) for message in buffer.messages if message.id not in gone
+    )
     changed: dict[str, FateName] = dict.fromkeys(gone, "dropped")
     changed.update(dict.fromkeys(along.calls, "cut"))
-    told = Event("MessagesDropped", {"messages": len(gone), "calls": sum(map(len, along.calls.values()))})
-    return Outcome(EDIT, buffer.with_messages(messages), running, (told,), changed=changed)
+    event = Event("MessagesDropped", {"messages": len(gone), "calls": sum(map(len, along.calls.values()))})
+    return Outcome(EDIT, buffer.with_messages(messages), running, (event,), changed=changed)
 
 
 def _without(message: Message, parts: frozenset[int] | None) -> Message:
@@ -207,11 +209,11 @@ def _place(buffer: Buffer, id: str) -> int:  # noqa: A002
 
 
 def _not_here(id: str) -> InspectorError:  # noqa: A002
-    return InspectorError(f"The message {id} does not stand in this buffer.")
+    return InspectorError(f"The message {id} is not in this buffer.")
 
 
 def _shortened(old: str, new: str) -> bool:
-    """Is `new` the old text with one stretch taken out?"""
+    """Is `new` the old text without one stretch of it?"""
     if len(new) >= len(old):
         return False
     start = 0
@@ -222,15 +224,15 @@ def _shortened(old: str, new: str) -> bool:
 
 
 def fresh_id(buffer: Buffer, number: int = 1) -> str:
-    """An id for a message by hand that the buffer does not have yet, from that number up."""
-    taken = {message.id for message in buffer.messages}
-    while f"by-hand-{number}" in taken:
+    """Return an id for a manual message that the buffer does not have yet, from that number up."""
+    used = {message.id for message in buffer.messages}
+    while f"by-hand-{number}" in used:
         number += 1
     return f"by-hand-{number}"
 
 
 def described(edit: Edit) -> str:
-    """A first name for the step."""
+    """Return the first name of the step of an edit."""
     match edit:
         case Rewrite():
             return "edit by hand"
@@ -246,13 +248,13 @@ _KINDS: Mapping[str, type[Rewrite | Removal | Insertion]] = {"rewrite": Rewrite,
 
 
 def write_edit(edit: Edit) -> dict[str, Any]:
-    """As a step in a file holds it."""
-    kind = next(name for name, one in _KINDS.items() if isinstance(edit, one))
+    """Return an edit as a JSON object, as a file of steps holds it."""
+    kind = next(name for name, edit_type in _KINDS.items() if isinstance(edit, edit_type))
     return {"kind": kind, **to_json(edit)}
 
 
 def read_edit(value: Any) -> Edit:
-    """The same again. Raises InspectorError."""
+    """Read an edit from a JSON object. Raises InspectorError."""
     kind = _KINDS.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
     if kind is None:
         raise InspectorError("An edit by hand must be a JSON object of the kind rewrite, drop or insert.")

@@ -1,5 +1,5 @@
-"""One row a message: what the buffer list shows of it, worked out when it is looked at; which messages are wanted; and
-what a readable summary would have kept if a provider compacted into something that only it can read.
+"""One row per message, computed when it is shown; the kinds of messages that the list can be filtered by; and a
+readable summary for a compaction that only the provider can read.
 """
 
 import re
@@ -20,7 +20,7 @@ from inspector.workbench.state import State
 
 Badge: TypeAlias = Literal["error", "image", "thinking", "cleared", "opaque"]
 RowRole: TypeAlias = Literal["user", "assistant", "system", "result", "summary", "file", "reminder", "client"]
-"""What a message is to its reader: the roles of the wire, and what a client wrote in the user's role."""
+"""The role of a message on the screen: the roles of the API, and what a client wrote in the user's role."""
 FIRST_LINE = 400
 """Characters of a first line that are kept."""
 _LOOK = 4000
@@ -30,13 +30,13 @@ _SAYS_LITTLE = re.compile(
     r"|process (exited with code|running with session id) .*|[.sxFEX]+ *\[ *\d+%\]|</?[\w-]+>|```\w*|[\W_]*",
     re.IGNORECASE,
 )
-"""A whole line of a result that tools put around what matters: frames, counts, dots of tests."""
+"""A whole line of a result that is not its content: frames, counts, dots of tests."""
 _NUMBERED = re.compile(r"\d+(\t|→| ?\|)\s*")
-"""Before a line of a file that was read."""
+"""The line number before a line of a file that was read."""
 _EMPTY = re.compile(r"(output|stdout):", re.IGNORECASE)
-"""The end of a result after which nothing came."""
+"""The last line of a result without output."""
 _TAG = re.compile(r"<[\w:-]+>")
-"""A line of its own around what a client adds."""
+"""A whole line with the tag around what a client adds."""
 ATTACHED = "attached"
 
 
@@ -50,7 +50,7 @@ class MessageRow:
     """The files, commands or queries of its calls, or of the call whose result it is; the file that a client attached;
     empty for other messages."""
     line: str
-    """What it says besides."""
+    """The first line of its text."""
     badges: tuple[Badge, ...]
     category: Category
     size: str = ""
@@ -58,7 +58,7 @@ class MessageRow:
 
     @property
     def text(self) -> str:
-        """Subject and line, as they are read out."""
+        """Return subject and line as one text."""
         return f"{self.subject}  {self.line}".strip()
 
 
@@ -126,22 +126,24 @@ def _beside_path(message: Message, path: str, line: str) -> str:
 
 
 def first_line(message: Message) -> str:
-    """The first line with something on it: of text, the first telling one of a result, else a call's arguments, else
-    of thinking. Of arguments, what the subject does not say already."""
+    """Return the first line that is not blank: of text, else the first telling line of a result.
+
+    Without either, a call's arguments, without what the subject says already; else of thinking.
+    """
     for part in message.parts:
         match part:
-            case Text(text) | Opaque(text=text) if found := _tagged(text):
-                return found
-            case ToolResult(content=text) if found := telling_line(text):
-                return found
+            case Text(text) | Opaque(text=text) if line := _tagged(text):
+                return line
+            case ToolResult(content=text) if line := telling_line(text):
+                return line
             case _:
                 pass
     if message.calls:
         return _arguments(message.calls[0])
     for part in message.parts:
         match part:
-            case Thinking(text) if found := _line(text):
-                return found
+            case Thinking(text) if line := _line(text):
+                return line
             case Image(media_type=kind):
                 return kind
             case Opaque(kind=kind):
@@ -152,7 +154,7 @@ def first_line(message: Message) -> str:
 
 
 def _arguments(call: ToolCall) -> str:
-    """What a call asks for besides its subject, without the brackets: `timeout: 5  background: true`."""
+    """Return the arguments of a call besides its subject, without brackets: `timeout: 5  background: true`."""
     subject = subject_of(call)
     if not isinstance(call.arguments, Mapping):
         return "" if subject else _line(dumps(call.arguments))
@@ -166,15 +168,15 @@ def _repeats(value: str, subject: str) -> bool:
 
 
 def _value(value: Json) -> str:
-    """One argument. Of a command in a shell: what the shell is told."""
-    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value):
-        words = [str(one) for one in value]
+    """Return one argument as a line; of a shell call (`sh -c COMMAND`) the command."""
+    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(item, str) for item in value):
+        words = [str(item) for item in value]
         return _line(words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words))
     return _line(value if isinstance(value, str) else dumps(value))
 
 
 def telling_line(text: str) -> str:
-    """The first line of a result that says something, without its line number; else the last that is not empty."""
+    """Return the first line of a result with content, without its line number; else the last that is not empty."""
     last = ""
     for line in text[:_LOOK].splitlines():
         if not (stripped := line.strip()):
@@ -187,7 +189,7 @@ def telling_line(text: str) -> str:
 
 
 def _tagged(text: str) -> str:
-    """The first line with something on it; behind a tag that stands alone the next one, too."""
+    """Return the first line that is not blank; after a line with only a tag, the next one, too."""
     line = _line(text)
     if not _TAG.fullmatch(line):
         return line
@@ -202,16 +204,16 @@ def _line(text: str) -> str:
 
 
 def badges(message: Message) -> tuple[Badge, ...]:
-    """What the eye should catch, most urgent first."""
-    found: list[Badge] = []
+    """Return the badges of a message, most urgent first."""
+    shown_badges: list[Badge] = []
     if any(isinstance(part, ToolResult) and part.is_error for part in message.parts):
-        found.append("error")
+        shown_badges.append("error")
     if message.mark == "placeholder":
-        found.append("cleared")
+        shown_badges.append("cleared")
     kinds: tuple[tuple[type, Badge], ...] = ((Image, "image"), (Thinking, "thinking"), (Opaque, "opaque"))
     part_types = {type(part) for part in message.parts}
-    found += [name for kind, name in kinds if kind in part_types]
-    return tuple(found)
+    shown_badges += [name for kind, name in kinds if kind in part_types]
+    return tuple(shown_badges)
 
 
 def is_error(message: Message) -> bool:
@@ -255,32 +257,32 @@ def next_of_kind(messages: Sequence[Message], kind: str, at: int, by: int) -> in
 
 
 def of_kind(messages: Sequence[Message], kind: str) -> list[int] | None:
-    """Indices of the messages of a kind, None for all of them. Raises KeyError for an unknown kind."""
+    """Return the indices of the messages of a kind; None for all of them. Raises KeyError for an unknown kind."""
     if kind == KINDS[0]:
         return None
-    wanted = _KINDS[kind]
-    return [n for n, message in enumerate(messages) if wanted(message)]
+    is_of_kind = _KINDS[kind]
+    return [n for n, message in enumerate(messages) if is_of_kind(message)]
 
 
 def with_text(
     messages: Sequence[Message], text: str, among: Sequence[int] | None, cancelled: Callable[[], bool]
 ) -> list[int]:
-    """Indices of the messages that hold `text` anywhere, case ignored. Raises Cancelled."""
+    """Return the indices of the messages that hold `text`, case ignored. Raises Cancelled."""
     needle = text.casefold()
-    found = []
+    matches = []
     for n in range(len(messages)) if among is None else among:
         if cancelled():
             raise Cancelled("The filter was changed.")
         if any(needle in part_text(part).casefold() for part in messages[n].parts):
-            found.append(n)
-    return found
+            matches.append(n)
+    return matches
 
 
 NAME = "readable summary · extracted offline from the same messages, the model does not see it"
 
 
 def readable_summary(state: State, message: Message) -> str:
-    """The offline summary shown with `message`; empty where it is no opaque compaction, or its source is unknown."""
+    """Return the offline summary to show with a message; empty unless it is an opaque compaction of known messages."""
     sealed = (part for part in message.parts if isinstance(part, Opaque) and "compaction" in part.kind)
     if all(part.text for part in sealed):
         return ""
@@ -289,7 +291,7 @@ def readable_summary(state: State, message: Message) -> str:
 
 
 def _by_step(state: State, message: Message) -> tuple[Message, ...]:
-    """What the step that inserted it summarised."""
+    """Return the messages that the step which inserted the message has summarised."""
     steps = state.steps
     for at in reversed(steps.path() if steps else ()):
         assert steps is not None
@@ -300,15 +302,15 @@ def _by_step(state: State, message: Message) -> tuple[Message, ...]:
 
 
 def _recorded(state: State, message: Message) -> tuple[Message, ...]:
-    """What stood in the buffer right before a recorded compaction, and not after it."""
+    """Return the messages that a recorded compaction removed from the buffer."""
     thread = state.thread
     for compaction in thread.compactions if thread else ():
         if thread is None or compaction.summary is None or compaction.summary.id != message.id:
             continue
         at = compaction.before_request
         before = Buffer(thread.requests[at - 1].view.messages()) if at else Buffer(())
-        kept = {one.id for one in thread.place(at).view.messages()}
-        return tuple(one for one in before.messages if one.id not in kept)
+        ids_after = {message_after.id for message_after in thread.place(at).view.messages()}
+        return tuple(message_before for message_before in before.messages if message_before.id not in ids_after)
     return ()
 
 

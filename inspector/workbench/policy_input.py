@@ -1,6 +1,5 @@
-"""Where a step starts: the policy's settings, what it may know, the steps where we stand, the tier of a number key.
-
-Read from the State.
+"""Where a step starts, read from the State: the policy's settings, what it may know, the current steps, the tier of a
+number key.
 """
 
 import re
@@ -37,39 +36,39 @@ if TYPE_CHECKING:
 
 
 def policy_of(state: State) -> Policy[Any, Any]:
-    """The chosen policy. Raises InspectorError."""
+    """Return the chosen policy. Raises InspectorError."""
     return find_policy(state.choices.policy)
 
 
 def settings_of(state: State) -> Any:
-    """The chosen policy's settings where we stand. Raises InspectorError."""
+    """Return the chosen policy's settings at the current place. Raises InspectorError."""
     return settings_for(policy_of(state), state.choices.settings, window_of(state), client_of(state))
 
 
 def preset_of(state: State, by: Policy[Any, Any]) -> SettingPairs:
-    """Settings that hold before those that the user chose: by the session's client, and by the user's window."""
+    """Return the settings that hold before the user's: by the session's client, and by the user's window."""
     return preset(by, window_of(state), client_of(state))
 
 
 def window_of(state: State) -> Window:
-    """The model's window where we stand."""
+    """Return the model's window at the current place."""
     if state.user_window is not None:
         return Window(state.user_window, "user")
     return state.window or NO_WINDOW
 
 
 def client_of(state: State) -> str:
-    """The program that wrote the open session; empty while nothing is open."""
+    """Return the program that wrote the open session; empty while nothing is open."""
     return state.session.client if state.session is not None else ""
 
 
 def sizer_of(state: State) -> Sizer:
-    """What measures every buffer that is shown where we stand. Call it only while something is open."""
+    """Return the measure of the buffers shown at the current place. Call it only while something is open."""
     return sizer_at(state, state.steps.at if state.steps is not None else ORIGIN)
 
 
 def sizer_at(state: State, at: int) -> Sizer:
-    """The same at a step (or ORIGIN) of the tree where we stand."""
+    """Return the measure at a step (or ORIGIN) of the current tree."""
     if state.branch is not None and state.steps is not None and state.steps.is_before(at):
         return state.branch.sizes.before
     assert state.pressures is not None
@@ -77,7 +76,7 @@ def sizer_at(state: State, at: int) -> Sizer:
 
 
 def call_place_of(state: State, size: Sizer) -> CallPlace:
-    """What measures every buffer where we stand, and prices the model calls. Call it only while something is open."""
+    """Return the measure and the prices of model calls at the current place. Call it only while something is open."""
     thread, pressures = state.thread, state.pressures
     assert thread is not None
     assert pressures is not None
@@ -86,7 +85,7 @@ def call_place_of(state: State, size: Sizer) -> CallPlace:
 
 
 def step_rows_of(state: State) -> Sequence[StepRow]:
-    """The rows of the tree where we stand; none where there is none. O(messages x steps)."""
+    """Return the rows of the current tree; empty if there is none. O(messages x steps)."""
     steps, pressures = state.steps, state.pressures
     if steps is None or pressures is None:
         return ()
@@ -94,8 +93,10 @@ def step_rows_of(state: State) -> Sequence[StepRow]:
 
 
 def ground_of(state: State) -> tuple[Thread, int]:
-    """The thread and the place in it whose buffer our steps start from: where the recording changed it, and we stand
-    before that, the end of the thread as it stood then."""
+    """Return the thread and the place in it whose buffer the steps start from.
+
+    Before a recorded change, that is the end of the thread at that time.
+    """
     thread, steps = state.thread, state.steps
     assert thread is not None
     if steps is not None and steps.recorded is not None and steps.is_before(steps.at):
@@ -104,16 +105,19 @@ def ground_of(state: State) -> tuple[Thread, int]:
 
 
 def summary_of(state: State) -> str:
-    """The session memory for L2 where we stand; call it only while something is open."""
+    """Return the session memory for L2 at the current place. Call it only while something is open."""
     return summary_at(state.choices, *ground_of(state))
 
 
 def context_of(state: State, tier: str = "", steps: Steps | None = None) -> PolicyContext[Any, Any]:
-    """What the chosen policy goes by where we stand. O(messages) where no step was taken. Raises InspectorError.
+    """Return the buffer, settings and knowledge of the chosen policy at the current place. Raises InspectorError.
+
+    O(messages) if no step was taken.
 
     Args:
-        tier: the tier that is to be run by hand.
-        steps: the steps to stand in, where the caller has them; None = `start_of(state)`.
+        state: The State.
+        tier: The tier that is run manually.
+        steps: The current steps, if the caller has them; None: `start_of(state)`.
     """
     by = policy_of(state)
     steps = start_of(state) if steps is None else steps
@@ -122,8 +126,10 @@ def context_of(state: State, tier: str = "", steps: Steps | None = None) -> Poli
 
 
 def start_of(state: State) -> Steps:
-    """The policy's steps where we stand; new ones, from the recorded buffer, where it took none. O(messages). Raises
-    InspectorError."""
+    """Return the policy's steps at the current place; if it took none, new ones from the recorded buffer. O(messages).
+
+    Raises InspectorError.
+    """
     if state.taken is not None:
         return state.taken
     by, thread, change = policy_of(state), state.thread, change_of(state)
@@ -135,7 +141,7 @@ def start_of(state: State) -> Steps:
 
 
 def change_of(state: State) -> "RecordedStep | None":
-    """What the recording did to the buffer in front of the request we look at; None where it only grew. O(messages)."""
+    """Return what the recording did to the buffer before the current request; None if it only grew. O(messages)."""
     from inspector.core.findings.recorded_step import recorded_step  # not before something is open
 
     if state.branch is not None:
@@ -149,9 +155,10 @@ def change_of(state: State) -> "RecordedStep | None":
 def recorded_tree(
     thread: Thread, request: int | None, by: Policy[Any, Any], settings: Any, change: "RecordedStep"
 ) -> Steps:
-    """The tree with the recorded change as its only step, as the policy has the two buffers; we stand at it."""
+    """Return the tree with the recorded change as its only and current step, with the policy's two buffers."""
     at = change.request
-    started, running = (running_at(by, settings, one, at) for one in (change.thread, thread))
+    started = running_at(by, settings, change.thread, at)
+    running = running_at(by, settings, thread, at)
     outcome = replace(change.outcome, buffer=buffer_at(by, thread, at), running=running)
     moment = moment_at(change.thread, at)
     step = Step(f"as recorded: {change.name}", "", ORIGIN, settings, moment, (outcome,), recorded=change)
@@ -159,7 +166,7 @@ def recorded_tree(
 
 
 def called_at(state: State) -> RecordedCall:
-    """The recorded call at the request where we stand, with what it brought; an empty one after the last record."""
+    """Return the recorded call at the current request, with its new messages; an empty one after the last record."""
     thread, request = state.thread, state.request
     if thread is None or request is None:
         return RecordedCall()
@@ -173,17 +180,18 @@ _NUMBER = re.compile(r"\d+")
 
 
 def tier_of(state: State, number: int) -> str:
-    """The tier of that number in the chosen policy; empty where there is none.
+    """Return the tier with a number in the chosen policy; empty if there is none.
 
-    Where several share it (L3a, L3b): the one that is due, else the one for the chosen kind of provider, first for one
-    that can compact remotely.
+    If several have it (L3a, L3b), it is the one that is due, else the one for the chosen kind of provider: the first
+    for one that can compact remotely, else the last.
     """
     names = [tier.name for tier in policy_of(state).tiers]
-    numbers = [int(found[0]) if (found := _NUMBER.search(name)) else None for name in names]
-    if not any(one is not None for one in numbers):
+    numbers = {name: int(match[0]) for name in names if (match := _NUMBER.search(name))}
+    if not numbers:
         return names[number] if 0 <= number < len(names) else ""
-    sharing = [name for name, one in zip(names, numbers, strict=True) if one == number]
+    sharing = [name for name, own_number in numbers.items() if own_number == number]
     if not sharing:
         return ""
-    due = {verdict.tier for verdict in state.previews.verdicts if verdict.due} if state.previews else set()
-    return next((name for name in sharing if name in due), sharing[0 if state.choices.remote else -1])
+    due = state.previews.due if state.previews is not None else ()
+    usual = sharing[0] if state.choices.remote else sharing[-1]
+    return next((name for name in sharing if name in due), usual)

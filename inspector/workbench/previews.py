@@ -1,9 +1,9 @@
-"""What every tier would do where we stand, without doing it: tokens freed, the calls it costs, the cache it breaks, and
-whether it pays. A verdict at once, a preview a moment later; nothing here takes a step.
+"""What every tier would do at the current place, without doing it: the tokens it frees, its model calls, the cache miss
+it causes, and whether it pays for itself. A verdict is there at once, a preview a moment later; no step is taken.
 
-Without the step the next request reads its whole buffer from the provider's cache. With it, what stands in front of the
-first change is still read from the cache, what comes after is written anew. From then on each request reads so many
-tokens less as the step freed. All for a provider that caches prompts; prices are the model's, never guessed.
+Without the step, the next request reads its whole buffer from the provider's cache. With it, the messages before the
+first change are still read from the cache, and those after it are written again. From then on each request reads fewer
+tokens, by those that the step freed. All for a provider that caches prompts; prices are the model's, never guessed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,34 +36,35 @@ from inspector.core.usage import MINUTES, Usage, cache_written
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A tier on a buffer, answered offline: with a model's summary the figures would differ by its length."""
+    """The effect of a tier on a buffer, answered offline: with a model's summary the sizes would differ by its
+    length."""
 
     tier: str
     freed: int
-    """Tokens by which the next prompt would be smaller; negative where it would grow."""
+    """Tokens by which the next prompt would be smaller; negative if it would grow."""
     touched: int
-    """Messages that would not be kept as they are."""
+    """Number of messages that would not stay unchanged."""
     calls: PricedCalls
     """The model calls that it would make."""
     break_at: int | None
-    """Index of the first message that changes: the provider's cached prefix ends there. None = nothing changes."""
+    """Index of the first message that changes: the provider's cached prefix ends there. None: nothing changes."""
     rewritten: int
-    """Tokens from there on in the new buffer: they are written to the cache anew."""
+    """Tokens of the new buffer from that message on, which are written to the cache again."""
     rewrite_cost: Decimal | None
     outcome: Outcome[Any] | None = None
     failure: str = ""
     cache_ttl_s: int = MINUTES
-    """How long what is written anew will be kept: a write for an hour costs more."""
+    """Lifetime in seconds of the rewritten cache entries: a write for an hour costs more."""
     expected: ExpectedOutput = TYPICAL
-    """What the calls are expected to write."""
+    """The expected output of the calls."""
     model: str = ""
-    """Whose prices hold ..."""
+    """The model whose prices hold."""
     time: str = ""
-    """... and of which day (ISO 8601); empty: of today."""
+    """The day of the prices (ISO 8601); empty: today."""
     saves_text: bool = False
-    """It would put the path of a saved file into the buffer, which nobody knows before it is saved."""
+    """Would it name a saved file in the buffer? Its path is not known before it is saved."""
     missing_files: str = ""
-    """Which files to re-attach are not in the recording, in words; empty: all are."""
+    """The files to re-attach that are not in the recording, in words; empty: all are."""
 
 
 def preview(
@@ -72,11 +73,11 @@ def preview(
     """Run the tier on the side. Changes nothing. Never raises for a tier that exists.
 
     Args:
-        policy: Whose tier it is.
-        tier: Its name.
-        context: What the policy goes by.
-        place: What measures every buffer there, and prices the model calls.
-        answer: Who answers; nothing is written.
+        policy: The policy.
+        tier: Name of its tier.
+        context: The buffer and what the policy knows.
+        place: The measure of buffers at that place, and the prices of the model calls.
+        answer: Who meets the needs; nothing is written.
     """
     log = AnswerLog(rehearsed(answer))
     try:
@@ -92,27 +93,30 @@ def preview(
 def weigh(
     name: str, before: Buffer, after: Buffer, needs: Sequence[AnsweredNeed], place: CallPlace, cache_ttl_s: int
 ) -> Preview:
-    """Work out what a tier or a step costs and frees.
+    """Compute what a tier or a step costs and frees.
 
     Args:
-        name: Of the tier or the step.
-        before: The buffer where it starts.
-        after: The buffer where it ends.
-        needs: What it asked.
-        place: What measures every buffer there, and prices the model calls.
-        cache_ttl_s: How long the provider keeps what is written to its cache.
+        name: Name of the tier or the step.
+        before: The buffer before it.
+        after: The buffer after it.
+        needs: Its needs with their answers.
+        place: The measure of buffers at that place, and the prices of the model calls.
+        cache_ttl_s: Lifetime of the provider's cache entries in seconds.
     """
     size, break_at = place.size, first_change(before, after)
+    freed = size.tokens(before) - size.tokens(after)
     rewritten = size.rows(after.messages[break_at:]) if break_at is not None else 0
     written = cache_written(rewritten, cache_ttl_s)
+    rewrite_cost = call_cost(place.model, written, place.time) if rewritten else None
+    calls = place.price(needs, before.prompt)
     return Preview(
         name,
-        size.tokens(before) - size.tokens(after),
+        freed,
         0,
-        place.price(needs, before.prompt),
+        calls,
         break_at,
         rewritten,
-        call_cost(place.model, written, place.time) if rewritten else None,
+        rewrite_cost,
         cache_ttl_s=cache_ttl_s,
         expected=place.expected,
         model=place.model,
@@ -132,16 +136,16 @@ def _touched(changes: Iterable[Fate]) -> int:
 
 
 def fired_when_due(policy: Policy[Any, Any], context: PolicyContext[Any, Any], answer: Answerer) -> tuple[str, ...]:
-    """Return the tiers that would do something if what is due were run, in their order. Changes nothing.
+    """Return the tiers that would do something if the due tiers were run, in their order. Changes nothing.
 
-    Fewer than are due: the first one may free so much that the next is due no more.
+    They may be fewer than are due: the first one may free so much that the next is no longer due.
     """
     outcomes = drive(policy.run_due(context), rehearsed(answer))
     return tuple(outcome.tier for outcome in outcomes if outcome.changed or outcome.events)
 
 
 def first_change(before: Buffer, after: Buffer) -> int | None:
-    """Index of the first message that is not the same in both; None where the buffers are equal."""
+    """Return the index of the first message that is not the same in both; None if the buffers are equal."""
     if before is after:
         return None
     for n, (old, new) in enumerate(zip(before.messages, after.messages, strict=False)):
@@ -153,42 +157,42 @@ def first_change(before: Buffer, after: Buffer) -> int | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Previews:
-    """Of every tier, at one place: for a buffer, a running state, and what the user chose."""
+    """The verdicts and previews of all tiers at one place: for a buffer, a running state, and the user's choices."""
 
     key: tuple[object, ...]
-    """All that they depend on."""
+    """Everything that they depend on."""
     policy: Policy[Any, Any]
     context: PolicyContext[Any, Any]
-    """What it goes by there."""
+    """The buffer, and what the policy knows there."""
     estimated: int
-    """Tokens of the buffer by the policy's own estimator, raw ..."""
+    """Tokens of the buffer by the policy's own estimator, raw."""
     tokens: int
-    """... and as it believes them to be: what its watermarks are compared with."""
+    """Tokens by the policy's own count, which its watermarks are compared with."""
     place: CallPlace
-    """What measures every size that is shown here, and prices the model calls."""
+    """The measure of sizes at this place, and the prices of the model calls."""
     verdicts: tuple[Verdict, ...]
-    shown: int = 0
-    """Tokens of the buffer by that measure."""
+    shown_tokens: int = 0
+    """Tokens of the buffer by the measure of the place."""
     due_run: tuple[str, ...] | None = None
-    """The tiers that would do something if what is due were run; None until that is worked out."""
+    """The tiers that would do something if the due tiers were run; None until that is computed."""
     by_tier: Mapping[str, Preview] = field(default_factory=lambda: MappingProxyType({}))
-    """By tier; those that are missing are being worked out."""
+    """The previews by tier; those that are missing are being computed."""
 
     @property
     def next(self) -> str:
-        """The tier that would fire first; empty where none is due."""
+        """Return the tier that would fire first; empty if none is due."""
         return next((verdict.tier for verdict in self.verdicts if verdict.due), "")
 
     @property
     def due(self) -> tuple[str, ...]:
-        """The tiers that are due, in the policy's order."""
+        """Return the tiers that are due, in the policy's order."""
         return tuple(verdict.tier for verdict in self.verdicts if verdict.due)
 
     @property
     def suggested(self) -> str:
-        """The tier to look at first: the first that is due, else the one that would free most.
+        """Return the tier to show first: the first that is due, else the one that would free most.
 
-        Empty while that is not known yet, and if no tier would free anything.
+        Empty until that is known, and if no tier would free anything.
         """
         if self.next or self.missing:
             return self.next
@@ -197,34 +201,34 @@ class Previews:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Tiers whose preview is not there yet."""
+        """Return the tiers without a preview yet."""
         return tuple(tier.name for tier in self.policy.tiers if tier.name not in self.by_tier)
 
     @property
     def is_complete(self) -> bool:
-        """Is everything worked out?"""
+        """Are all previews computed, and what a due run would do?"""
         return not self.missing and self.due_run is not None
 
     def with_preview(self, preview: Preview) -> "Previews":
-        """With one more preview."""
+        """Return the previews with one more."""
         return replace(self, by_tier=MappingProxyType({**self.by_tier, preview.tier: preview}))
 
 
 @dataclass(frozen=True, slots=True)
 class Payback:
-    """US dollars."""
+    """When a step pays for itself. US dollars."""
 
     verdict: Literal["pays", "never", "unknown"]
     once: Decimal | None = None
-    """Model calls, and the cache write of what is rewritten instead of its cache read."""
+    """The model calls, and the cache write of the rewritten tokens instead of their cache read."""
     saved: Decimal | None = None
-    """By each later request: the cache reads of what was freed."""
+    """Saving of each later request: the cache reads of the freed tokens."""
     requests: int | None = None
-    """After so many requests the savings reach the cost. 0 = it costs nothing."""
+    """Number of requests after which the savings reach the cost; 0: it costs nothing."""
 
 
 def payback(preview: Preview) -> Payback:
-    """Of one step. `never` where it frees nothing, `unknown` where a price is."""
+    """Return when a step pays for itself: `never` if it frees nothing, `unknown` without a price."""
     if preview.freed <= 0:
         return Payback("never")
     model, time = preview.model, preview.time

@@ -1,5 +1,7 @@
-"""Where the recording compacted the buffer, or lost something of it: works out what it did, as the first step of the
-tree there. Off the side; the last few are kept."""
+"""Computes what the recording did to the buffer, if it compacted it or lost something, as the first step of the tree.
+
+In the background; the last few are cached.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,11 +17,11 @@ if TYPE_CHECKING:
     from inspector.core.replay.economics import Economics
 
 KEPT = 8
-"""Places that are kept: walking back and forth needs nothing worked out anew."""
+"""Number of cached places, so that moving back and forth computes nothing again."""
 
 
 def changed_before(state: State) -> tuple[int, ...]:
-    """The requests in front of which the recording changed the buffer of the chosen thread, in order."""
+    """Return the requests before which the recording changed the buffer of the chosen thread, in order."""
     from inspector.core.findings.recorded_step import places  # not before something is open
 
     thread, drops = state.thread, state.drops
@@ -27,77 +29,78 @@ def changed_before(state: State) -> tuple[int, ...]:
 
 
 class BranchWorker:
-    """Held by the Workbench."""
+    """Computes and caches recorded branches. Held by the Workbench."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._places: tuple[object, frozenset[int]] = (None, frozenset())
         self._known: dict[tuple[object, ...], RecordedBranch] = {}
         self._path = ""
-        """Of the session whose places these are."""
+        """Path of the session whose places these are."""
         self._paid: tuple[object, Mapping[int, Economics]] = (None, {})
-        """Of the compactions of one thread, whether they paid."""
+        """The economics of one thread's compactions."""
         self._underway: tuple[object, ...] | None = None
         self._stop: Callable[[], object] | None = None
-        """Cancels the job that works out what the recording did."""
+        """Cancels the job that computes what the recording did."""
         self._stop_paid: Callable[[], object] | None = None
-        """Cancels the job that works out which compactions paid for themselves."""
+        """Cancels the job that computes which compactions paid for themselves."""
 
     def settled(self, state: State) -> State:
-        """`state` with what the recording did where it stands, as far as that is known. O(1)."""
+        """Return `state` with what the recording did at its place, if that is known. O(1)."""
         branch = self._known.get(self._key(state))
         if branch is not None and branch.economics is None and self._paid[0] == SameObject(state.thread):
             branch = self._known[self._key(state)] = replace(branch, economics=self._paid[1].get(state.place))
         return state if branch is state.branch else replace(state, branch=branch)
 
     def look(self) -> None:
-        """Work out what the recording did where we stand, if it did anything."""
+        """Compute what the recording did at the current place, if it did anything."""
         state = self._bench.state
         key = self._key(state)
         if not key or key in self._known or key == self._underway:
             return
         self._underway = key
 
-        def arrived(found: RecordedBranch | None) -> None:
+        def arrived(branch: RecordedBranch | None) -> None:
             if self._underway == key:
                 self._underway = None
-            if found is not None:
-                self._keep(key, found)
+            if branch is not None:
+                self._keep(key, branch)
                 self._bench.show(self._bench.state)
                 self._see_what_paid()
 
         if self._stop is not None:
-            self._stop()  # that of another place is not needed any more
+            self._stop()  # the branch of another place is no longer needed
         self._stop = self._bench.work(lambda: _branch(state), arrived, lambda: arrived(None))
 
     def _see_what_paid(self) -> None:
-        """It takes longer than all else, and is the same wherever we stand in the thread."""
+        """Compute which compactions paid for themselves. It takes longest, and is the same at all places of a
+        thread."""
         from inspector.core.findings.recorded_step import recorded_economics
 
         thread, session = self._bench.state.thread, self._bench.state.session
         if thread is None or session is None or self._paid[0] == SameObject(thread):
             return
 
-        def arrived(found: "Mapping[int, Economics]") -> None:
-            self._paid = SameObject(thread), found
+        def arrived(economics: "Mapping[int, Economics]") -> None:
+            self._paid = SameObject(thread), economics
             self._bench.show(self._bench.state)
 
         if self._stop_paid is not None:
             self._stop_paid()
         self._stop_paid = self._bench.work(lambda: recorded_economics(thread, session.side_calls), arrived)
 
-    def _keep(self, key: tuple[object, ...], found: RecordedBranch) -> None:
+    def _keep(self, key: tuple[object, ...], branch: RecordedBranch) -> None:
         session = self._bench.state.session
         path = session.path if session is not None else ""
-        if path != self._path:  # those of another would keep all of it in memory
+        if path != self._path:  # branches of another session would keep all of it in memory
             self._known.clear()
             self._path = path
         while len(self._known) >= KEPT:
             del self._known[next(iter(self._known))]
-        self._known[key] = found
+        self._known[key] = branch
 
     def _key(self, state: State) -> tuple[object, ...]:
-        """All that it depends on; empty where the buffer only grew. O(1) but for a new thread."""
+        """Return everything that a branch depends on; empty if the buffer only grew. O(1) except for a new thread."""
         thread, drops = state.thread, state.drops
         if thread is None or drops is None or state.pressures is None or drops.thread != thread.id:
             return ()
@@ -105,12 +108,12 @@ class BranchWorker:
             self._places = whole, frozenset(changed_before(state))
         if state.place not in self._places[1]:
             return ()
-        here = thread.requests[state.place] if state.place < len(thread.requests) else thread
-        return SameObject(here), thread.id, state.at, state.choices.policy
+        request_or_end = thread.requests[state.place] if state.place < len(thread.requests) else thread
+        return SameObject(request_or_end), thread.id, state.at, state.choices.policy
 
 
 def _branch(state: State) -> RecordedBranch | None:
-    """What the recording did where `state` stands. O(messages)."""
+    """Return what the recording did at the place of `state`. O(messages)."""
     from inspector.core.findings.recorded_step import recorded_sizes
 
     thread, change, by, pressures = state.thread, change_of(state), policy_of(state), state.pressures
@@ -118,7 +121,7 @@ def _branch(state: State) -> RecordedBranch | None:
         return None
     try:
         settings = settings_of(state)
-    except InspectorError:  # impossible ones are for those to hear who take a step
+    except InspectorError:  # impossible settings are reported when a step is taken
         settings = by.settings()
     sizes = recorded_sizes(change, thread, pressures)
     return RecordedBranch(recorded_tree(thread, state.at, by, settings, change), sizes)

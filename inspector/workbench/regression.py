@@ -1,8 +1,8 @@
 """Steps as a regression test: a file for pytest, what it calls, and what it expects.
 
 The exported file holds everything: buffer, running state, settings, moments and answers. It needs this library and
-pytest, no transcript, no network and no window. What comes from a transcript stands in it as a Python literal (`repr`),
-never as code or comment.
+pytest, no transcript, no network and no window. Text of a transcript is written as a Python literal (`repr`), never as
+code or comment.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from inspector.core.dialects.neutral import read_buffer, write_message
 from inspector.core.diff import message_lines
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import WRAPPED, dumps, is_deeper, loads
-from inspector.core.outcome import FateName
+from inspector.core.outcome import Event, FateName
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.instructions import acting
 from inspector.extensions.policies import find_policy
@@ -24,47 +24,48 @@ from inspector.workbench.steps_file import StepsSource, run_step, write_step
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What came of a step, as plain values that can be compared and printed."""
+    """The result of a step, as plain values that can be compared and printed."""
 
     fired: tuple[str, ...]
     succeeded: bool
     error: str
     before: int
-    """Tokens by the policy's own estimator, raw ..."""
+    """Tokens before the step by the policy's own estimator, raw."""
     after: int
+    """The same after the step."""
     calibrated: int
-    """... and calibrated, afterwards."""
+    """The same after the step, calibrated."""
     fates: Mapping[str, FateName]
-    """By message id; those that were kept are left out."""
+    """The fates by message id, without kept messages."""
     inserted: tuple[str, ...]
-    """Texts of the messages that are new."""
+    """Texts of the new messages."""
     events: tuple[tuple[str, Mapping[str, Any]], ...]
     """(name, fields) in order."""
 
 
-Ran = StepResult  # the name under which tests import it that were exported before
+Ran = StepResult  # the name in tests that older versions exported
 
 
 def ran(steps: Steps, at: int) -> StepResult:
-    """What came of the step `at`."""
+    """Return the result of the step `at`."""
     step, by = steps.taken[at], find_policy(steps.policy)
-    fates = steps.fates(at)
     parent_state = steps.running if step.parent == ORIGIN else steps.taken[step.parent].running
     start = PolicyContext(steps.buffer_of(step.parent), step.settings, parent_state, step.moment)
     by = acting(by, start)
     before, _ = by.measure(start)
     after, calibrated = by.measure(start.after(*step.outcomes))
-    return StepResult(
-        fired=step.fired,
-        succeeded=step.succeeded,
-        error=step.error,
-        before=before,
-        after=after,
-        calibrated=calibrated,
-        fates={fate.id: fate.name for fate in fates if fate.name != "kept"},
-        inserted=tuple(message_lines(fate.after) for fate in fates if fate.before is None and fate.after is not None),
-        events=tuple((event.name, loads(dumps(dict(event.fields)).encode(), deepest=WRAPPED)) for event in step.events),
-    )
+    fates = steps.fates(at)
+    changed = {fate.id: fate.name for fate in fates if fate.name != "kept"}
+    inserted = [fate.after for fate in fates if fate.before is None and fate.after is not None]
+    events = tuple((event.name, _plain_fields(event)) for event in step.events)
+    texts = tuple(map(message_lines, inserted))
+    return StepResult(step.fired, step.succeeded, step.error, before, after, calibrated, changed, texts, events)
+
+
+def _plain_fields(event: Event) -> Mapping[str, Any]:
+    """Return the fields of an event as plain JSON values."""
+    fields: Mapping[str, Any] = loads(dumps(dict(event.fields)).encode(), deepest=WRAPPED)
+    return fields
 
 
 def run(policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[Mapping[str, Any]]) -> list[StepResult]:
@@ -79,7 +80,7 @@ def run(policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[
 
 
 def start_of(buffer: Buffer) -> dict[str, Any]:
-    """A buffer as `run` takes it."""
+    """Return a buffer in the form that `run` takes."""
     tools = buffer.prompt.tools
     return {
         "system": buffer.prompt.system,
@@ -89,29 +90,28 @@ def start_of(buffer: Buffer) -> dict[str, Any]:
     }
 
 
-def told_path(steps: Steps) -> list[dict[str, Any]]:
-    """The steps down to where we stand, as `run` takes them.
+def write_path(steps: Steps) -> list[dict[str, Any]]:
+    """Return the steps down to the current one, in the form that `run` takes.
 
-    The running state is worked out anew, but where it was changed by hand between two steps (a breaker that was
-    closed): there it is in the step.
+    The running state is computed again. If the user changed it between two steps (closed a breaker), the step has it.
     """
-    by, told = find_policy(steps.policy), []
+    by, written = find_policy(steps.policy), []
     start, running = _started(steps)
     again = replace(steps, origin=start, running=running, taken=(), at=ORIGIN, against=None)
     for at in steps.own_path:
         step = steps.taken[at]
-        one = write_step(step, by)
-        again = again.add(run_step(by, again, one))
+        saved_step = write_step(step, by)
+        again = again.add(run_step(by, again, saved_step))
         state = by.dump(step.running)
         if by.dump(again.state) != state:
-            one["state"] = state
-            again = again.undo().add(run_step(by, again.undo(), one))
-        told.append({key: value for key, value in one.items() if key != "parent"})
-    return told
+            saved_step["state"] = state
+            again = again.undo().add(run_step(by, again.undo(), saved_step))
+        written.append({key: value for key, value in saved_step.items() if key != "parent"})
+    return written
 
 
 def _started(steps: Steps) -> tuple[Buffer, Any]:
-    """The buffer that the user's own steps start from, and the policy's running state there."""
+    """Return the buffer that the user's own steps start from, and the policy's running state there."""
     base = steps.base(steps.at)
     return steps.buffer_of(base), steps.running if base == ORIGIN else steps.taken[base].running
 
@@ -151,24 +151,24 @@ def test_step(taken: list[StepResult], n: int) -> None:
 """
 
 _DEEPEST = 60
-"""Brackets in one another that a literal has: Python's own parser refuses two hundred. Deeper ones stand as JSON."""
+"""Most nested brackets of a literal: Python's own parser refuses two hundred. Deeper values are written as JSON."""
 
 _FROM_JSON = "json.loads("
 
 
 def pytest_text(steps: Steps, source: StepsSource) -> str:
-    """The file, for the steps down to where we stand. Raises InspectorError where none was taken."""
+    """Return the file for the steps down to the current one. Raises InspectorError if there are none."""
     path = steps.own_path
     if not path:
         raise InspectorError("There is no step to export here: take one first.")
     start, running = _started(steps)
-    told, names = told_path(steps), _Names()
+    written, names = write_path(steps), _Names()
     pieces = [
         f"SOURCE = {_flat({**asdict(source), 'thread': steps.thread_id, 'request': steps.request})}\n",
         f"POLICY = {steps.policy!r}\n",
         f"STATE: dict[str, Any] = {_laid_out(find_policy(steps.policy).dump(running))}\n",
-        *names.settings(told),
-        f"STEPS: list[dict[str, Any]] = [\n{''.join(names.step(one) for one in told)}]\n",
+        *names.settings(written),
+        f"STEPS: list[dict[str, Any]] = [\n{''.join(names.step(saved_step) for saved_step in written)}]\n",
         f"EXPECTED: list[dict[str, Any]] = [\n{''.join(_expected(steps, at) for at in path)}]\n",
         _TESTS,
         _start(start_of(start)),
@@ -179,22 +179,22 @@ def pytest_text(steps: Steps, source: StepsSource) -> str:
 
 
 class _Names:
-    """Equal settings stand in the file once, under one name: changing them there changes every step."""
+    """Names for settings: equal settings are in the file once, so that changing them there changes every step."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
 
-    def settings(self, told: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-        for one in told:
-            key = dumps(one["settings"])
+    def settings(self, saved_steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+        for saved_step in saved_steps:
+            key = dumps(saved_step["settings"])
             if key not in self._known:
                 name = "SETTINGS" if not self._known else f"SETTINGS_{len(self._known) + 1}"
                 self._known[key] = name
-                yield f"{name} = {_laid_out(one['settings'])}\n"
+                yield f"{name} = {_laid_out(saved_step['settings'])}\n"
 
-    def step(self, told: Mapping[str, Any]) -> str:
-        """One step as a dict over several lines."""
-        lines = [f"        {key!r}: {self._value(key, value)},\n" for key, value in told.items()]
+    def step(self, saved_step: Mapping[str, Any]) -> str:
+        """Return one step as a dict over several lines."""
+        lines = [f"        {key!r}: {self._value(key, value)},\n" for key, value in saved_step.items()]
         return f"    {{\n{''.join(lines)}    }},\n"
 
     def _value(self, key: str, value: Any) -> str:
@@ -202,25 +202,25 @@ class _Names:
 
 
 def _expected(steps: Steps, at: int) -> str:
-    found = asdict(ran(steps, at))
-    found["events"] = [list(one) for one in found["events"]]
-    lines = [f"        {key!r}: {_expectation(key, value)},\n" for key, value in found.items()]
+    result = asdict(ran(steps, at))
+    result["events"] = [list(event) for event in result["events"]]
+    lines = [f"        {key!r}: {_expectation(key, value)},\n" for key, value in result.items()]
     return f"    {{\n{''.join(lines)}    }},\n"
 
 
 def _expectation(key: str, value: Any) -> str:
     if key == "events" and value:
-        return f"[\n{''.join(f'            {_flat(one)},{chr(10)}' for one in value)}        ]"
+        return f"[\n{''.join(f'            {_flat(event)},{chr(10)}' for event in value)}        ]"
     return _flat(value)
 
 
 def _laid_out(values: Mapping[str, Any]) -> str:
-    """A dict, one key a line."""
+    """Return a dict as text, one key per line."""
     return "{\n" + "".join(f"    {key!r}: {_flat(value)},\n" for key, value in values.items()) + "}"
 
 
 def _flat(value: Any) -> str:
-    """A literal on one line. Through JSON: what is not a plain value there has no place in the file."""
+    """Return a value as a literal on one line, by way of JSON: only plain values may be in the file."""
     text = dumps(value)
     plain = loads(text.encode("utf-8", "replace"), deepest=WRAPPED)
     return f"{_FROM_JSON}{text!r})" if is_deeper(plain, _DEEPEST) else repr(plain)

@@ -86,17 +86,17 @@ class PendingNeed:
 class PolicyBelief:
     """What the chosen policy would measure at every request of the thread (`beliefs`)."""
 
-    whose: tuple[object, ...]
-    """Thread, policy and settings, to tell whether it still holds."""
+    key: tuple[object, ...]
+    """Everything it depends on: thread, policy, settings."""
     thread: Thread
     tokens: tuple[int, ...] = ()
-    """One a request; empty where it would take too long to work out."""
+    """One count per request; empty if it would take too long to compute."""
     end: int | None = None
-    """Of the buffer after the last record."""
+    """The count of the buffer after the last record."""
     counts: OwnCounts | None = None
-    """By the picked estimator, of every request."""
+    """The selected estimator's counts at every request."""
     late: dict[object, str] = field(default_factory=dict, compare=False)
-    """How late a line is, in words: the same wherever we stand, so not looked for at every step along a session."""
+    """Sentences about late lines by line, cached because they are the same at every request."""
 
 
 Following: TypeAlias = Literal["", "file", "project"]
@@ -114,7 +114,7 @@ class BufferFilter:
 
 @dataclass(frozen=True, slots=True)
 class FoundText:
-    """What the search found: for each thread how many messages came at which request."""
+    """The hits of the search: for each thread the number of messages by the request that first sent them."""
 
     text: str
     places: Mapping[str, Mapping[int, int]]
@@ -122,7 +122,7 @@ class FoundText:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is open and where we stand in it. Derived values (`pressures`, `window`) are worked out by the Workbench."""
+    """What is open, and the current place in it. The Workbench computes derived values (`pressures`, `window`)."""
 
     session: Session | None = None
     opening: OpeningProgress | None = None
@@ -131,43 +131,43 @@ class State:
     behind: int = 0
     """Requests of the followed session that were read and are not shown yet."""
     failure: str = ""
-    """The sentence of the last expected failure, empty when it was dealt with."""
+    """The sentence of the last expected failure; empty after the user has dismissed it."""
     note: str = ""
     """A sentence that is no failure, for example where steps went; empty when the user has read it."""
     thread_id: str = "main"
     at: int | None = None
-    """Index of the request we look at; None = the buffer after the last record."""
+    """Index of the current request; None: the buffer after the last record."""
     selected: str = ""
     """Id of the selected message, empty for none."""
     pins: tuple[str, ...] = ()
     """Texts of this session that the user pinned."""
     part: tuple[str, ...] = ()
-    """The part of the buffer that is looked into: names in its breakdown, from the category down; empty = all of it."""
+    """The selected part of the buffer: names in its breakdown, from the category down; empty: all of it."""
     among: BufferFilter | None = None
-    """What the buffer list shows; None = all."""
-    found: FoundText | None = None
-    """Where the text that is searched for came into the buffer; None while nothing is searched for."""
+    """What the buffer list shows; None: all."""
+    hits: FoundText | None = None
+    """The hits of the search; None without a search."""
     user_window: int | None = None
     """The window the user chose, in tokens."""
     estimator: str = DEFAULT_ESTIMATOR
     pressures: Pressures | None = None
-    """Of the chosen thread."""
+    """The pressures of the chosen thread."""
     believed: PolicyBelief | None = None
-    """By the chosen policy; None, or of other settings, until it is worked out."""
+    """The chosen policy's own counts; None, or of other settings, until they are computed."""
     drops: "Drops | None" = None
-    """Where the buffer of the chosen thread shrank or changed other than by appending."""
+    """The changes of the chosen thread's buffer other than by appending."""
     window: Window | None = None
     choices: Choices = field(default_factory=Choices)
     trees: Mapping[Origin, Steps] = field(default_factory=lambda: MappingProxyType({}))
     """Steps by where they start, and whose they are."""
     branch: RecordedBranch | None = None
-    """What the recording did to the buffer in front of the request we look at, where it did not only grow."""
+    """The recorded change of the buffer before the current request, if it did not only grow."""
     asking: PendingNeed | None = None
     """Set while a tier waits for an answer."""
     previews: Previews | None = None
-    """What every tier would do where we stand; None until somebody asked for it (`Workbench.previews`)."""
+    """The previews of all tiers at the current place; None until they are requested (`Workbench.previews`)."""
     pointed: str | None = None
-    """The tier that the user selected to see its preview; empty = none, None = the program chooses (`looked_at`)."""
+    """The tier whose preview the user selected; empty: none; None: the program chooses (`looked_at`)."""
     preview: Preview | None = None
     """The preview that is shown, as soon as it is there (`looked_at`)."""
     run: RunView | None = None
@@ -210,7 +210,7 @@ class State:
 
     @property
     def run_steps(self) -> Steps | None:
-        """The steps that were taken on the buffer of a run that is paused; None where we look at it as it is."""
+        """Return the steps taken on the buffer of a paused run; None without any."""
         if self.run is None or self.run.now.state != "paused" or not self.run_is_open:
             return None
         steps = self.trees.get((self.run.now.thread, None, self.choices.policy))
@@ -218,23 +218,23 @@ class State:
 
     @property
     def taken(self) -> Steps | None:
-        """The steps of the chosen policy that start where we stand; None where the user took none."""
+        """Return the steps of the chosen policy that start at the current place; None if the user took none."""
         return self.trees.get((self.thread_id, self.at, self.choices.policy))
 
     @property
     def steps(self) -> Steps | None:
-        """The same; where the user took none what the recording did there, if anything."""
+        """Return the steps at the current place; if the user took none, the recorded change, if there is one."""
         return self.taken or (self.branch.steps if self.branch is not None else None)
 
     @property
     def stepped(self) -> bool:
-        """Do we look at the buffer of a step, rather than at the recorded one?"""
+        """Is the shown buffer that of a step, not the recorded one?"""
         steps = self.steps
         return steps is not None and steps.stepped
 
     @property
     def shown_step(self) -> Step | None:
-        """The user's step that is shown; None if it is the recorded buffer, or what the recording did itself."""
+        """Return the user's step that is shown; None if the recorded buffer, or the recorded change, is shown."""
         steps = self.steps
         if steps is None or steps.step is None or not steps.stepped or steps.step.recorded is not None:
             return None
@@ -242,13 +242,13 @@ class State:
 
     @property
     def stepped_buffer(self) -> Buffer | None:
-        """The buffer of the step we look at, always the same object; None where we look at the recorded one."""
+        """Return the buffer of the shown step, always the same object; None if the recorded buffer is shown."""
         steps = self.steps
         return None if steps is None or not steps.stepped else steps.buffer
 
     @property
     def place(self) -> int:
-        """Index of the request we stand at; the number of requests at the end of the thread."""
+        """Return the index of the current request; the number of requests at the end of the thread."""
         thread = self.thread
         if self.at is not None:
             return self.at
@@ -256,14 +256,14 @@ class State:
 
     @property
     def thread(self) -> Thread | None:
-        """The chosen thread, or None while nothing is open."""
+        """Return the chosen thread; None while nothing is open."""
         if self.session is None:
             return None
         return next((t for t in self.session.threads if t.id == self.thread_id), self.session.main)
 
     @property
     def request(self) -> Request | None:
-        """The request we look at; None at the end of the thread or while nothing is open."""
+        """Return the current request; None at the end of the thread or while nothing is open."""
         thread = self.thread
         if thread is None or self.at is None or not 0 <= self.at < len(thread.requests):
             return None
@@ -271,20 +271,20 @@ class State:
 
     @property
     def view(self) -> View:
-        """The recorded messages where we stand."""
+        """Return the recorded messages at the current place."""
         return self.thread.place(self.at).view if self.thread else EMPTY_VIEW
 
     def buffer(self) -> Buffer:
-        """The buffer we look at, laid out: a step's, else the recorded one. O(messages)."""
+        """Return the shown buffer: that of a step, else the recorded one. O(messages)."""
         steps = self.steps
         return self.recorded() if steps is None else steps.buffer
 
     def recorded(self) -> Buffer:
-        """The recorded buffer where we stand, whatever steps were taken. O(messages)."""
+        """Return the recorded buffer at the current place, whatever steps were taken. O(messages)."""
         return self.thread.place(self.at).buffer() if self.thread else Buffer(())
 
     def move(self, at: int | None) -> "State":
-        """The same, at another request (clamped)."""
+        """Return the State at another request (clamped)."""
         thread = self.thread
         if thread is None or at is None:
             return replace(self, at=None)
@@ -311,7 +311,7 @@ class Bench(Protocol):
 
 
 def attempt(job: Callable[[], T]) -> T | InspectorError:
-    """What a job gives, or the expected failure that it raises: whatever else a job raises, nobody expected."""
+    """Return the result of a job, or the expected failure that it raises. Any other error is unexpected, and raised."""
     try:
         return job()
     except InspectorError as failure:

@@ -26,31 +26,34 @@ class StepRow:
 
 
 def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequence[StepRow]:
-    """The buffer where they start, then every step, parents first. `before`: what measures those that do not come after
-    the recorded change. O(messages x steps); weights are cached on the messages."""
+    """Return the row of the buffer that the steps start from, then of every step, parents first.
+
+    O(messages x steps); weights are cached on the messages. `before`: the measure of buffers before the recorded
+    change.
+    """
     earlier = sizer if before is None else before
     tokens = earlier.tokens(steps.origin)
     place = "the end" if steps.request is None else f"request {steps.request}"
     start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
-    found = [StepRow(ORIGIN, 0, start, tokens)]
-    known = {ORIGIN: tokens}
+    rows = [StepRow(ORIGIN, 0, start, tokens)]
+    tokens_after = {ORIGIN: tokens}
     for depth, at in drawn(steps):
         step = steps.taken[at]
-        known[at] = (earlier if steps.is_before(at) else sizer).tokens(step.buffer)
-        found.append(
+        tokens_after[at] = (earlier if steps.is_before(at) else sizer).tokens(step.buffer)
+        rows.append(
             StepRow(
                 at,
                 depth,
                 step.name,
-                known[at],
-                known[step.parent],
+                tokens_after[at],
+                tokens_after[step.parent],
                 step.succeeded,
                 _words(step),
                 step.parent,
                 step.recorded is not None,
             )
         )
-    return found
+    return rows
 
 
 def _words(step: Step) -> str:
@@ -70,11 +73,11 @@ class Branches:
     above: int | None = None
     """Column of the step it starts from, whose line comes from above."""
     below: bool = False
-    """A line goes on downwards from its own dot."""
+    """Does a line run downwards from the row's own dot?"""
 
 
 def branches(rows: Sequence[StepRow]) -> Sequence[Branches]:
-    """One for each row. O(rows x length of the longest branch)."""
+    """Return the lines of each row. O(rows x length of the longest branch)."""
     places = {row.at: n for n, row in enumerate(rows)}
     through: list[set[int]] = [set() for _ in rows]
     below = set()
@@ -94,12 +97,12 @@ def drawn(steps: Steps) -> Sequence[tuple[int, int]]:
     children: dict[int, list[int]] = {}
     for at, step in enumerate(steps.taken):
         children.setdefault(step.parent, []).append(at)
-    found: list[tuple[int, int]] = []
+    rows_in_order: list[tuple[int, int]] = []
     waiting = [(0, ORIGIN)]
     while waiting:
         depth, at = waiting.pop()
         if at != ORIGIN:
-            found.append((depth, at))
+            rows_in_order.append((depth, at))
         below = children.get(at, [])
-        waiting += [(depth + (len(below) > 1), one) for one in reversed(below)]
-    return found
+        waiting += [(depth + (len(below) > 1), child) for child in reversed(below)]
+    return rows_in_order

@@ -1,7 +1,7 @@
-"""Running a tier by hand: the open conversation, from the first need to the step.
+"""Run a tier manually: the open conversation, from the first need to the step.
 
-A tier may be waiting for an answer while the user looks around, edits the need, or fails it. The conversation itself
-is a generator and cannot be copied; it lives here until it ends or is given up. What a step made of it is a value.
+A tier may wait for an answer while the user looks around, edits the need, or fails it. The conversation is a generator
+and cannot be copied; it is held here until it ends or is given up. The resulting step is a value.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from inspector.core.policies.instructions import acting
 from inspector.core.validity import TIER, repair
 from inspector.extensions.policies import find_policy
 from inspector.workbench.edits import EDIT, Edit, apply, described
-from inspector.workbench.steps import RecordedCall, Step, named
+from inspector.workbench.steps import RecordedCall, Step, name_step
 
 DUE = ""
 """The tier's name that means: whatever is due, in the policy's own order."""
@@ -32,12 +32,12 @@ CALL = "call"
 
 @dataclass
 class TierRun:
-    """A tier on its way. `need` is what it waits for; `step` is there when it has ended."""
+    """A running tier. `need` is what it waits for; `step` is set when it has ended."""
 
     policy: Policy[Any, Any]
     tier: str
     context: PolicyContext[Any, Any]
-    """Where it started."""
+    """The buffer and the knowledge that it started with."""
     talk: Conversation[Any]
     called: RecordedCall | None = None
     edit: Edit | None = None
@@ -46,7 +46,7 @@ class TierRun:
     asked: list[AnsweredNeed] = field(default_factory=list)
 
     def answer(self, reply: Answer | Failure) -> None:
-        """Meet the need it waits for; it goes on to the next need or to its end."""
+        """Meet the need that it waits for, and run to the next need or to the end."""
         need = self.need
         if need is None:
             return
@@ -57,21 +57,21 @@ class TierRun:
             self._end(finished.value)
 
     def start(self) -> None:
-        """Run to the first need, or to the end where there is none."""
+        """Run to the first need; without needs, to the end."""
         try:
             self.need = next(self.talk)
         except StopIteration as finished:
             self._end(finished.value)
 
     def give_up(self) -> None:
-        """Nothing happened."""
+        """End the conversation without a step."""
         self.talk.close()
         self.need = None
 
     def _end(self, value: Any) -> None:
         outcomes: tuple[Outcome[Any], ...] = value if isinstance(value, tuple) else (value,)
         self.need = None
-        name = named(self.tier, outcomes) if self.edit is None else described(self.edit)
+        name = name_step(self.tier, outcomes) if self.edit is None else described(self.edit)
         settings, moment, asked = self.context.settings, self.context.moment, tuple(self.asked)
         self.step = Step(name, self.tier, -1, settings, moment, outcomes, asked, self.called, self.edit)
 
@@ -107,7 +107,7 @@ def begin(
 def turn(
     policy: Policy[Any, Any], context: PolicyContext[Any, Any], called: RecordedCall
 ) -> Conversation[tuple[Outcome[Any], ...]]:
-    """A whole turn around a recorded call. The calibration learns from it where its buffer was the recorded one."""
+    """Run a whole turn around a recorded call. The calibration learns from it if its buffer was the recorded one."""
     before: Sequence[Outcome[Any]] = yield from policy.before_call(context)
     sent = context.after(*before)
     if called.usage is not None and sent.buffer is context.buffer:
@@ -120,13 +120,13 @@ def turn(
 
 
 def _asking_nobody(step: Callable[[], Outcome[Any]]) -> Conversation[Outcome[Any]]:
-    """A step of our own. Raises InspectorError, when it is started, for what is not there."""
+    """Run a step without needs. Raises InspectorError at its start if something is missing."""
     yield from ()
     return step()
 
 
 def complete(running: TierRun, answerer: Answerer) -> Step:
-    """Let one answerer meet every need that is left."""
+    """Let one answerer meet all remaining needs."""
     while running.need is not None:
         try:
             reply: Answer | Failure = answerer(running.need)
@@ -138,9 +138,9 @@ def complete(running: TierRun, answerer: Answerer) -> Step:
 
 
 class ExternalNeed(TierRun):
-    """A need of somebody else (a run under way), met by the person with the means of the stepper.
+    """A need of a run under way, which the user meets with the means of the stepper.
 
-    Passes the one reply on to `reply`; giving it up passes nothing: the need stays open where it was asked.
+    Passes the one reply to `reply`. Giving up passes nothing: the need stays open in the run.
     """
 
     def __init__(self, who: str, policy_name: str, need: Need, reply: Callable[[Answer | Failure], None]) -> None:
@@ -150,7 +150,7 @@ class ExternalNeed(TierRun):
         self._reply = reply
 
     def answer(self, reply: Answer | Failure) -> None:
-        """Once."""
+        """Pass on the reply; a second one is ignored."""
         if self.need is not None:
             self.need = None
             self._reply(reply)

@@ -31,7 +31,7 @@ def only_offline(who: str, state: State) -> Answerer:
     """Who answers where no window or command line says otherwise. Raises InspectorError."""
     if who == "offline":
         return offline
-    raise InspectorError(f"Nobody answers as {who!r} here.")
+    raise InspectorError(f"There is no answerer {who!r} here.")
 
 
 class Stepping:
@@ -42,7 +42,7 @@ class Stepping:
         self._answerers = answerers
         self._running: TierRun | None = None
         self._from: Steps | None = None
-        self._asked: object = None
+        self._answerer: object = None
         self._ticket = self._call = 0
 
     # -- running a tier ---------------------------------------------------------------------------------------------
@@ -106,11 +106,11 @@ class Stepping:
         self._hang_up()
 
     def _hang_up(self) -> None:
-        """Nobody listens any more to the call that is under way."""
-        asked, self._asked = self._asked, None
+        """Ignore the result of the call that is under way, and cancel it if possible."""
+        answerer, self._answerer = self._answerer, None
         self._call += 1
-        if isinstance(asked, Stoppable):
-            asked.cancel()
+        if isinstance(answerer, Stoppable):
+            answerer.cancel()
 
     # -- meeting its needs ------------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class Stepping:
         def answered(reply: Answer | Failure | InspectorError) -> None:
             if call != self._call:
                 return  # given up or stopped meanwhile
-            self._asked = None
+            self._answerer = None
             if isinstance(reply, InspectorError):
                 asking = self._bench.state.asking
                 self._bench.show(replace(self._bench.state, asking=replace(asking, busy=False) if asking else None))
@@ -141,10 +141,10 @@ class Stepping:
 
     def _ask(self, who: str, state: State, need: Need, call: int) -> Answer | Failure | InspectorError:
         try:
-            asked = self._answerers(who, state)
+            answerer = self._answerers(who, state)
             if call == self._call:
-                self._asked = asked
-            return with_recorded_files(asked, *ground_of(state))(need)
+                self._answerer = answerer
+            return with_recorded_files(answerer, *ground_of(state))(need)
         except (Failure, InspectorError) as failure:
             return failure
 
@@ -173,19 +173,19 @@ class Stepping:
     # -- walking the tree -------------------------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """One step up."""
+        """Move to the parent of the current step."""
         self._stand(Steps.undo)
 
     def redo(self) -> None:
-        """One step down, to the newest branch."""
+        """Move to the newest step below the current one."""
         self._stand(Steps.redo)
 
     def go(self, at: int) -> None:
-        """Stand at a step, or with ORIGIN at the recorded buffer."""
+        """Move to a step, or with ORIGIN to the buffer that the tree starts from."""
         self._stand(lambda steps: steps.go(at))
 
     def rename(self, at: int, name: str) -> None:
-        """Rename a step."""
+        """Give a step another name."""
         steps = self._bench.state.steps
         if steps is not None:
             self.keep(steps.rename(at, name))
@@ -200,12 +200,12 @@ class Stepping:
         """Drop all steps that start here."""
         state = self._bench.state
         self.give_up()
-        here = (state.thread_id, state.at, state.choices.policy)
-        trees = {key: value for key, value in state.trees.items() if key != here}
+        start = (state.thread_id, state.at, state.choices.policy)
+        trees = {key: value for key, value in state.trees.items() if key != start}
         self._bench.show(replace(self._bench.state, trees=MappingProxyType(trees)))
 
     def _stand(self, move: Callable[[Steps], Steps]) -> None:
-        """Stand at another step, which is then what is shown, and not the preview of a tier."""
+        """Move to another step, which is then shown, not the preview of a tier."""
         steps = self._bench.state.steps
         if steps is not None:
             self.give_up()
@@ -226,9 +226,9 @@ class Stepping:
     # -- choosing ---------------------------------------------------------------------------------------------------
 
     def choose(self, **choices: Any) -> None:
-        """Change some of the Choices, as the user wants them. Another policy has settings and steps of its own.
+        """Change some of the Choices. Another policy has its own settings and steps.
 
-        A policy that is chosen stays chosen for the sessions that follow.
+        A chosen policy stays chosen for the following sessions.
         """
         chosen = replace(self._bench.state.choices, **choices)
         if "policy" in choices:
@@ -252,18 +252,18 @@ class Stepping:
         self.give_up()
         state = self._bench.state
 
-        def replayed(found: ReloadedTrees | InspectorError) -> None:
+        def replayed(reloaded: ReloadedTrees | InspectorError) -> None:
             now = self._bench.state
-            if isinstance(found, InspectorError):
-                self._bench.failed(str(found))
+            if isinstance(reloaded, InspectorError):
+                self._bench.failed(str(reloaded))
                 return
             choices = replace(now.choices, policy_loads=now.choices.policy_loads + 1)
-            trees = MappingProxyType(dict(found.trees)) if now.trees is state.trees else now.trees
-            if found.failures:
+            trees = MappingProxyType(dict(reloaded.trees)) if now.trees is state.trees else now.trees
+            if reloaded.failures:
                 self._bench.show(replace(now, choices=choices, trees=trees))
-                self._bench.failed(found.words)
+                self._bench.failed(reloaded.words)
             else:
-                self._bench.show(replace(now, choices=choices, trees=trees, note=found.words))
+                self._bench.show(replace(now, choices=choices, trees=trees, note=reloaded.words))
 
         self._bench.work(lambda: attempt(lambda: replay_trees(state)), replayed)
 
@@ -299,11 +299,11 @@ class Stepping:
     def checked(self, name: str, value: str | None) -> Choices:
         """The Choices with that setting; the policy's own value is none of them. Raises InspectorError."""
         state = self._bench.state
-        kept = tuple(pair for pair in state.choices.settings if pair[0] != name)
-        own: Choices = replace(state.choices, settings=kept)
+        others = tuple(pair for pair in state.choices.settings if pair[0] != name)
+        own: Choices = replace(state.choices, settings=others)
         if value is None:
             return own
-        choices: Choices = replace(own, settings=(*kept, (name, value)))
+        choices: Choices = replace(own, settings=(*others, (name, value)))
         same = settings_of(replace(state, choices=choices)) == settings_of(replace(state, choices=own))
         return own if same else choices
 

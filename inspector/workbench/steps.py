@@ -1,19 +1,19 @@
-"""Steps: outcomes applied by hand, as a tree of values. Undo is moving up, redo down, a branch is a second child.
+"""Steps: outcomes that the user applied, as a tree of values. Undo moves up, redo down, a branch is a second child.
 
-Nothing here changes: every action makes a new tree that shares the old steps. The buffer where the tree starts is the
-recorded one; where the recording itself compacted it, or lost something, it is the buffer right before that, and the
-first step is what was recorded. Every other step knows the answers it was given, so it can be replayed exactly.
+The tree is immutable: every action makes a new one that shares the old steps. It starts from the recorded buffer. If
+the recording itself compacted that, or lost something, the tree starts from the buffer before, and its first step is
+the recorded change. Every other step holds the answers to its needs, so that it can be replayed exactly.
 `inspector.workbench.step_rows` lists the tree.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
-from inspector.core.outcome import Event, Fate, Outcome, fates
+from inspector.core.outcome import Event, Fate, FateName, Outcome, fates
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
 from inspector.workbench.edits import Edit
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from inspector.core.replay.economics import Economics
 
 Origin: TypeAlias = tuple[str, int | None, str]
-"""Where steps start, and whose they are: thread id, request index (None = after the last record), policy."""
+"""The place and the policy of steps: thread id, request index (None: after the last record), policy."""
 ORIGIN = -1
-"""Index of the buffer where the tree starts, above all steps."""
+"""Index of the buffer that the tree starts from, above all steps."""
 RECORDED = 0
 """Index of the recorded change, in a tree that has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """A recorded model call in the middle of a turn: what came back, with its tools' results."""
+    """A recorded model call in the middle of a turn: its answer, with the results of its tools."""
 
     messages: tuple[Message, ...] = ()
     usage: Usage | None = None
@@ -41,42 +41,42 @@ class RecordedCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One tier (or what was due) that was run. `parent` is the index of the step it started from."""
+    """A tier (or what was due) that was run. `parent` is the index of the step it started from."""
 
     name: str
     tier: str
-    """As it was asked for; empty = what was due."""
+    """The tier that the user chose; empty: what was due."""
     parent: int
     settings: Any
     moment: PolicyInput
     outcomes: tuple[Outcome[Any], ...]
     asked: tuple[AnsweredNeed, ...] = ()
     called: RecordedCall | None = None
-    """Of a whole turn (`stepper.TURN`): the call in its middle."""
+    """The call in the middle of a whole turn (`stepper.TURN`)."""
     edit: Edit | None = None
-    """Of a change by hand (`edits.EDIT`): which."""
+    """The manual change (`edits.EDIT`)."""
     recorded: "RecordedStep | None" = None
-    """Of what the recording did itself."""
+    """The recorded change, of a step that the recording itself took."""
 
     @property
     def buffer(self) -> Buffer:
-        """Where it ended."""
+        """Return the buffer after the step."""
         return self.outcomes[-1].buffer
 
     @property
     def running(self) -> Any:
-        """The policy's running state afterwards."""
+        """Return the policy's running state after the step."""
         return self.outcomes[-1].running
 
     @property
     def fired(self) -> tuple[str, ...]:
-        """Tiers that did something."""
+        """Return the names of the tiers that did something."""
         return tuple(outcome.tier for outcome in self.outcomes if outcome.events or outcome.changed)
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """All events, in order."""
-        return tuple(event for one in self.outcomes for event in one.events)
+        """Return the events of all outcomes, in order."""
+        return tuple(event for outcome in self.outcomes for event in outcome.events)
 
     @property
     def succeeded(self) -> bool:
@@ -90,17 +90,17 @@ class Step:
 
     @property
     def error(self) -> str:
-        """Why not; empty for none."""
+        """Return the first error of its tiers; empty if all succeeded."""
         return next((outcome.error for outcome in self.outcomes if outcome.error), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The tree, and where we stand in it."""
+    """The tree of steps, and the current step in it."""
 
     thread_id: str
     request: int | None
-    """The request whose buffer it starts from; None = the buffer after the last record."""
+    """The request whose buffer it starts from; None: the buffer after the last record."""
     policy: str
     origin: Buffer
     running: Any
@@ -108,109 +108,109 @@ class Steps:
     taken: tuple[Step, ...] = ()
     at: int = ORIGIN
     against: int | None = None
-    """The step (or ORIGIN) that the user compares with; None = the one that the step we stand at started from."""
+    """The step (or ORIGIN) that the user compares with; None: the parent of the current step."""
 
     @property
     def start(self) -> Origin:
-        """Where the tree starts, and whose it is."""
+        """Return the place and the policy of the tree."""
         return self.thread_id, self.request, self.policy
 
     @property
     def step(self) -> Step | None:
-        """The step we stand at; None at the origin."""
+        """Return the current step; None at the origin."""
         return None if self.at == ORIGIN else self.taken[self.at]
 
     @property
     def buffer(self) -> Buffer:
-        """The buffer where we stand."""
+        """Return the current buffer."""
         return self.origin if self.step is None else self.step.buffer
 
     @property
     def state(self) -> Any:
-        """The policy's running state where we stand."""
+        """Return the policy's running state at the current step."""
         return self.running if self.step is None else self.step.running
 
     @property
     def recorded(self) -> "RecordedStep | None":
-        """What the recording did to the buffer where the tree starts; None where that is the recorded one."""
+        """Return the recorded change that is the first step; None if the tree starts from the recorded buffer."""
         return self.taken[RECORDED].recorded if self.taken else None
 
     @property
     def own(self) -> int:
-        """How many steps were taken, the recorded one left out."""
+        """Return the number of steps, without the recorded one."""
         return len(self.taken) - (self.recorded is not None)
 
     @property
     def own_path(self) -> tuple[int, ...]:
-        """`path` without the recorded step."""
+        """Return `path` without the recorded step."""
         return tuple(at for at in self.path() if self.taken[at].recorded is None)
 
     @property
     def stepped(self) -> bool:
-        """Do we look at another buffer than the recorded one?"""
+        """Is the current buffer another than the recorded one?"""
         return self.at != self.base(self.at) or self.is_before(self.at)
 
     def is_before(self, at: int) -> bool:
-        """Does it stand at the buffer before the recorded change, or after steps that start from there?"""
+        """Is `at` the buffer before the recorded change, or a step that starts from it?"""
         return self.recorded is not None and self.base(at) == ORIGIN
 
     def base(self, at: int) -> int:
-        """Where the user's own steps to `at` start: at the recorded change, or where the tree starts."""
+        """Return where the user's own steps to `at` start: the recorded change, or ORIGIN."""
         return RECORDED if self.recorded is not None and RECORDED in self.path(at) else ORIGIN
 
     def ground_of(self, at: int) -> Buffer:
-        """The buffer that the user's own steps to `at` start from."""
+        """Return the buffer that the user's own steps to `at` start from."""
         return self.buffer_of(self.base(at))
 
     @property
     def sent(self) -> Buffer:
-        """The buffer as it was recorded."""
+        """Return the recorded buffer."""
         return self.buffer_of(ORIGIN if self.recorded is None else RECORDED)
 
     @property
     def compared(self) -> int:
-        """Index of the step (or ORIGIN) on the left of the diff; where we stand is on its right."""
+        """Return the index of the step (or ORIGIN) on the left of the diff; the current step is on its right."""
         if self.against is not None and self.against != self.at:
             return self.against
         return ORIGIN if self.step is None else self.step.parent
 
     def buffer_of(self, at: int) -> Buffer:
-        """The buffer of a step, or with ORIGIN the recorded one."""
+        """Return the buffer of a step; of ORIGIN the buffer that the tree starts from."""
         return self.origin if at == ORIGIN else self.taken[at].buffer
 
     def add(self, step: Step) -> "Steps":
-        """With one more step below where we stand; we then stand at it."""
+        """Return the tree with one more step below the current one, which is then the current one."""
         return replace(self, taken=(*self.taken, replace(step, parent=self.at)), at=len(self.taken))
 
     def go(self, at: int) -> "Steps":
-        """Stand elsewhere. Raises IndexError."""
+        """Return the tree with another current step. Raises IndexError."""
         if not ORIGIN <= at < len(self.taken):
             raise IndexError(at)
         return replace(self, at=at)
 
     def undo(self) -> "Steps":
-        """One step up; at the origin nothing changes."""
+        """Move to the parent of the current step; at the origin nothing changes."""
         return self if self.step is None else self.go(self.step.parent)
 
     def redo(self) -> "Steps":
-        """One step down, to the newest branch; where there is none nothing changes."""
+        """Move to the newest step below the current one; if there is none, nothing changes."""
         below = self.children(self.at)
         return self.go(below[-1]) if below else self
 
     def rename(self, at: int, name: str) -> "Steps":
-        """The step under another name."""
+        """Return the tree with another name of a step."""
         taken = list(self.taken)
         taken[at] = replace(taken[at], name=name)
         return replace(self, taken=tuple(taken))
 
     def compare(self, at: int | None) -> "Steps":
-        """Compare where we stand with that step, or with None with the start of the step. Raises IndexError."""
+        """Compare the current step with another; None: with its parent. Raises IndexError."""
         if at is not None and not ORIGIN <= at < len(self.taken):
             raise IndexError(at)
         return replace(self, against=at)
 
     def with_running(self, running: Any) -> "Steps":
-        """With another running state where we stand."""
+        """Return the tree with another running state at the current step."""
         step = self.step
         if step is None:
             return replace(self, running=running)
@@ -219,11 +219,11 @@ class Steps:
         return replace(self, taken=(*self.taken[: self.at], changed, *self.taken[self.at + 1 :]))
 
     def children(self, at: int) -> tuple[int, ...]:
-        """The steps that start from there, oldest first."""
+        """Return the steps that start from `at`, oldest first."""
         return tuple(n for n, step in enumerate(self.taken) if step.parent == at)
 
     def path(self, at: int | None = None) -> tuple[int, ...]:
-        """Indices from the first step down to `at` (default: where we stand)."""
+        """Return the indices from the first step down to `at` (default: the current step)."""
         return tuple(reversed(tuple(self._upwards(self.at if at is None else at))))
 
     def _upwards(self, at: int) -> Iterator[int]:
@@ -231,34 +231,40 @@ class Steps:
             yield at
             at = self.taken[at].parent
 
-    def fates(self, at: int | None = None, since: int | None = None) -> tuple[Fate, ...]:
-        """What became of every message on the way to `at`, from its parent or from `since`.
+    def _outcomes(self, steps: Iterable[int]) -> Iterator[Outcome[Any]]:
+        for at in steps:
+            yield from self.taken[at].outcomes
 
-        `since` may be any step: on another branch, what became of a message follows from the steps to `at` alone.
+    def fates(self, at: int | None = None, since: int | None = None) -> tuple[Fate, ...]:
+        """Return the fate of every message on the way to `at`, from its parent or from `since`.
+
+        `since` may be any step. If it is on another branch, the fate of a message follows from the steps to `at` alone.
         """
         at = self.at if at is None else at
         if since is None:
             since = ORIGIN if at == ORIGIN else self.taken[at].parent
         left, path = self.path(since), self.path(at)
-        outcomes = [one for n in path if n not in left for one in self.taken[n].outcomes]
-        undone = [one for n in left if n not in path for one in self.taken[n].outcomes]
-        changed = {id: fate for one in outcomes for id, fate in one.changed.items()}  # noqa: A001
-        renamed = {id: was for one in undone for was, id in one.renamed.items()}  # noqa: A001
-        renamed |= {id: then for one in outcomes for id, then in one.renamed.items()}  # noqa: A001
+        changed: dict[str, FateName] = {}
+        renamed: dict[str, str] = {}
+        for outcome in self._outcomes(n for n in left if n not in path):  # undone on the way
+            renamed.update((after, before) for before, after in outcome.renamed.items())
+        for outcome in self._outcomes(n for n in path if n not in left):
+            changed.update(outcome.changed)
+            renamed.update(outcome.renamed)
         return fates(self.buffer_of(since), Outcome("", self.buffer_of(at), None, changed=changed, renamed=renamed))
 
 
-def named(tier: str, outcomes: Sequence[Outcome[Any]]) -> str:
-    """A first name for a step: the tiers that did something, else what was asked for."""
+def name_step(tier: str, outcomes: Sequence[Outcome[Any]]) -> str:
+    """Return the first name of a step: the tiers that did something, else the tier that the user chose."""
     fired = [outcome.tier for outcome in outcomes if outcome.events or outcome.changed]
     return " + ".join(fired) or tier or "nothing due"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedBranch:
-    """What the recording did to the buffer in front of the request we look at: the tree with it as its only step."""
+    """What the recording did to the buffer before the current request: the tree with it as its only step."""
 
     steps: Steps
     sizes: "RecordedSizes"
     economics: "Economics | None" = None
-    """Whether it paid; None until that is worked out, and for what no compaction did."""
+    """Did it pay for itself? None until that is computed, and for a change that is no compaction."""

@@ -1,7 +1,8 @@
-"""Saved steps: where they start, and for each its tier, settings, moment and answers. Loading runs them again.
+"""Saved steps: their start, and the tier, settings, moment and answers of each. Loading runs them again.
 
-A file holds no messages but those that were answered, so it is small; the buffer where the steps start comes from the
-transcript and must be the same. Every step tells a fingerprint of where it ended: whether a replay ended there, too.
+A file holds no messages but those of answers, so it is small. The buffer where the steps start comes from the
+transcript and must be the same. Every step has a fingerprint of its buffer, to check whether a replay ended in the same
+one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,14 +41,14 @@ class StepsSource:
 
 @dataclass(frozen=True, slots=True)
 class StepsReplay:
-    """Steps that were run again, and the names of those that ended elsewhere than when they were saved."""
+    """Steps that were run again, and the names of those that ended in another buffer than when they were saved."""
 
     steps: Steps
     elsewhere: tuple[str, ...] = ()
 
 
 def write_steps(steps: Steps, source: StepsSource) -> dict[str, Any]:
-    """All steps of the tree as one JSON document."""
+    """Return all steps of the tree as one JSON document."""
     by = find_policy(steps.policy)
     return {
         "kind": KIND,
@@ -64,26 +65,26 @@ def write_steps(steps: Steps, source: StepsSource) -> dict[str, Any]:
 
 
 def write_step(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
-    """All that is needed to run a step again where it started."""
-    told: dict[str, Any] = {
+    """Return everything that is needed to run a step again from its start."""
+    document: dict[str, Any] = {
         "name": step.name,
         "tier": step.tier,
         "parent": step.parent,
         "settings": spelt(step.settings, by),
         "moment": to_json(step.moment),
-        "answers": [write_reply(one.reply) for one in step.asked],
+        "answers": [write_reply(answered.reply) for answered in step.asked],
     }
     if step.called is not None:
-        told["called"] = _written_call(step.called)
+        document["called"] = _written_call(step.called)
     if step.edit is not None:
-        told["edit"] = write_edit(step.edit)
+        document["edit"] = write_edit(step.edit)
     if step.recorded is not None:
-        told["recorded"] = step.recorded.name
-    return told
+        document["recorded"] = step.recorded.name
+    return document
 
 
 def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
-    """The step, and where it ended."""
+    """Return a step with the size and the fingerprint of its buffer."""
     end = PolicyContext(step.buffer, step.settings, step.running, step.moment)
     raw, calibrated = acting(by, end).measure(end)
     after = {
@@ -96,10 +97,12 @@ def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
 
 
 def spelt(settings: Any, by: Policy[Any, Any]) -> dict[str, str]:
-    """Settings by name, as `--set` takes them. What is None unless somebody sets it is left out."""
+    """Return settings by name, as `--set` takes them, without those that are None by default and were not set."""
     own = by.settings()
-    told = ((one.name, getattr(settings, one.name), getattr(own, one.name)) for one in settable_fields(settings))
-    return {name: _word(value) for name, value, usual in told if not (value is None and usual is None)}
+    values = (
+        (field.name, getattr(settings, field.name), getattr(own, field.name)) for field in settable_fields(settings)
+    )
+    return {name: _word(value) for name, value, usual in values if not (value is None and usual is None)}
 
 
 def _word(value: Any) -> str:
@@ -121,19 +124,19 @@ def _written_call(called: RecordedCall) -> dict[str, Any]:
 
 
 def fingerprint(buffer: Buffer) -> str:
-    """Equal buffers have equal ones. O(text)."""
-    found = sha256()
+    """Return a fingerprint of a buffer, which equal buffers share. O(text)."""
+    digest = sha256()
     for message in buffer.messages:
-        found.update(dumps(write_message(message)).encode("utf-8", "replace"))
-        found.update(b"\n")
-    return found.hexdigest()[:32]
+        digest.update(dumps(write_message(message)).encode("utf-8", "replace"))
+        digest.update(b"\n")
+    return digest.hexdigest()[:32]
 
 
 # -- and back ----------------------------------------------------------------------------------------------------------
 
 
 def check_document(document: Any) -> Mapping[str, Any]:
-    """The document, if it is one of ours. Raises InspectorError."""
+    """Return the document if it is one of saved steps. Raises InspectorError."""
     if not isinstance(document, Mapping) or document.get("kind") != KIND:
         raise InspectorError("These are no saved steps: choose a file that was written by “save steps”.")
     if document.get("version") != VERSION:
@@ -142,12 +145,12 @@ def check_document(document: Any) -> Mapping[str, Any]:
 
 
 def source_of(document: Any) -> StepsSource:
-    """Where the steps of a document start. Raises InspectorError."""
+    """Return the transcript that the steps of a document start from. Raises InspectorError."""
     return from_json(StepsSource, check_document(document).get("source"))
 
 
 def place_of(document: Any) -> tuple[str, int | None]:
-    """Thread and request (None = after the last record) of a document. Raises InspectorError."""
+    """Return thread and request (None: after the last record) of a document. Raises InspectorError."""
     checked = check_document(document)
     request = checked.get("request")
     return str(checked.get("thread") or "main"), request if isinstance(request, int) else None
@@ -155,25 +158,27 @@ def place_of(document: Any) -> tuple[str, int | None]:
 
 def starts_before(document: Any) -> bool:
     """Do saved steps start from the buffer before a recorded change, which is the first of them?"""
-    return any("recorded" in told for told in _listed(check_document(document), "steps")[:1])
+    return any("recorded" in saved_step for saved_step in _listed(check_document(document), "steps")[:1])
 
 
 def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) -> StepsReplay:
-    """Run all steps again on the buffer where they started, with their own answers. `recorded`: the first of them, if
-    they start before a recorded change. Raises InspectorError."""
+    """Run all steps again on the buffer where they started, with their own answers.
+
+    `recorded`: the first of them, if they start before a recorded change. Raises InspectorError.
+    """
     checked = check_document(document)
     _check_start(checked, origin)
     thread_id, request = place_of(checked)
     by = find_policy(str(checked.get("policy")))
     steps = Steps(thread_id, request, by.reference, origin, by.load(by.settings(), checked.get("state") or {}))
     elsewhere: list[str] = []
-    for number, told in enumerate(_listed(checked, "steps")):
-        parent = told.get("parent")
+    for number, saved_step in enumerate(_listed(checked, "steps")):
+        parent = saved_step.get("parent")
         if not isinstance(parent, int) or not ORIGIN <= parent < number:
-            raise InspectorError(f"Step {number + 1} starts from a step that is not there.")
+            raise InspectorError(f"Step {number + 1} starts from a step that does not exist.")
         steps = steps.go(parent)
-        step = recorded if recorded is not None and not number else run_step(by, steps, told)
-        if fingerprint(step.buffer) != _object(told, "after").get("fingerprint"):
+        step = recorded if recorded is not None and not number else run_step(by, steps, saved_step)
+        if fingerprint(step.buffer) != _object(saved_step, "after").get("fingerprint"):
             elsewhere.append(step.name)
         steps = steps.add(step)
     at = checked.get("at")
@@ -182,17 +187,17 @@ def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) ->
     )
 
 
-def run_step(by: Policy[Any, Any], steps: Steps, told: Mapping[str, Any]) -> Step:
-    """One saved step, run where `steps` stands. Raises InspectorError."""
-    settings = by.settings(tuple((str(key), str(value)) for key, value in _object(told, "settings").items()))
-    moment, tier = from_json(PolicyInput, _object(told, "moment")), str(told.get("tier") or "")
-    replies = Scripted([read_reply(one) for one in _listed(told, "answers")])
-    called = _read_call(told["called"]) if told.get("called") is not None else None
-    edit = read_edit(told["edit"]) if told.get("edit") is not None else None
+def run_step(by: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) -> Step:
+    """Run one saved step at the current step of `steps`. Raises InspectorError."""
+    settings = by.settings(tuple((str(key), str(value)) for key, value in _object(saved_step, "settings").items()))
+    moment, tier = from_json(PolicyInput, _object(saved_step, "moment")), str(saved_step.get("tier") or "")
+    replies = Scripted([read_reply(answer) for answer in _listed(saved_step, "answers")])
+    called = _read_call(saved_step["called"]) if saved_step.get("called") is not None else None
+    edit = read_edit(saved_step["edit"]) if saved_step.get("edit") is not None else None
     context = PolicyContext(steps.buffer, settings, steps.state, moment)
     step = complete(begin(by, tier, context, called, edit), replies)
-    step = replace(step, name=str(told.get("name") or step.name))
-    saved = told.get("state")
+    step = replace(step, name=str(saved_step.get("name") or step.name))
+    saved = saved_step.get("state")
     if saved is None or saved == by.dump(step.running):
         return step
     last = replace(step.outcomes[-1], running=by.load(settings, saved))  # the breaker was closed by hand
@@ -202,10 +207,10 @@ def run_step(by: Policy[Any, Any], steps: Steps, told: Mapping[str, Any]) -> Ste
 def _check_start(document: Mapping[str, Any], origin: Buffer) -> None:
     start = _object(document, "start")
     if start.get("fingerprint") != fingerprint(origin):
-        there, here = start.get("messages"), len(origin.messages)
+        saved_count, count = start.get("messages"), len(origin.messages)
         raise InspectorError(
-            f"These steps start from another buffer: it held {there} messages, the one here holds {here}"
-            f"{', and they differ' if there == here else ''}."
+            f"These steps start from another buffer: it held {saved_count} messages, the one here holds {count}"
+            f"{', and they differ' if saved_count == count else ''}."
         )
 
 
@@ -217,14 +222,14 @@ def _read_call(value: Any) -> RecordedCall:
 
 
 def _object(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = document.get(key)
-    if not isinstance(found, Mapping):
+    value = document.get(key)
+    if not isinstance(value, Mapping):
         raise InspectorError(f"The saved steps lack “{key}”.")
-    return found
+    return value
 
 
 def _listed(document: Mapping[str, Any], key: str) -> Sequence[Any]:
-    found = document.get(key)
-    if not isinstance(found, list) or (key == "steps" and not all(isinstance(one, Mapping) for one in found)):
+    value = document.get(key)
+    if not isinstance(value, list) or (key == "steps" and not all(isinstance(entry, Mapping) for entry in value)):
         raise InspectorError(f"The saved steps lack “{key}”.")
-    return found
+    return value

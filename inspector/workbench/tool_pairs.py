@@ -1,7 +1,7 @@
-"""Which result belongs to which call in a buffer, and where the same tool is called again.
+"""Find the result of a call in a buffer, and the next message of the same tool.
 
-Looked for from a message outwards: a provider wants a result right after its call, so that a buffer of 200,000 messages
-costs no more than one of a hundred.
+The search begins at the message: providers want a result right after its call, so a buffer of 200,000 messages costs no
+more than one of a hundred.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from inspector.core.message import Message, ToolCall, ToolResult
 NEAR = 500
 """Messages between a call and its result; further away they count as unpaired."""
 AHEAD = 5_000
-"""Messages that are looked through for the next use of a tool."""
+"""Messages that are searched for the next use of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,30 +27,36 @@ class PairedPart:
 
 
 class ToolPairs:
-    """Of one buffer; messages are named by their places in it."""
+    """The pairs of one buffer; messages are named by their places in it."""
 
     def __init__(self, messages: tuple[Message, ...] = ()) -> None:
         self._messages = messages
 
-    def partners(self, here: int) -> tuple[PairedPart | None, ...]:
-        """For each part of a message its other half, where it has one."""
-        return tuple(self._partner(part, here) for part in self._messages[here].parts)
+    def partners(self, place: int) -> tuple[PairedPart | None, ...]:
+        """Return the other half of each part of a message; None for a part without one."""
+        return tuple(self._partner(part, place) for part in self._messages[place].parts)
 
-    def same_tool(self, here: int, rows: int) -> Message | None:
-        """The nearest message after it (`rows` < 0: before it) of the same role and tool; None where none is near."""
-        role, wanted = self._messages[here].role, self._tools(here)
-        step = 1 if rows > 0 else -1
-        near = self._messages[max(0, here - AHEAD) : here][::-1] if step < 0 else self._messages[here + 1 :][:AHEAD]
-        places = (here + step * n for n, one in enumerate(near, 1) if one.role == role)
-        return next((self._messages[at] for at in places if wanted and self._tools(at) & wanted), None)
+    def same_tool(self, place: int, rows: int) -> Message | None:
+        """Return the nearest message after a place (`rows` < 0: before it) of the same role and tool; None if none is
+        near."""
+        role, tools = self._messages[place].role, self._tools(place)
+        if not tools:
+            return None
+        nearby = range(place + 1, min(place + 1 + AHEAD, len(self._messages)))
+        if rows <= 0:
+            nearby = range(place - 1, max(place - 1 - AHEAD, -1), -1)
+        for other in nearby:
+            if self._messages[other].role == role and self._tools(other) & tools:
+                return self._messages[other]
+        return None
 
-    def _partner(self, part: object, here: int) -> PairedPart | None:
+    def _partner(self, part: object, place: int) -> PairedPart | None:
         if isinstance(part, ToolCall):
-            after = range(here, min(here + NEAR, len(self._messages)))
-            return self._find(after, lambda one: isinstance(one, ToolResult) and one.call_id == part.id)
+            after = range(place, min(place + NEAR, len(self._messages)))
+            return self._find(after, lambda other: isinstance(other, ToolResult) and other.call_id == part.id)
         if isinstance(part, ToolResult):
-            before = range(here, max(here - NEAR, -1), -1)
-            return self._find(before, lambda one: isinstance(one, ToolCall) and one.id == part.call_id)
+            before = range(place, max(place - NEAR, -1), -1)
+            return self._find(before, lambda other: isinstance(other, ToolCall) and other.id == part.call_id)
         return None
 
     def _find(self, places: range, fits: Callable[[object], bool]) -> PairedPart | None:
@@ -60,10 +66,14 @@ class ToolPairs:
                     return PairedPart(part, self._messages[place].id, place)
         return None
 
-    def _tools(self, here: int) -> frozenset[str]:
-        """Those that a message calls or answers for."""
-        parts = self._messages[here].parts
-        found = (self._partner(part, here) for part in parts if isinstance(part, ToolResult))
-        calls = [part for part in parts if isinstance(part, ToolCall)]
-        calls += [one.part for one in found if one is not None and isinstance(one.part, ToolCall)]
-        return frozenset(call.name for call in calls)
+    def _tools(self, place: int) -> frozenset[str]:
+        """Return the names of the tools that a message calls, or whose result it holds."""
+        names = set[str]()
+        for part in self._messages[place].parts:
+            if isinstance(part, ToolCall):
+                names.add(part.name)
+            elif isinstance(part, ToolResult):
+                pair = self._partner(part, place)
+                if pair is not None and isinstance(pair.part, ToolCall):
+                    names.add(pair.part.name)
+        return frozenset(names)

@@ -59,7 +59,7 @@ class WindowCache:
 
 
 def _recorded_windows(thread: Thread) -> list[int | None]:
-    """For each request the window that the file records for it, or for the nearest one before, or after."""
-    given = [request.window for request in thread.requests]
-    last = next((window for window in given if window), None)
-    return [last := window or last for window in given] if last else []
+    """Return for each request the window that the file records for it, or for the nearest one before, else after."""
+    recorded = [request.window for request in thread.requests]
+    last = next((window for window in recorded if window), None)
+    return [last := window or last for window in recorded] if last else []

@@ -1,7 +1,7 @@
-"""The one thing that changes. Holds the State; everything that wants to see or change it comes here.
+"""The Workbench holds the State, the one value that changes. Everything that shows or changes the State uses it.
 
-Pure Python, no Qt. What may take long (analysing a whole session) goes through `work`, which runs a job and hands its
-result to a callback; the window gives one that uses another thread, the default runs it on the spot.
+Pure Python, no Qt. What may take long (analysing a whole session) goes through `work`, which runs a job and passes its
+result to a callback. The window provides one that uses another thread; the default runs the job at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from inspector.workbench.analysis import Analysis, AnalysisQueue, Cancel, Change
 from inspector.workbench.editing import Editing
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
-from inspector.workbench.pressure.gauge import beliefs, lacks_belief, wanted
+from inspector.workbench.pressure.gauge import beliefs, beliefs_key, lacks_belief
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
 from inspector.workbench.state import BufferFilter, Choices, Following, FoundText, OpeningProgress, PolicyBelief, State
@@ -34,7 +34,7 @@ def _nothing() -> None:
 
 
 def newest(state: State) -> str:
-    """Id of the newest message of the buffer we look at, empty where there is none."""
+    """Return the id of the newest message of the shown buffer; empty without messages."""
     view = state.view
     stretch, length, base = view.stretch, view.length, view.stretch.base
     while base is not None and length <= base.length:
@@ -42,15 +42,18 @@ def newest(state: State) -> str:
     return stretch.own[length - 1 - (base.length if base else 0)].id if length else ""
 
 
-def _same_thread(one: State, other: State) -> bool:
-    """Do they look at the same thread of the same transcript, however far it was read?"""
-    if one.session is None or other.session is None:
+def _same_thread(state: State, other: State) -> bool:
+    """Do two States show the same thread of the same transcript, however far it was read?"""
+    if state.session is None or other.session is None:
         return False
-    return one.thread is other.thread or (one.session.path, one.thread_id) == (other.session.path, other.thread_id)
+    return state.thread is other.thread or (state.session.path, state.thread_id) == (
+        other.session.path,
+        other.thread_id,
+    )
 
 
 def choices_for(now: State, path: str) -> Choices:
-    """The choices for a session that is opened: the user's; for the journal of the run that is shown, the run's."""
+    """Return the choices for a session that is opened: the user's; for the journal of the shown run, the run's."""
     choices, run = now.choices.for_another_session(), now.run
     if run is None or run.plan is None or run.record != path:
         return choices
@@ -58,7 +61,7 @@ def choices_for(now: State, path: str) -> Choices:
 
 
 def _carried_over(choices: Choices) -> str:
-    """Say which settings of the user hold for the next session, too; empty where there are none."""
+    """Say which settings of the user are kept for the next session; empty if there are none."""
     if choices.usual is not None or not choices.settings:
         return ""
     settings = ", ".join(f"{name} = {value}" for name, value in choices.settings)
@@ -66,13 +69,13 @@ def _carried_over(choices: Choices) -> str:
 
 
 def _nothing_open(now: State) -> State:
-    """What outlasts the open transcript: what the user chose, and what runs."""
+    """Return the State without the open transcript: what the user chose, and what runs, stay."""
     choices = now.choices.for_another_session()
     return State(estimator=now.estimator, choices=choices, run=now.run, proxy=now.proxy, receiver=now.receiver)
 
 
 class Workbench:
-    """Intents come in as method calls; after each, every subscriber is given the new State."""
+    """Intents are method calls; after each, every subscriber gets the new State."""
 
     def __init__(self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
         self._work = work
@@ -85,7 +88,7 @@ class Workbench:
         self._windows = WindowCache()
         self._subscribers = Subscribers(self._catch_up)
         self._believing: tuple[tuple[object, ...], State] | None = None
-        """What the beliefs that are being worked out depend on, and the state that they are of."""
+        """The key of the beliefs that are being computed, and the State that they are of."""
         self._stop_believing: Cancel = _nothing
         self._follows_end = True
         self._picked = False
@@ -93,7 +96,7 @@ class Workbench:
 
     @property
     def state(self) -> State:
-        """What is shown now."""
+        """Return the State that is shown."""
         return self._state
 
     @property
@@ -103,7 +106,7 @@ class Workbench:
 
     @property
     def end_window(self) -> Window | None:
-        """The window after the last record, wherever we stand; None where nobody has looked for it yet."""
+        """Return the window after the last record, whatever the current place; None until it was looked up."""
         return self._windows.known(self._state.move(None))
 
     def find_window(self, state: State, at: int | None) -> Window:
@@ -111,11 +114,11 @@ class Workbench:
         return self._windows.find(state.move(at))
 
     def subscribe(self, callback: Callable[[State], None]) -> Callable[[], None]:
-        """Call back after every change, and once now. Returns what ends it."""
+        """Call `callback` after every change, and once now. Return a function that ends it."""
         return self._subscribers.add(callback, self._state)
 
     def show(self, state: State) -> None:
-        """Make `state` the one that is shown, with what is known for where it stands."""
+        """Show `state`, with the values that are known for its place."""
         state = self.previews.settled(self._branches.settled(state))
         if state is self._state:
             return
@@ -123,38 +126,40 @@ class Workbench:
         self._subscribers.tell(lambda: self._state)
 
     def _catch_up(self) -> None:
-        """What is shown now may need something worked out."""
+        """Begin to compute what the shown State lacks."""
         self._branches.look()
         self._believe()
         if lacks_belief(self._state):
             self.previews.judge()
 
     def _believe(self) -> None:
-        """See to it that what the chosen policy believes is worked out for what is shown."""
-        state, whose, thread = self._state, wanted(self._state), self._state.thread
-        known = self._state.believed.whose if self._state.believed is not None else None
-        if whose is None or thread is None or whose == known:
+        """Compute the chosen policy's own counts for the shown thread, unless they are known."""
+        state, key, thread = self._state, beliefs_key(self._state), self._state.thread
+        known_key = self._state.believed.key if self._state.believed is not None else None
+        if key is None or thread is None or key == known_key:
             return
         if self._believing is not None:
-            before, then = self._believing
-            if before[1:] == whose[1:] and _same_thread(then, state):
-                return  # of the thread when it was shorter: the next job goes on from there
+            former_key, former_state = self._believing
+            if former_key[1:] == key[1:] and _same_thread(former_state, state):
+                return  # of the thread when it was shorter: the next job continues from its result
             self._stop_believing()
-        self._believing = whose, state
+        self._believing = key, state
 
-        def arrived(found: PolicyBelief) -> None:
-            if self._believing is None or self._believing[0] != found.whose:
+        def arrived(belief: PolicyBelief) -> None:
+            if self._believing is None or self._believing[0] != belief.key:
                 return
             self._believing = None
-            now = wanted(self._state)
-            if now is not None and now[1:] == found.whose[1:] and _same_thread(state, self._state):
-                self.show(replace(self._state, believed=found))
+            current_key = beliefs_key(self._state)
+            is_current = current_key is not None and current_key[1:] == belief.key[1:]
+            if is_current and _same_thread(state, self._state):
+                self.show(replace(self._state, believed=belief))
             else:
                 self._believe()
 
-        self._stop_believing = (
-            self.work(lambda: beliefs(state), arrived, lambda: arrived(PolicyBelief(whose, thread))) or _nothing
-        )
+        def fell() -> None:
+            arrived(PolicyBelief(key, thread))
+
+        self._stop_believing = self.work(lambda: beliefs(state), arrived, fell) or _nothing
 
     def work(
         self,
@@ -165,33 +170,35 @@ class Workbench:
         waits: bool = False,
         first: bool = False,
     ) -> Cancel | None:
-        """As `Work`. An unexpected error of the job becomes the State's failure, after `fell` put things right."""
+        """Run a job as `Work` does. After an unexpected error, call `fell` and make the error the State's failure."""
 
         def failed(error: BaseException) -> None:
-            told = f"Not worked out: something went wrong inside the program ({type(error).__name__}). You can go on."
-            error.add_note(told)
+            sentence = (
+                f"Not worked out: something went wrong inside the program ({type(error).__name__}). You can go on."
+            )
+            error.add_note(sentence)
             fell()
-            self.show(replace(self._state, failure=self._state.failure or told))
+            self.show(replace(self._state, failure=self._state.failure or sentence))
 
         return self._work(job, done, failed, waits, first)
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
     def begin(self, path: str) -> None:
-        """A transcript is being read. What is shown stays until its first requests come."""
+        """Show that a transcript is being read. The open session stays until its first requests are there."""
         self._follows_end = True
         self.show(replace(self._state, opening=OpeningProgress(path), following="", behind=0, failure=""))
 
     def progress(self, done: int, total: int) -> None:
-        """So many bytes of the transcript have been read."""
+        """Show how many bytes of the transcript have been read, and of how many."""
         if self._state.opening is not None:
             self.show(replace(self._state, opening=replace(self._state.opening, done=done, total=total)))
 
     def open(self, session: Session, *, more: bool = False) -> None:
-        """Show `session`, standing at its last request. `more`: it is still being read, a fuller one will follow.
+        """Show `session` at its last request. `more`: it is still being read, and a fuller one will follow.
 
-        A fuller one of the same transcript leaves the playhead where the user put it, with thread and selection. It
-        waits if a shorter one is still being analysed.
+        A fuller session of the same transcript keeps the playhead, the thread and the selection. It waits if a shorter
+        one is still being analysed.
         """
         growth = Growth(session, more)
         if self._analyses.keep_waiting(growth):
@@ -230,30 +237,30 @@ class Workbench:
         return replace(_nothing_open(now), following=now.following, choices=choices, note=note)
 
     def failed(self, sentence: str) -> None:
-        """An expected failure, reported in one sentence; what is shown stays."""
+        """Show the sentence of an expected failure; the open session stays."""
         self.show(replace(self._state, opening=None, failure=sentence))
 
     def note(self, sentence: str) -> None:
-        """Say something that is no failure. It leaves without being dismissed."""
+        """Show a sentence that is no failure. It disappears without being dismissed."""
         self.show(replace(self._state, note=sentence))
 
     def fell(self, path: str, failure: BaseException) -> None:
-        """A failure that nobody expected while `path` was read or analysed; what is shown stays."""
+        """Show an unexpected failure of reading or analysing `path`; the open session stays."""
         kind = type(failure).__name__
-        told = f"Cannot show {Path(path).name or 'it'}: something went wrong inside the program ({kind})."
-        failure.add_note(told)
-        self.failed(told)
+        sentence = f"Cannot show {Path(path).name or 'it'}: something went wrong inside the program ({kind})."
+        failure.add_note(sentence)
+        self.failed(sentence)
 
     def follow(self, what: Following) -> None:
-        """Fuller sessions will come by `open` while the agent writes; empty = no more of them."""
+        """Note that fuller sessions will come by `open` while the agent writes; empty: no more of them."""
         self.show(replace(self._state, following=what))
 
     def stopped(self) -> None:
-        """The user stopped the reading."""
+        """End the reading, which the user stopped."""
         self.show(replace(self._state, opening=None))
 
     def dismiss(self) -> None:
-        """Clear the failure or the note: the user has read it."""
+        """Clear the failure and the note, which the user has read."""
         self.show(replace(self._state, failure="", note=""))
 
     def close(self) -> None:
@@ -266,21 +273,21 @@ class Workbench:
     # -- what runs beside it ---------------------------------------------------------------------------------------
 
     def show_run(self, run: RunView | None) -> None:
-        """How the run of our own agent stands; None: there is none."""
+        """Show the status of the run of our own agent; None: there is none."""
         self.show(replace(self._state, run=run))
 
     def show_proxy(self, proxy: ProxyView | None) -> None:
-        """How the proxy stands; None: there is none."""
+        """Show the status of the proxy; None: there is none."""
         self.show(replace(self._state, proxy=proxy))
 
     def show_receiver(self, receiver: ReceiverView | None) -> None:
-        """How the receiver of spans stands; None: there is none."""
+        """Show the status of the receiver of spans; None: there is none."""
         self.show(replace(self._state, receiver=receiver))
 
     # -- walking ---------------------------------------------------------------------------------------------------
 
     def move(self, at: int | None) -> None:
-        """Stand at request `at` (clamped), or with None at the buffer after the last record."""
+        """Move the playhead to request `at` (clamped); None: to the buffer after the last record."""
         thread = self._state.thread
         self._follows_end = thread is not None and at is not None and at >= len(thread.requests) - 1
         self._stand(self._state.move(at))
@@ -291,10 +298,10 @@ class Workbench:
         if state.session is None:
             self.show(state)
             return
-        known = self._windows.known(state)
+        window = self._windows.known(state)
         before = self._state.window if _same_thread(self._state, state) else None
-        self.show(replace(state, window=known or before))  # until it is found, the one from before will do
-        if known is None:
+        self.show(replace(state, window=window or before))  # the previous one is shown until the new one is known
+        if window is None:
             self.work(lambda: self._windows.find(state), lambda window: self._found(state, window), first=True)
 
     def _found(self, state: State, window: Window) -> None:
@@ -302,51 +309,53 @@ class Workbench:
             self._windows.keep(state, window)
             window = self._windows.known(self._state) or self._state.window or window
         elif not _same_thread(self._state, state) or self._state.window is not None:
-            return  # another thread; or a fuller one of the same, whose window is being looked for
+            return  # another thread; or a fuller one of the same, whose window is being looked up
         self.show(replace(self._state, window=window))
 
     def next(self) -> None:
-        """One request on; after the last one stands the buffer after the last record."""
+        """Move to the next request; after the last one, to the buffer after the last record."""
         thread, at = self._state.thread, self._state.at
         if thread is not None and at is not None:
             self.move(at + 1 if at + 1 < len(thread.requests) else None)
 
     def previous(self) -> None:
-        """One request back."""
+        """Move to the previous request."""
         thread, at = self._state.thread, self._state.at
         if thread is not None:
             self.move(len(thread.requests) - 1 if at is None else at - 1)
 
     def first(self) -> None:
-        """To the first request."""
+        """Move to the first request."""
         self.move(0)
 
     def last(self) -> None:
-        """To the last request."""
+        """Move to the last request."""
         thread = self._state.thread
         self.move(len(thread.requests) - 1 if thread else None)
 
     def next_compaction(self) -> bool:
-        """Go to the first request after the next compaction, micro-compaction or silent drop, with its diff. After the
-        last one comes the first. Returns whether the thread has any."""
+        """Move to the first request after the next compaction, micro-compaction or silent drop, with its diff.
+
+        After the last one, the first is next. Return whether the thread has any.
+        """
         places = changed_before(self._state)
         first = min(places, default=None)
         self._see_change(min((place for place in places if place > self._state.place), default=first))
         return bool(places)
 
     def previous_compaction(self) -> bool:
-        """The same backwards: before the first one comes the last."""
+        """Move to the previous compaction, micro-compaction or silent drop; before the first one, to the last."""
         places = changed_before(self._state)
         last = max(places, default=None)
         self._see_change(max((place for place in places if place < self._state.place), default=last))
         return bool(places)
 
     def recorded_compaction(self) -> None:
-        """The same for the latest one up to this request that the file itself records, else for its first one."""
-        recorded = (
-            [compaction.before_request for compaction in self._state.thread.compactions] if self._state.thread else []
-        )
-        self._see_change(max((n for n in recorded if n <= self._state.place), default=min(recorded, default=None)))
+        """Move to the last recorded compaction up to the current request; if there is none, to the first one."""
+        thread = self._state.thread
+        recorded = [compaction.before_request for compaction in thread.compactions] if thread else []
+        first = min(recorded, default=None)
+        self._see_change(max((place for place in recorded if place <= self._state.place), default=first))
 
     def _see_change(self, place: int | None) -> None:
         thread = self._state.thread
@@ -359,23 +368,23 @@ class Workbench:
             self.stepping.go(RECORDED)
 
     def select(self, message_id: str) -> None:
-        """Look at one message; empty for the newest one of whatever buffer we stand at."""
+        """Select a message by id; an empty id selects the newest one in the current buffer."""
         self._picked = bool(message_id)
         if not message_id:
             message_id = newest(self._state)
         self.show(replace(self._state, selected=message_id))
 
     def look_into(self, part: tuple[str, ...], among: BufferFilter | None = None) -> None:
-        """Look into a part of the buffer, with the list of messages reduced to it; empty for all of it."""
+        """Show a part of the buffer, with the list of messages reduced to it; empty: all of it."""
         self.show(replace(self._state, part=part, among=among))
 
-    def show_found(self, found: FoundText | None) -> None:
-        """Where the text that is searched for stands; None for nowhere."""
-        if found != self._state.found:
-            self.show(replace(self._state, found=found))
+    def show_found(self, hits: FoundText | None) -> None:
+        """Show the hits of the search; None: there is no search."""
+        if hits != self._state.hits:
+            self.show(replace(self._state, hits=hits))
 
     def pin(self, text: str, on: bool = True) -> None:
-        """Follow a text over all requests, as long as the session is open; or no more."""
+        """Follow a text over all requests until the session is closed; `on` False: follow it no more."""
         text = " ".join(text.split())
         others = tuple(pin for pin in self._state.pins if pin != text)
         self.show(replace(self._state, pins=(*others, text) if on and text else others))
@@ -383,39 +392,39 @@ class Workbench:
     # -- choosing --------------------------------------------------------------------------------------------------
 
     def choose_thread(self, thread_id: str) -> None:
-        """Look at another agent's requests, standing at its last one."""
+        """Show another agent's requests, at its last one."""
         self.stepping.give_up()
         self._follows_end, self._picked = True, False
         self._settle(lambda state: replace(state, thread_id=thread_id, part=(), among=None))
 
     def set_window(self, tokens: int | None) -> None:
-        """The window the user says it is; None takes their word back."""
+        """Set the model's window in tokens; None: use the known one."""
         self._stand(replace(self._state, user_window=tokens))
 
     def use_windows(self, windows: Mapping[str, int]) -> None:
-        """The user's own table of windows, by model: it goes before the catalogue."""
+        """Use the user's own table of windows by model, which comes before the catalogue."""
         self._windows.use(windows)
         self._stand(self._state)
 
     def set_estimator(self, name: str) -> None:
-        """Show as *estimated* what another estimator counts (a name of `tokens.estimators.ESTIMATORS`)."""
+        """Show another estimator's counts as *estimated* (a name of `tokens.estimators.ESTIMATORS`)."""
         self.show(replace(self._state, estimator=name))
 
     def _settle(self, change: Change, landed: Callable[[], None] = _nothing) -> None:
         """Analyse what the changed state needs (may take long), show it, then call `landed`. The newest call wins."""
         self._analyses.run(change, landed)
 
-    def land(self, state: State, found: Analysis) -> None:
+    def land(self, state: State, analysis: Analysis) -> None:
         """Show a state whose analysis is complete."""
         state = self.place(replace(state, behind=self._analyses.count_behind(state.session)))
-        if found.window is not None and state.thread is found.of.thread:
-            self._windows.keep(found.of, found.window)
-        if found.verdicts is not None:
-            self.previews.remember(found.verdicts)
-        self._stand(state if found.believed is None else replace(state, believed=found.believed))
+        if analysis.window is not None and state.thread is analysis.of.thread:
+            self._windows.keep(analysis.of, analysis.window)
+        if analysis.verdicts is not None:
+            self.previews.remember(analysis.verdicts)
+        self._stand(state if analysis.believed is None else replace(state, believed=analysis.believed))
 
     def place(self, state: State) -> State:
-        """Put the playhead at the last request, unless the user put it elsewhere or looks at a step."""
+        """Move the playhead to the last request, unless the user moved it away or a step is shown."""
         thread = state.thread
         if not self._follows_end or thread is None or state.stepped:
             return state.move(state.at)
@@ -423,10 +432,10 @@ class Workbench:
 
 
 class Subscribers:
-    """Each is given every state in the order in which they came, whatever another does.
+    """Passes every State to all subscribers, in order.
 
-    What one changes meanwhile comes to all of them after all have the state before it. One that fails keeps none of the
-    others from theirs: its failure is raised at the end. `then` is called after the last of them.
+    A change that a subscriber makes meanwhile is passed on after all have got the State before it. If one fails, the
+    others still get the State, and its failure is raised at the end. `then` is called after the last of them.
     """
 
     def __init__(self, then: Callable[[], None] = lambda: None) -> None:
@@ -435,19 +444,19 @@ class Subscribers:
         self._telling = False
 
     def add(self, callback: Callable[[State], None], now: State) -> Callable[[], None]:
-        """Tell this one from now on, and how it is now. Returns what ends it."""
+        """Call `callback` with every State from now on, and with the current one. Return a function that ends it."""
         self._callbacks.append(callback)
         callback(now)
         return lambda: self._callbacks.remove(callback)
 
     def tell(self, newest: Callable[[], State]) -> None:
-        """Tell all until everybody knows the newest."""
+        """Pass on the newest State until there is no newer one."""
         if self._telling:
-            return  # whoever is telling looks for the newest when all were told
-        self._telling, failures, told = True, list[Exception](), None
-        while told is not newest():
-            told = newest()
-            calls: list[Callable[[], None]] = [partial(callback, told) for callback in self._callbacks]
+            return  # the running call looks for a newer State when it is done
+        self._telling, failures, state = True, list[Exception](), None
+        while state is not newest():
+            state = newest()
+            calls: list[Callable[[], None]] = [partial(callback, state) for callback in self._callbacks]
             for call in (*calls, self._then):
                 try:
                     call()

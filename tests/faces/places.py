@@ -18,7 +18,7 @@ from inspector.core.session import Session
 from inspector.core.words import priced_words
 from inspector.gui.panels.diff.bar import headline
 from inspector.gui.panels.tiers.cost_block import call_words, cost_values
-from inspector.workbench.diff import compared, sides
+from inspector.workbench.diff import compare_sides, sides
 from inspector.workbench.policy_input import step_rows_of
 from inspector.workbench.pressure.filling import areas, calls_of, filling
 from inspector.workbench.pressure.gauge import GaugeReading, reading
@@ -125,7 +125,7 @@ def show_policy(figures: Figures, bench: Workbench, at: int | None, name: str) -
     figures.add("gauge, its lines", dict(_of_lines(bench, gauge, at, name)))
     due = tuple(verdict.tier for verdict in previews.verdicts if verdict.due)
     figures.add("tiers", {("own count", name, at): previews.tokens, ("due", name, at): due})
-    figures.add("tiers", {("size", at): previews.shown if gauge.pressure.tokens is not None else None})
+    figures.add("tiers", {("size", at): previews.shown_tokens if gauge.pressure.tokens is not None else None})
     figures.add("tiers, verdicts", dict(_of_verdicts(bench, at, name)))
     for tier in ("", *(tier for tier, preview in previews.by_tier.items() if preview.outcome is not None)):
         document = _stepped(session, at, name, tier, bench)
@@ -296,7 +296,7 @@ def _of_stepped_gauge(
 def _of_diff(bench: Workbench, at: int | None, name: str, tier: str) -> Iterator[tuple[What, object]]:
     chosen = sides(bench.state)
     assert chosen is not None
-    found = compared(chosen)
+    found = compare_sides(chosen)
     yield ("freed", name, tier, at), -found.delta
     yield ("freed", name, tier, at, "by rows"), -sum(row.delta for row in found.rows)
     yield ("fates", name, tier, at), {fate: count for fate, count in found.counts.items() if fate != "kept"}

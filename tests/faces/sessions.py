@@ -26,7 +26,7 @@ from inspector.gui.panels.cost.figures import cost_figures
 from inspector.gui.panels.lists.lost import losses
 from inspector.gui.panels.lists.recorded import compaction_rows
 from inspector.workbench.compare import FIGURES
-from inspector.workbench.diff import compared, sides
+from inspector.workbench.diff import compare_sides, sides
 from inspector.workbench.pressure.timeline import Series
 from inspector.workbench.recorded_branch import changed_before
 from inspector.workbench.steps import ORIGIN
@@ -96,7 +96,7 @@ def show_change(figures: Figures, bench: Workbench, at: int) -> None:
     chosen = sides(state)
     if chosen is not None and chosen.whole is not None:
         figures.add("diff", {("change sizes", at): chosen.whole})
-        counts = Counter[str](row.fate.name for row in compared(chosen).rows)
+        counts = Counter[str](row.fate.name for row in compare_sides(chosen).rows)
         figures.add("diff", {("gone", at): _gone(counts)})
     document = _recorded_step(session, at)
     sizes = document["before"]["predicted"], document["after"]["predicted"]

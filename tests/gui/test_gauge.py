@@ -22,7 +22,7 @@ from inspector.gui.panels.timeline.readings import headroom
 from inspector.gui.widgets.label_space import elide_name, stack_labels
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.diff import compared, sides
+from inspector.workbench.diff import compare_sides, sides
 from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.pressure.scale import gauge_lines, watermarks
 from inspector.workbench.state import State
@@ -317,7 +317,7 @@ def test_after_a_step_it_is_predicted_and_all_places_agree(desk: Desk, sample: G
     assert legend(sample) == number(sample)
     seen = sides(desk.workbench.state)
     assert seen is not None
-    assert compared(seen).delta == -freed
+    assert compare_sides(seen).delta == -freed
     assert f"−{freed:,} from 152,241" in shown(sample)
 
 
@@ -336,7 +336,7 @@ def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sam
     desk.workbench.stepping.step("L0")
     seen = sides(desk.workbench.state)
     assert seen is not None
-    comparison = compared(seen)
+    comparison = compare_sides(seen)
     now = reading(desk.workbench.state)
     assert now is not None
     assert headline(comparison).endswith(f"{now.unseen:,} not recorded stay")

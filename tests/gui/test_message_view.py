@@ -468,9 +468,9 @@ def test_what_is_no_prose_is_plain_without_a_switch(show: Show, parts: tuple[Par
 def test_message_with_a_hit_of_a_search_is_plain_with_the_hit_marked(show: Show, desk: Desk) -> None:
     view = show(Text("Move **all amounts** to decimals."))
     choose_markdown(view)
-    view.show_state(replace(desk.workbench.state, found=FoundText("amounts", {})))
+    view.show_state(replace(desk.workbench.state, hits=FoundText("amounts", {})))
     assert view.text.isVisible()
-    view.show_state(replace(desk.workbench.state, found=None))
+    view.show_state(replace(desk.workbench.state, hits=None))
     assert view.markdown.isVisible()
 
 

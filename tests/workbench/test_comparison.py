@@ -12,7 +12,7 @@ from inspector.core.session import Request, Thread
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.usage import Usage
-from inspector.workbench.diff import AROUND, FATES, Diff, Sides, changes, compared, rival, shown
+from inspector.workbench.diff import AROUND, FATES, Diff, Sides, change_places, compare_sides, list_stretches, rival
 
 SIZER = sizer(thread_pressures(Thread("main")), None)
 GONE = {"k": None, "d": "dropped", "s": "summarised"}
@@ -25,21 +25,21 @@ def comparison(pattern: str) -> Diff:
     names: dict[str, FateName] = {"c": "cleared", "d": "dropped", "s": "summarised"}
     changed = {m.id: names[m.text[0]] for m in old if m.text[0] in names}
     outcome: Outcome[object] = Outcome("t", Buffer(tuple(new)), None, changed=changed)
-    return compared(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
+    return compare_sides(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
 
 
 def test_kept_ones_near_a_change_are_shown_and_the_rest_is_left_out() -> None:
-    found = shown(comparison("kkkkkckkkkk"), {"cleared"})
+    found = list_stretches(comparison("kkkkkckkkkk"), {"cleared"})
     assert found == [(0, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 11)]
 
 
 def test_one_row_is_never_left_out() -> None:
-    assert shown(comparison("kkkc"), {"cleared"})[0] == (0, 1)
+    assert list_stretches(comparison("kkkc"), {"cleared"})[0] == (0, 1)
 
 
 def test_what_is_not_wanted_is_left_out() -> None:
-    assert shown(comparison("ssskc"), {"cleared"}) == [(0, 3), (3, 4), (4, 5)]
-    assert shown(comparison("ssskc"), ()) == [(0, 5)]
+    assert list_stretches(comparison("ssskc"), {"cleared"}) == [(0, 3), (3, 4), (4, 5)]
+    assert list_stretches(comparison("ssskc"), ()) == [(0, 5)]
 
 
 def test_numbers_of_both_sides() -> None:
@@ -52,7 +52,7 @@ def test_numbers_of_both_sides_where_messages_moved_are_their_places_in_the_buff
     old = [Message(str(n), "user", (Text("x"),)) for n in range(4)]
     new = [old[2], Message("new", "user", (Text("y"),)), old[0], old[3]]
     outcome: Outcome[object] = Outcome("t", Buffer(tuple(new)), None)
-    found = compared(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
+    found = compare_sides(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
     for row, before, after in zip(found.rows, found.before, found.after, strict=True):
         assert before == (old.index(row.fate.before) if row.fate.before else -1)
         assert after == (new.index(row.fate.after) if row.fate.after else -1)
@@ -62,7 +62,7 @@ def test_what_stands_in_for_others_comes_before_them() -> None:
     old = [Message(str(n), "user", (Text("x"),)) for n in range(4)]
     new = [old[0], Message("s", "user", (Text("sum"),), summary=True), old[3]]
     outcome: Outcome[object] = Outcome("t", Buffer(tuple(new)), None, changed={"1": "summarised", "2": "summarised"})
-    found = compared(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
+    found = compare_sides(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
     assert [row.fate.id for row in found.rows] == ["0", "s", "1", "2", "3"]
     assert (found.before, found.after) == ([0, -1, 1, 2, 3], [0, 1, -1, -1, 2])
     assert found.places == {"0": 0, "s": 1, "1": 2, "2": 3, "3": 4}
@@ -70,13 +70,13 @@ def test_what_stands_in_for_others_comes_before_them() -> None:
 
 def test_neighbours_of_one_fate_are_one_change() -> None:
     found = comparison("kccsskkc")
-    assert changes(found, shown(found, FATES)) == [1, 3, 7]
+    assert change_places(found, list_stretches(found, FATES)) == [1, 3, 7]
 
 
 @given(st.text("kcds", max_size=40), st.sets(st.sampled_from(FATES)))
 def test_every_row_is_shown_or_left_out_once_and_in_order(pattern: str, wanted: set[FateName]) -> None:
     found = comparison(pattern)
-    listed = shown(found, wanted)
+    listed = list_stretches(found, wanted)
     assert [at for start, end in listed for at in range(start, end)] == list(range(len(pattern)))
     alone = {start for start, end in listed if end - start == 1}
     assert {at for at, row in enumerate(found.rows) if row.fate.name in wanted} <= alone
@@ -94,7 +94,7 @@ def test_two_summaries_of_the_same_messages_are_rivals() -> None:
     one = Message("a", "user", (Text("Goal: this"),), summary=True)
     other = Message("b", "user", (Text("Goal: that"),), summary=True)
     outcome: Outcome[object] = Outcome("t", Buffer((first, other, last)), None)
-    found = compared(Sides("t", Buffer((first, one, last)), outcome.buffer, SIZER, outcome=outcome))
+    found = compare_sides(Sides("t", Buffer((first, one, last)), outcome.buffer, SIZER, outcome=outcome))
     assert [row.fate.name for row in found.rows] == ["kept", "inserted", "dropped", "kept"]
     assert [rival(found, at) for at in range(4)] == [None, one, other, None]
 
@@ -110,7 +110,7 @@ def test_the_rows_add_up_to_what_the_next_prompt_would_be_smaller_by(pattern: st
     stretch = Stretch(own=told.before.messages)
     recorded = Thread("main", requests=[Request(0, stretch.view(), usage=Usage(input=reported))], end=stretch.view())
     size = sizer(thread_pressures(recorded), 0)
-    found = compared(replace(told, sizer=size))
+    found = compare_sides(replace(told, sizer=size))
     assert found.delta == size.tokens(told.after) - size.tokens(told.before) <= 0
     assert size.tokens(told.before) == (reported if pattern else size.scale.unseen)
     assert all(row.delta == 0 for row in found.rows if row.fate.name == "kept")

@@ -10,7 +10,7 @@ from inspector.core.session import Session
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.usage import Usage
 from inspector.gui.panels.diff.bar import headline
-from inspector.workbench.diff import compared, sides
+from inspector.workbench.diff import compare_sides, sides
 from inspector.workbench.policy_input import sizer_of, start_of, step_rows_of
 from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.pressure.timeline import step_effects
@@ -59,7 +59,7 @@ def test_it_is_there_at_once_and_takes_no_step(bench: Workbench) -> None:
     chosen = sides(state)
     assert chosen is not None
     assert chosen.after.messages == state.recorded().messages
-    found = compared(chosen)
+    found = compare_sides(chosen)
     assert (found.counts["inserted"], found.counts["kept"]) == (2, 3)
     assert found.sides.whole is not None
     before, after = found.sides.whole
@@ -77,7 +77,7 @@ def test_each_side_of_its_diff_has_the_numbers_of_its_own_buffer(bench: Workbenc
     state = bench.state
     chosen = sides(state)
     assert chosen is not None
-    found, now = compared(chosen), sizer_of(state)
+    found, now = compare_sides(chosen), sizer_of(state)
     bench.stepping.go(ORIGIN)
     was = sizer_of(bench.state)
     assert was.scale.slope == now.scale.slope
@@ -99,7 +99,7 @@ def test_another_system_prompt_is_no_part_of_what_was_kept() -> None:
     chosen = sides(bench.state)
     assert chosen is not None
     assert chosen.whole is not None
-    found = compared(chosen)
+    found = compare_sides(chosen)
     assert found.prompt > 300
     assert f"+{found.prompt:,} in system prompt and tools" in headline(found)
     assert found.delta + found.rest + found.prompt + found.anew == chosen.whole[1] - chosen.whole[0]
@@ -112,7 +112,7 @@ def test_size_before_in_the_diff_where_it_is_predicted_is_that_of_the_lists(benc
     assert chosen is not None
     sizes = compaction_sizes(thread, pressures, thread.compactions[0])
     assert (chosen.whole, chosen.sizer.pressure.kind) == (sizes.tokens, "predicted")
-    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in headline(compared(chosen))
+    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in headline(compare_sides(chosen))
 
 
 @pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"])
@@ -123,7 +123,7 @@ def test_it_is_there_under_every_policy_and_from_the_buffer_before_each_steps(be
     assert (shown(bench), bench.state.stepped) == (before, True)
     bench.previews.look()
     assert bench.state.previews is not None
-    assert bench.state.previews.shown == before
+    assert bench.state.previews.shown_tokens == before
     for tier in [one.name for one in bench.state.previews.policy.tiers]:
         bench.stepping.go(ORIGIN)
         bench.stepping.step(tier)
@@ -142,7 +142,7 @@ def test_a_policys_own_compaction_beside_it(bench: Workbench) -> None:
     chosen = sides(bench.state)
     assert chosen is not None
     assert chosen.whole == (usage(bench, 4), own)
-    found = compared(chosen)
+    found = compare_sides(chosen)
     assert found.delta + found.rest + found.anew == own - usage(bench, 4)
     bench.stepping.go(RECORDED)
     assert (shown(bench), bench.state.stepped, steps_of(bench).own) == (usage(bench, 4), False, 1)

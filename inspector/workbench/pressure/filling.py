@@ -1,4 +1,4 @@
-"""What fills the buffer, for the window: the breakdown and the repeats where we stand, and areas over all requests."""
+"""What fills the buffer, for the window: breakdown and duplicates at the current place, and areas over all requests."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from inspector.core.findings.composition import CATEGORIES, composition, segment
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.identity import SameObject
 from inspector.core.message import Message
-from inspector.core.session import Thread
+from inspector.core.session import Request, Thread
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.estimators import prompt_tokens, weight
 from inspector.core.tokens.pressure import Pressures
@@ -24,7 +24,7 @@ from inspector.workbench.state import State
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """What one buffer is filled with."""
+    """The contents of one buffer: its breakdown, its tools and its duplicates."""
 
     messages: tuple[Message, ...]
     tree: BreakdownNode
@@ -32,24 +32,24 @@ class Filling:
     repeats: tuple[Repeat, ...]
 
     def ids(self, places: tuple[int, ...]) -> frozenset[str]:
-        """Of the messages at these places."""
+        """Return the ids of the messages at these places."""
         return frozenset(self.messages[at].id for at in places)
 
 
 def filling_key(state: State) -> tuple[object, ...] | None:
-    """All that it depends on; None while nothing is open. O(1)."""
+    """Return everything that the filling depends on; None while nothing is open. O(1)."""
     if state.thread is None or state.pressures is None:
         return None
     return SameObject(state.thread), SameObject(state.pressures), state.at, SameObject(state.stepped_buffer)
 
 
 def filling(state: State, calls: ToolCalls, cancelled: Callable[[], bool] = lambda: False) -> Filling:
-    """Of the buffer that is looked at, while something is open. O(text). Raises Cancelled."""
+    """Return what fills the shown buffer. Call it only while a session is open. O(text). Raises Cancelled."""
     size, buffer = sizer_of(state), state.buffer()
-    found = break_down(size, pressure_here(state, size)[0], buffer, calls)
+    breakdown = break_down(size, pressure_here(state, size)[0], buffer, calls)
     if cancelled():
         raise Cancelled("The playhead moved on.")
-    return Filling(buffer.messages, found.tree, found.tools, repeats(size, buffer, calls))
+    return Filling(buffer.messages, breakdown.tree, breakdown.tools, repeats(size, buffer, calls))
 
 
 def find_tree(state: State, calls: ToolCalls) -> BreakdownNode:
@@ -59,7 +59,7 @@ def find_tree(state: State, calls: ToolCalls) -> BreakdownNode:
 
 
 def calls_of(state: State) -> ToolCalls:
-    """Of the thread that is looked at, while something is open. O(messages)."""
+    """Return the tool calls of the shown thread. Call it only while a session is open. O(messages)."""
     assert state.session is not None
     assert state.thread is not None
     return tool_calls(state.session, state.thread)
@@ -68,24 +68,24 @@ def calls_of(state: State) -> ToolCalls:
 AreaKind: TypeAlias = Literal["category", "tool"]
 OTHER_TOOLS, NO_TOOL, UNSEEN, DIFFERENCE = "other tools", "all else", "unseen", "difference"
 _TOOLS = 8
-"""Tools with an area of their own: those that weigh most over the whole thread."""
+"""Number of tools with their own areas: those with most tokens over the whole thread."""
 _BITS = 48
 _MASK = (1 << _BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Areas:
-    """What fills the buffer at every request: areas over the requests, one on the other, up to the shown number."""
+    """What fills the buffer at every request: areas over the requests, stacked up to the shown number."""
 
     kind: AreaKind
     names: tuple[str, ...]
     """Lowest first."""
     tokens: tuple[tuple[int, ...], ...]
-    """Of each area, one number a request; 0 where nothing is known of the request. Only a difference is below zero."""
+    """The numbers of each area, one per request; 0 if a request's size is unknown. Only a difference is below zero."""
     pressures: Pressures | None = field(default=None, compare=False, repr=False)
-    """By which they were worked out ..."""
+    """The pressures that the areas were computed from."""
     rows: Sequence[Sequence[int]] = field(default=(), compare=False, repr=False)
-    """... and the numbers of each request, of all areas that there may be."""
+    """The numbers of each request, for all possible areas."""
 
 
 def areas(
@@ -94,45 +94,61 @@ def areas(
     cancelled: Callable[[], bool] = lambda: False,
     former: "Areas | None" = None,
 ) -> Areas:
-    """Of the whole thread, while something is open. O(messages + requests). Raises Cancelled.
+    """Return the areas of the whole thread. Call it only while a session is open. O(messages + requests).
 
-    `former`: the areas by category when the thread was shorter; what still holds of them is taken over.
+    Args:
+        state: The State.
+        kind: Areas by category or by tool.
+        cancelled: Asked at every request.
+        former: The areas by category when the thread was shorter: their beginning is reused.
+
+    Raises:
+        Cancelled: `cancelled` returned True.
     """
     thread, pressures = state.thread, state.pressures
     assert thread is not None
     assert pressures is not None
-    by_tool = _ToolWeights(calls_of(state), thread, pressures.by) if kind == "tool" else None
-    counted = by_tool or _by_category
-    names: tuple[str, ...] = (NO_TOOL, OTHER_TOOLS, *by_tool.tools, DIFFERENCE) if by_tool else CATEGORIES
+    names: tuple[str, ...] = CATEGORIES
+    weigh: _Weigh = _by_category
+    if kind == "tool":
+        by_tool = _ToolWeights(calls_of(state), thread, pressures.by)
+        names, weigh = (NO_TOOL, OTHER_TOOLS, *by_tool.tools, DIFFERENCE), by_tool
     rows: list[Sequence[int]] = []
     if former is not None and former.pressures is not None and former.kind == kind == "category":
         rows += former.rows[: pressures.count_settled(former.pressures)]
-    requests = thread.requests
-    for at in range(len(rows), len(requests)):
+    for request in thread.requests[len(rows) :]:
         if cancelled():
             raise Cancelled("Other areas are wanted.")
-        request = requests[at]
-        size = sizer(pressures, request.index)
-        weights = counted(size, request.view, request.prompt)
-        total = size.pressure.tokens or 0
-        if not any(weights):
-            rows.append([total, *weights, 0])
-            continue
-        recorded = rounded([size.scale.slope * one for one in weights], total - size.scale.beside)
-        rows.append([size.scale.unseen, *recorded, size.scale.difference])
+        rows.append(_request_row(sizer(pressures, request.index), weigh, request))
     columns = list(zip(*rows, strict=True)) or [()] * (len(names) + 1)
-    kept = [(name, found) for name, found in zip((UNSEEN, *names), columns, strict=True) if any(found)]
-    return Areas(kind, tuple(name for name, _ in kept), tuple(found for _, found in kept), pressures, rows)
+    filled = {name: column for name, column in zip((UNSEEN, *names), columns, strict=True) if any(column)}
+    return Areas(kind, tuple(filled), tuple(filled.values()), pressures, rows)
+
+
+def _request_row(size: Sizer, weigh: "_Weigh", request: Request) -> list[int]:
+    """Return the numbers of one request: tokens not in the file, each area, the difference to the provider's count."""
+    weights = weigh(size, request.view, request.prompt)
+    total = size.pressure.tokens or 0
+    if not any(weights):
+        return [total, *weights, 0]
+    recorded = rounded([size.scale.slope * area_weight for area_weight in weights], total - size.scale.beside)
+    return [size.scale.unseen, *recorded, size.scale.difference]
+
+
+_Weigh: TypeAlias = Callable[[Sizer, View, Prompt], list[int]]
+"""Returns the counted tokens of a buffer by area."""
 
 
 def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[int]:
-    found = composition(size.estimator, view, prompt)
-    return [found.get(name, 0) for name in CATEGORIES if name != DIFFERENCE]
+    counted = composition(size.estimator, view, prompt)
+    return [counted.get(name, 0) for name in CATEGORIES if name != DIFFERENCE]
 
 
 class _ToolWeights:
-    """What estimators count of a buffer by tool, from running sums: all of a result is its tool's, of an answer the
-    calls. Lowest: what is no tool's, other tools, then the heaviest ones, the heaviest last."""
+    """Counts a buffer by tool, from running sums: a result belongs to its tool, of an answer only the calls do.
+
+    The order of the areas: no tool, other tools, then the tools with most tokens, the largest last.
+    """
 
     def __init__(self, calls: ToolCalls, thread: Thread, by: Estimator) -> None:
         self._calls, self._by = calls, by
@@ -146,15 +162,16 @@ class _ToolWeights:
 
     def __call__(self, size: Sizer, view: View, prompt: Prompt) -> list[int]:
         packed = view.weight(self._key, self._packed)
-        found = [self._by.tokens(packed >> n * _BITS & _MASK) for n in range(len(self.tools) + 2)]
-        found[0] += sum(prompt_tokens(self._by, prompt))
-        return found
+        tokens = [self._by.tokens(packed >> n * _BITS & _MASK) for n in range(len(self.tools) + 2)]
+        tokens[0] += sum(prompt_tokens(self._by, prompt))
+        return tokens
 
     def _packed(self, message: Message) -> int:
-        return sum(found << self._places.get(name, 1) * _BITS for name, found in self._split(message))
+        """Return the weights of a message by area, packed into one integer."""
+        return sum(share << self._places.get(name, 1) * _BITS for name, share in self._split(message))
 
     def _split(self, message: Message) -> list[tuple[str, int]]:
-        """(tool, or nothing; weight)."""
+        """Return (name of the tool, weight) of the tools of a message; the name is empty for no tool."""
         whole, result = weight(self._by, message), message.result
         if result is not None:
             call = self._calls.by_id.get(result.call_id)
@@ -164,5 +181,5 @@ class _ToolWeights:
             return [("", whole)]
         each = [max(1, weigh_parts(self._by, message, [call])) for call in message.calls]
         called = split(self._by, message, segments(message)).get("tool calls", 0)
-        found = rounded([called * one / sum(each) for one in each], called)
-        return [("", whole - called), *zip(names, found, strict=True)]
+        shares = rounded([called * call_weight / sum(each) for call_weight in each], called)
+        return [("", whole - called), *zip(names, shares, strict=True)]

@@ -1,10 +1,11 @@
-"""What the gauge says where we stand: the pressure, what fills it, its lines, what is due, and what the policy counts.
+"""What the gauge shows at the current place: the pressure, what fills it, its lines, what is due, the policy's own
+count.
 
-What the policy counts itself is worked out for every request of the thread, and compared with what was reported.
+The policy's own count is computed for every request of the thread, and compared with the reported tokens.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from inspector.core.buffer import Stretch
@@ -31,16 +32,16 @@ RESERVE = 16_384
 
 
 def reserve(window: int | None) -> int:
-    """Room at the top of the tank for the answer."""
+    """Return the tokens at the top of the tank that are kept free for the answer."""
     return min(RESERVE, window // 4) if window else 0
 
 
 _MOST = 30_000_000
-"""Messages to look at over all requests, for a policy whose measure is no running sum; beyond it nothing is drawn."""
+"""Most messages over all requests, for a policy whose measure is no running sum; beyond it nothing is drawn."""
 
 
-def wanted(state: State) -> tuple[object, ...] | None:
-    """All that the beliefs depend on; None until that is known. O(1)."""
+def beliefs_key(state: State) -> tuple[object, ...] | None:
+    """Return everything that the beliefs depend on; None until it is known. O(1)."""
     if state.thread is None or state.pressures is None or state.window is None:
         return None
     choices = state.choices
@@ -49,37 +50,39 @@ def wanted(state: State) -> tuple[object, ...] | None:
 
 
 def is_mostly_believed(state: State) -> bool:
-    """Were the beliefs worked out when the thread was shorter, so that `beliefs` has little left to do? O(1)."""
-    known, whose, thread = state.believed, wanted(state), state.thread
-    if known is None or whose is None or thread is None:
+    """Were the beliefs computed when the thread was shorter, so that `beliefs` has little left to do? O(1)."""
+    belief, key, thread = state.believed, beliefs_key(state), state.thread
+    if belief is None or key is None or thread is None:
         return False
-    return bool(known.tokens) and known.whose[1:] == whose[1:] and known.thread.id == thread.id
+    return bool(belief.tokens) and belief.key[1:] == key[1:] and belief.thread.id == thread.id
 
 
 def beliefs(state: State) -> PolicyBelief:
-    """Of every request. O(requests) for a harness that calibrates an estimator, O(requests x messages) for others;
-    what the last ones still hold is taken over."""
+    """Return the policy's own count at every request. The beginning of earlier beliefs is reused.
+
+    O(requests) for a harness that calibrates an estimator, O(requests x messages) for others.
+    """
     thread, by = state.thread, policy_of(state)
-    whose = wanted(state)
+    key = beliefs_key(state)
     assert thread is not None
-    assert whose is not None
+    assert key is not None
     counts = known_counts(thread, estimator(state.estimator))
     try:
         settings = settings_of(state)
     except InspectorError:
-        return PolicyBelief(whose, thread, counts=counts)
-    start = _kept(state.believed, whose, thread)
+        return PolicyBelief(key, thread, counts=counts)
+    start = _reusable_tokens(state.believed, key, thread)
     left = islice(thread.requests, len(start), None)
     if by.prompt_estimator is None and sum(len(request.view) for request in left) > _MOST:
-        return PolicyBelief(whose, thread, counts=counts)
+        return PolicyBelief(key, thread, counts=counts)
     count = len(thread.requests)
     more = [believed_at(by, settings, thread, n) for n in range(len(start), count + 1)]
-    return PolicyBelief(whose, thread, (*start, *more[:-1]), more[-1], counts)
+    return PolicyBelief(key, thread, (*start, *more[:-1]), more[-1], counts)
 
 
-def _kept(former: PolicyBelief | None, whose: tuple[object, ...], thread: Thread) -> tuple[int, ...]:
-    """Those of a shorter state of the same thread, as far as its requests are the same."""
-    if former is None or former.whose[1:] != whose[1:] or former.thread.id != thread.id:
+def _reusable_tokens(former: PolicyBelief | None, key: tuple[object, ...], thread: Thread) -> tuple[int, ...]:
+    """Return the counts of the first requests that are the same in an earlier belief of the thread."""
+    if former is None or former.key[1:] != key[1:] or former.thread.id != thread.id:
         return ()
     same = min(len(former.tokens), len(thread.requests))
     while same and former.thread.requests[same - 1] is not thread.requests[same - 1]:
@@ -89,18 +92,18 @@ def _kept(former: PolicyBelief | None, whose: tuple[object, ...], thread: Thread
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """When a line is crossed for the first time, by what was reported and by what the policy believes."""
+    """The requests at which a line is first crossed, by the reported tokens and by the policy's own count."""
 
     line: Watermark
     reported: int | None
-    """Index of the request; None = never."""
+    """Index of the request; None: never."""
     believed: int | None
     compacted: int | None = None
-    """Index of the first request after a recorded compaction that came before the belief had crossed the line."""
+    """Index of the first request after a recorded compaction, if the own count had not crossed the line by then."""
 
     @property
     def sentence(self) -> str:
-        """What the policy's own count does at the line, where it is not what the provider's does; else empty."""
+        """Say how the policy's own count differs from the provider's at the line; empty if it does not."""
         share = self.line.label.split(" ")[0]
         match self.reported, self.believed:
             case int(true), None if self.compacted is not None:
@@ -120,12 +123,18 @@ class Lateness:
 def lateness(
     line: Watermark, pressures: Pressures, believed: tuple[int, ...], compactions: Sequence[int] = ()
 ) -> Lateness:
-    """Of one line, up to the first recorded compaction (`compactions`: requests that came after one) after either is
-    crossed: what came then says nothing of when the other would have been. O(requests).
+    """Find when a line is crossed by the reported tokens and by the policy's own count. O(requests).
 
-    A belief that had not crossed it by then did not cross it.
+    The search ends at the first recorded compaction after one of them has crossed it: a later crossing by the other one
+    would be another event.
+
+    Args:
+        line: The line.
+        pressures: The reported tokens.
+        believed: The policy's own count at each request.
+        compactions: The first requests after recorded compactions.
     """
-    least = line.least  # asked once: there may be very many requests
+    least = line.least  # computed once: there may be very many requests
     reported = (pressure.reported for pressure in pressures)
     true = next((n for n, tokens in enumerate(reported) if tokens is not None and tokens >= least), None)
     own = next((n for n, tokens in enumerate(believed) if tokens >= least), None)
@@ -138,7 +147,7 @@ def lateness(
 
 @dataclass(frozen=True, slots=True)
 class TierEffect:
-    """A tier that is looked at, and the tokens that it would leave."""
+    """The selected tier, and the tokens that it would leave."""
 
     tier: str
     tokens: int
@@ -146,67 +155,68 @@ class TierEffect:
 
 @dataclass(frozen=True, slots=True)
 class GaugeReading:
-    """Numbers are tokens. The parts and what is unseen add up to the pressure, exactly."""
+    """What the gauge shows. Numbers are tokens. The parts and `unseen` add up to the pressure exactly."""
 
     pressure: Pressure
     window: Window
     parts: tuple[tuple[Category, int], ...]
     """By category, lowest in the tank first."""
     unseen: int
-    """What the transcript does not hold: one opaque piece, the same before and after every tier."""
+    """Tokens that are not in the file: one opaque piece, the same before and after every tier."""
     lines: tuple[GaugeLine, ...]
-    """The scale, and beside it those of another policy."""
+    """The lines of the scale, and those of another policy."""
     rim: int
     """Tokens of the window, or of the one that the scale assumes while it is unknown."""
     reserve: int
     """Room at the top that clients keep for the answer; 0 while the window is unknown."""
     slope: float
-    """Tokens that a counted one weighs here."""
+    """Tokens of the provider per counted token."""
     place: str = ""
     """`Request 131, the last of 132`."""
     not_recorded: str = ""
-    """What the unseen part most likely is."""
+    """What the part that is not in the file most likely is."""
     estimated: int | None = None
-    """What the picked estimator counts of all that the transcript holds; None while it is not worked out."""
+    """The selected estimator's count of the recorded part; None until it is computed."""
     believed: int | None = None
-    """What the chosen policy counts itself; None while it is not worked out."""
+    """The chosen policy's own count; None until it is computed."""
     policy: str = ""
-    """Title of the chosen policy ..."""
+    """Title of the chosen policy."""
     is_default: bool = True
-    """... which is the product's own."""
+    """Is the chosen policy the product's own?"""
     has_tiers: bool = True
     by_itself: bool = False
-    """It leaves out system prompt and tools, as such a harness does from a compaction to the next report."""
+    """Does the own count leave out system prompt and tools, as some harnesses do from a compaction to the next
+    report?"""
     late: tuple[str, ...] = ()
-    """For each line whose tiers would fire at another request than where the reported number crosses it."""
+    """A sentence for each line that the own count reaches at another request than the reported tokens."""
     before: int | None = None
-    """After a step: the size of the buffer that the steps here start from."""
+    """After a step: the size of the buffer that the steps start from."""
     trigger: ClientTrigger | None = None
-    """Where the recorded client compacts on its own."""
+    """The size at which the recorded client compacts automatically."""
     due: tuple[str, ...] | None = None
-    """The tiers that are due; None while that is not worked out."""
+    """The tiers that are due; None until that is computed."""
     preview: TierEffect | None = None
-    """What the tier that is looked at would leave."""
+    """What the selected tier would leave."""
     changed: tuple[str, ...] = ()
     """The settings of the policy that the user changed, in words: `mid_ratio = 0.48, set by you`."""
 
     @property
     def ratio(self) -> float | None:
-        """Pressure: tokens / window."""
+        """Return the pressure, tokens / window; None if one of them is unknown."""
         if self.pressure.tokens is None or not self.window.tokens:
             return None
         return self.pressure.tokens / self.window.tokens
 
     @property
     def belief_error(self) -> float | None:
-        """believed / shown - 1. None where nothing was ever reported: an estimate is no truth to be wrong about."""
+        """Return believed / shown - 1; None if nothing was reported that the own count could be compared with."""
         if self.believed is None or not self.pressure.tokens or self.pressure.kind not in ("reported", "predicted"):
             return None
         return self.believed / self.pressure.tokens - 1
 
     @property
     def due_words(self) -> str:
-        """`L0 and L1 are due`; empty while that is not worked out."""
+        """Say which tiers are due: `L0 and L1 are due`; empty until that is computed."""
         if not self.has_tiers:
             return "This policy has no tiers"
         if self.due is None:
@@ -218,7 +228,7 @@ class GaugeReading:
 
 
 def reading(state: State) -> GaugeReading | None:
-    """The reading where we stand; None while nothing is open. After a step O(messages)."""
+    """Return what the gauge shows at the current place; None while nothing is open. After a step O(messages)."""
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None
@@ -231,29 +241,37 @@ def reading(state: State) -> GaugeReading | None:
     window = state.window or Window(None, "unknown", ())
     session = state.session
     assert session is not None
-    return GaugeReading(
-        pressure=pressure,
-        window=window,
-        parts=sized(size, pressure, view, prompt),
-        unseen=size.scale.unseen,
-        lines=gauge_lines(state),
-        rim=window.tokens or assumed_window(),
-        reserve=reserve(window.tokens),
-        slope=size.scale.slope,
+    parts, scale, rim = sized(size, pressure, view, prompt), size.scale, window.tokens or assumed_window()
+    lines, top = gauge_lines(state), reserve(window.tokens)
+    sizes = GaugeReading(pressure, window, parts, scale.unseen, lines, rim, top, scale.slope)
+    with_place = replace(
+        sizes,
         place=_place(state, thread),
         not_recorded=not_recorded_words(thread, state.at, size.scale.unseen),
-        estimated=estimate_here(state),
-        believed=belief_here(state),
-        policy=policy_title(state),
-        is_default=state.choices.policy == DEFAULT_POLICY,
-        has_tiers=_has_tiers(state),
-        by_itself=_by_itself(state, thread),
-        late=_late(state),
         before=before,
         trigger=client_trigger(session, thread, pressures, window.tokens),
+    )
+    return _with_policy(with_place, state, thread)
+
+
+def _with_policy(reading: GaugeReading, state: State, thread: Thread) -> GaugeReading:
+    """Complete a reading with the chosen policy: its own count, its lines, what is due."""
+    counts = replace(
+        reading,
+        estimated=estimate_here(state),
+        believed=belief_here(state),
+        by_itself=_by_itself(state, thread),
+        late=_late(state),
+    )
+    choices = state.choices
+    return replace(
+        counts,
+        policy=policy_title(state),
+        is_default=choices.policy == DEFAULT_POLICY,
+        has_tiers=_has_tiers(state),
         due=_due(state),
-        preview=_preview(state, pressure),
-        changed=() if state.choices.usual else changed_words(state.choices),
+        preview=_preview(state, reading.pressure),
+        changed=() if choices.usual else changed_words(choices),
     )
 
 
@@ -263,7 +281,7 @@ def changed_words(choices: Choices) -> tuple[str, ...]:
 
 
 def _place(state: State, thread: Thread) -> str:
-    """`Request 131, the last of 132`; `After request 131` at the end."""
+    """Name the current place: `Request 131, the last of 132`; `After request 131, the last` at the end."""
     count = len(thread.requests)
     if not count:
         return "No model call is recorded"
@@ -295,8 +313,10 @@ def _preview(state: State, pressure: Pressure) -> TierEffect | None:
 
 
 def pressure_here(state: State, size: Sizer) -> tuple[Pressure, int | None]:
-    """Of the buffer that is looked at, which a step may have changed; and after one the size of the recorded buffer.
-    O(messages) after a step."""
+    """Return the pressure of the shown buffer, and after a step the size of the buffer that the steps start from.
+
+    O(messages) after a step.
+    """
     steps, stepped = state.steps, state.stepped_buffer
     if stepped is None or steps is None:
         return size.pressure, None
@@ -305,27 +325,27 @@ def pressure_here(state: State, size: Sizer) -> tuple[Pressure, int | None]:
 
 
 def belief_here(state: State) -> int | None:
-    """The chosen policy's own count of the buffer that is looked at; None until it is worked out. O(1)."""
-    known = state.believed
-    if known is not None and not state.stepped and known.whose == wanted(state):
-        count = known.end if state.at is None else next(iter(known.tokens[state.at : state.at + 1]), None)
+    """Return the chosen policy's own count of the shown buffer; None until it is computed. O(1)."""
+    belief = state.believed
+    if belief is not None and not state.stepped and belief.key == beliefs_key(state):
+        count = belief.end if state.at is None else next(iter(belief.tokens[state.at : state.at + 1]), None)
         if count is not None:
             return count
     return None if state.previews is None else state.previews.tokens
 
 
 def estimate_here(state: State) -> int | None:
-    """What the picked estimator counts of the recorded buffer that is looked at; None until it is worked out. O(1)."""
-    known = state.believed
-    if known is None or known.counts is None or known.whose != wanted(state) or state.stepped:
+    """Return the selected estimator's count of the shown recorded buffer; None until it is computed. O(1)."""
+    belief = state.believed
+    if belief is None or belief.counts is None or belief.key != beliefs_key(state) or state.stepped:
         return None
-    return known.counts.at(state.at).estimated
+    return belief.counts.at(state.at).estimated
 
 
 def lacks_belief(state: State) -> bool:
-    """Is the policy's count of the buffer that is looked at still to be worked out, by its verdicts? O(1)."""
-    known = state.believed
-    return known is not None and known.whose == wanted(state) and belief_here(state) is None
+    """Does the policy's own count of the shown buffer still have to be computed, by its verdicts? O(1)."""
+    belief = state.believed
+    return belief is not None and belief.key == beliefs_key(state) and belief_here(state) is None
 
 
 def _by_itself(state: State, thread: Thread) -> bool:
@@ -338,9 +358,9 @@ def _by_itself(state: State, thread: Thread) -> bool:
 
 
 def _late(state: State) -> tuple[str, ...]:
-    """Say of each line of the chosen policy when its own count reaches it, where that is not when the reported does."""
+    """Return a sentence for each line of the chosen policy that its own count reaches at another request."""
     belief, pressures = state.believed, state.pressures
-    if belief is None or pressures is None or not belief.tokens or belief.whose != wanted(state):
+    if belief is None or pressures is None or not belief.tokens or belief.key != beliefs_key(state):
         return ()
     cuts = [compaction.before_request for compaction in belief.thread.compactions]
     sentences = []

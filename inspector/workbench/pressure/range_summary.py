@@ -32,7 +32,7 @@ class LargestGrowth:
 
 @dataclass(frozen=True, slots=True)
 class RangeSummary:
-    """Of the requests `first` to `last`, both included."""
+    """The sums of requests `first` to `last`, both included."""
 
     first: int
     last: int
@@ -71,19 +71,25 @@ def summarise_range(
     inside = [miss for miss in misses if first <= miss.request <= last]
     usages = [request.usage for request in thread.requests[first : last + 1]]
     came_in, first_message = _sum_new_messages(thread, pressures, first, last, is_cancelled)
+    missed_tokens = sum(miss.tokens for miss in inside)
+    missed_cost = sum_prices(miss.usd for miss in inside)
+    output = sum(usage.output for usage in usages if usage)
+    by_category = tuple(pair for pair in came_in.most_common() if pair[1])
+    range_cost = cost.total if cost is not None else None
+    whole_cost = whole.total if whole is not None else None
     return RangeSummary(
-        first=first,
-        last=last,
-        growth=_growth(pressures, first, last),
-        cost=cost.total if cost is not None else None,
-        whole_cost=whole.total if whole is not None else None,
-        misses=len(inside),
-        missed_tokens=sum(miss.tokens for miss in inside),
-        missed_cost=sum_prices(miss.usd for miss in inside),
-        output=sum(usage.output for usage in usages if usage),
-        came_in=tuple(pair for pair in came_in.most_common() if pair[1]),
-        first_message=first_message,
-        largest=_largest_growth(thread, pressures, first, last),
+        first,
+        last,
+        _growth(pressures, first, last),
+        range_cost,
+        whole_cost,
+        len(inside),
+        missed_tokens,
+        missed_cost,
+        output,
+        by_category,
+        first_message,
+        _largest_growth(thread, pressures, first, last),
     )
 
 
@@ -110,8 +116,8 @@ def _new_messages(thread: Thread, at: int) -> Iterator[Message]:
     """Yield the messages of a request that were not in the buffer before it; what was only rewritten is not new."""
     former, view = _view(thread, at - 1), _view(thread, at)
     same = shared(former, view)
-    known = {message.id for message in former.tail(same)}
-    yield from (message for message in view.tail(same) if message.id not in known)
+    former_ids = {message.id for message in former.tail(same)}
+    yield from (message for message in view.tail(same) if message.id not in former_ids)
 
 
 def _split_tokens(size: Sizer, message: Message) -> dict[Category, int]:
@@ -134,5 +140,5 @@ def _largest_growth(thread: Thread, pressures: Pressures, first: int, last: int)
     message = max(_new_messages(thread, request), key=size.row, default=None)
     if message is None:
         return LargestGrowth(request, tokens, "", "", "")
-    shown = row(message, CallIndex(thread.messages))
-    return LargestGrowth(request, tokens, shown.tool, shown.subject or shown.line, message.id)
+    message_row = row(message, CallIndex(thread.messages))
+    return LargestGrowth(request, tokens, message_row.tool, message_row.subject or message_row.line, message.id)

@@ -1,5 +1,4 @@
-"""What the timeline draws: one number a request, None where there is none; marks at requests; and what each step did to
-the pressure."""
+"""What the timeline draws: one number per request, or None; marks at requests; and the effect of each step."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from typing import Literal, TypeAlias
 from inspector.core.facts.user_words import user_words
 from inspector.core.findings.breaks import Rebilling
 from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
-from inspector.core.session import Thread, additions
+from inspector.core.session import Compaction, Thread, additions
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
@@ -25,34 +24,34 @@ MOST_QUOTED = 120
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happened in front of or at request `at`; the number of requests: after the last record."""
+    """An event before or at request `at`; the number of requests means after the last record."""
 
     at: int
     label: str
     large: bool = True
-    """Not only a clean-up of single messages."""
+    """False for a mere clean-up of single messages."""
     kind: MarkKind = "compaction"
 
     @property
     def silent(self) -> bool:
-        """Nobody announced it."""
+        """Is it a drop, which the file does not record as a compaction?"""
         return self.kind == "drop"
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """All of a thread, one value a request."""
+    """The curves of a thread, with one value per request."""
 
     reported: tuple[int | None, ...]
     other: tuple[int | None, ...]
-    """Pressure where nothing was reported: predicted, counted or estimated."""
+    """The pressure of requests without a report: predicted, counted or estimated."""
     kinds: tuple[PressureKind, ...]
     predicted: tuple[int | None, ...]
-    """What was said of each request before anybody reported it."""
+    """The prediction of each request before its report."""
     end: int | None
     """Pressure of the buffer after the last record."""
     believed: tuple[int, ...]
-    """By the chosen policy; empty until it is worked out."""
+    """The chosen policy's own count; empty until it is computed."""
     cache_read: tuple[int | None, ...]
     fresh: tuple[int | None, ...]
     """Tokens that were not read from the cache: cache writes and uncached input."""
@@ -61,39 +60,59 @@ class Series:
 
     @property
     def heights(self) -> tuple[int | None, ...]:
-        """The number that is shown of each request."""
+        """Return the number that is shown for each request."""
         both = zip(self.reported, self.other, strict=True)
         return tuple(reported if reported is not None else other for reported, other in both)
 
     @property
     def unreported(self) -> tuple[int | None, ...]:
-        """As a curve: `other`, on either side of a gap what was reported - a line takes two points - and the end."""
-        gap = [one is None for one in self.reported]
+        """Return `other` as a curve up to the end, with the reported points on either side, which a line needs."""
+        gap = [reported is None for reported in self.reported]
         near = zip(gap, [*gap[1:], self.end is not None], [False, *gap], strict=False)
         drawn = [height if any(about) else None for height, about in zip(self.heights, near, strict=True)]
         return (*drawn, self.end)
 
 
 def series(state: State) -> Series | None:
-    """The curves of the chosen thread; None while nothing is open. O(requests)."""
+    """Return the curves of the chosen thread; None while nothing is open. O(requests)."""
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None
-    usages = [request.usage for request in thread.requests]
+    belief = state.believed
+    reported = tuple(pressure.reported for pressure in pressures)
+    unreported = tuple(pressure.tokens if pressure.reported is None else None for pressure in pressures)
+    kinds = tuple(pressure.kind for pressure in pressures)
+    believed = belief.tokens if belief is not None and belief.thread is thread else ()
+    cache_read, fresh, output = _usage_curves(thread)
     return Series(
-        reported=tuple(pressure.reported for pressure in pressures),
-        other=tuple(pressure.tokens if pressure.reported is None else None for pressure in pressures),
-        kinds=tuple(pressure.kind for pressure in pressures),
-        predicted=tuple(
-            pressure.predicted.tokens if pressure.predicted is not None else None for pressure in pressures
-        ),
-        end=pressures.end.tokens,
-        believed=state.believed.tokens if state.believed is not None and state.believed.thread is thread else (),
-        cache_read=tuple(usage.cache_read if usage else None for usage in usages),
-        fresh=tuple(usage.cache_write + usage.input if usage else None for usage in usages),
-        output=tuple(usage.output if usage else None for usage in usages),
-        marks=_marks(state),
+        reported,
+        unreported,
+        kinds,
+        _predicted_tokens(pressures),
+        pressures.end.tokens,
+        believed,
+        cache_read,
+        fresh,
+        output,
+        _marks(state),
     )
+
+
+_Curve: TypeAlias = tuple[int | None, ...]
+
+
+def _usage_curves(thread: Thread) -> tuple[_Curve, _Curve, _Curve]:
+    """Return the curves of the tokens read from the cache, of those not read from it, and of the answers."""
+    usages = [request.usage for request in thread.requests]
+    cache_read = tuple(usage.cache_read if usage else None for usage in usages)
+    fresh = tuple(usage.cache_write + usage.input if usage else None for usage in usages)
+    output = tuple(usage.output if usage else None for usage in usages)
+    return cache_read, fresh, output
+
+
+def _predicted_tokens(pressures: Pressures) -> tuple[int | None, ...]:
+    predictions = (pressure.predicted for pressure in pressures)
+    return tuple(None if prediction is None else prediction.tokens for prediction in predictions)
 
 
 def _marks(state: State) -> tuple[Mark, ...]:
@@ -104,18 +123,22 @@ def _marks(state: State) -> tuple[Mark, ...]:
     for compaction in thread.compactions:
         before, after = compaction_sizes(thread, pressures, compaction).tokens
         sizes = f" {before:,} → {after:,}" if before is not None and after is not None else ""
-        what = (
-            f"{compaction.trigger} compaction"
-            if compaction.kind == "summary"
-            else compaction.trigger or compaction.kind
-        )
-        what = f"{compaction.kind}-compaction, inferred" if compaction.evidence else what
-        marks.append(Mark(compaction.before_request, f"{what.strip()}{sizes}", compaction.kind == "summary"))
+        label = f"{_compaction_words(compaction)}{sizes}"
+        marks.append(Mark(compaction.before_request, label, compaction.kind == "summary"))
     return tuple(sorted((*marks, *_silent(state)), key=lambda mark: mark.at))
 
 
+def _compaction_words(compaction: Compaction) -> str:
+    """Name a recorded compaction: `auto compaction`, `micro-compaction, inferred`."""
+    if compaction.evidence:
+        return f"{compaction.kind}-compaction, inferred"
+    if compaction.kind == "summary":
+        return f"{compaction.trigger} compaction".strip()
+    return (compaction.trigger or compaction.kind).strip()
+
+
 def _silent(state: State) -> Iterator[Mark]:
-    """Drops that nobody announced. What was only rewritten is a small mark."""
+    """Yield the silent drops. One that only rewrote messages is a small mark."""
     for drop in state.drops.found if state.drops else ():
         if drop.compaction is None and drop.kind != "sub-agent":
             yield Mark(drop.request, f"drop, {drop.kind}", drop.loss, "drop")
@@ -140,10 +163,12 @@ def user_marks(thread: Thread) -> tuple[Mark, ...]:
     return tuple(marks)
 
 
-def pin_marks(thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:
-    """Mark where pins and constraints of the user (not mere instructions) were removed. O(text), minutes in a long
-    session: not for the GUI thread."""
-    pins = [pin for pin in find_pins(thread, given) if pin.message and pin.origin != "instruction"]
+def pin_marks(thread: Thread, given_texts: Sequence[str]) -> tuple[Mark, ...]:
+    """Mark the requests that removed pins and constraints of the user, without instructions.
+
+    O(text), minutes in a long session: not for the GUI thread.
+    """
+    pins = [pin for pin in find_pins(thread, given_texts) if pin.message and pin.origin != "instruction"]
     return tuple(
         Mark(span.first, f"removed: {history.pin.text}", kind="pin removed")
         for history in recorded_pins(thread, PinIndex(pins))
@@ -153,48 +178,54 @@ def pin_marks(thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:
 
 
 def chosen_marks(state: State) -> tuple[Mark, ...]:
-    """Our steps, and what the search found."""
-    thread, found = state.thread, state.found
+    """Mark the user's steps and the hits of the search."""
+    thread, search = state.thread, state.hits
     if thread is None:
         return ()
     end = len(thread.requests)
     steps = (
-        Mark(one.at if one.at is not None else end, f"{one.name} {one.before:,} → {one.after:,}", kind="step")
-        for one in step_effects(state)
+        Mark(
+            effect.at if effect.at is not None else end,
+            f"{effect.name} {effect.before:,} → {effect.after:,}",
+            kind="step",
+        )
+        for effect in step_effects(state)
     )
-    hits = found.places.get(thread.id, {}) if found is not None else {}
-    words = f" with “{found.text}”" if found is not None else ""
-    came = (Mark(at, plural(many, "message") + words, kind="search hit") for at, many in hits.items())
-    return (*steps, *came)
+    hits = search.places.get(thread.id, {}) if search is not None else {}
+    words = f" with “{search.text}”" if search is not None else ""
+    hit_marks = (Mark(at, plural(many, "message") + words, kind="search hit") for at, many in hits.items())
+    return (*steps, *hit_marks)
 
 
 @dataclass(frozen=True, slots=True)
 class StepEffect:
-    """One step, at request `at` (None = after the last record): from `before` to `after` tokens."""
+    """One step, at request `at` (None: after the last record), from `before` to `after` tokens."""
 
     at: int | None
     name: str
     before: int
     after: int
-    """Both as the gauge shows them: what was reported or predicted, and what the next prompt would be instead."""
+    """Both as the gauge shows them: the reported or predicted size, and the size of the next prompt instead."""
 
 
 def step_effects(state: State) -> tuple[StepEffect, ...]:
-    """Of every place of the chosen thread where the chosen policy took steps, along the path to where each stands."""
-    wanted = (state.thread_id, state.choices.policy)
-    places = [steps for (thread, _, by), steps in state.trees.items() if (thread, by) == wanted]
+    """Return the effects of the chosen policy's steps in the chosen thread, along the current path of each tree."""
     pressures = state.pressures
-    return tuple(effect for steps in places for effect in _path(steps, pressures)) if pressures is not None else ()
+    if pressures is None:
+        return ()
+    chosen = (state.thread_id, state.choices.policy)
+    trees = [steps for (thread, _, by), steps in state.trees.items() if (thread, by) == chosen]
+    return tuple(effect for steps in trees for effect in _path(steps, pressures))
 
 
 def _path(steps: Steps, pressures: Pressures) -> list[StepEffect]:
-    """Steps that start before the recorded change have no place on the line of what was recorded."""
+    """Return the effects along a path; none if it starts before a recorded change, as that is not on the curve."""
     if steps.is_before(steps.at):
         return []
     size = sizer(pressures, steps.request)
-    before, found = size.tokens(steps.sent), []
+    before, effects = size.tokens(steps.sent), []
     for step in (steps.taken[n] for n in steps.own_path):
         after = size.tokens(step.buffer)
-        found.append(StepEffect(steps.request, step.name, before, after))
+        effects.append(StepEffect(steps.request, step.name, before, after))
         before = after
-    return found
+    return effects

@@ -18,10 +18,15 @@ def badge_words(previews: Previews, tier: str) -> str:
         return "Runs first" if len(previews.due) > 1 else "Due"
     if tier in previews.due:
         return "Due"
-    verdict = next((one for one in previews.verdicts if one.tier == tier), None)
-    line = _line_of(previews, verdict) if verdict is not None else None
-    is_over = line is not None and verdict is not None and verdict.tokens is not None and line.fires(verdict.tokens)
+    verdict = next((judged for judged in previews.verdicts if judged.tier == tier), None)
+    is_over = verdict is not None and _is_over(previews, verdict)
     return "Over, not due" if is_over else "Not due"
+
+
+def _is_over(previews: Previews, verdict: Verdict) -> bool:
+    """Is the buffer over the line that a verdict compared with?"""
+    line = _line_of(previews, verdict)
+    return line is not None and verdict.tokens is not None and line.fires(verdict.tokens)
 
 
 def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> tuple[str, ...]:
@@ -43,10 +48,13 @@ def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> t
 
 def line_words(line: Watermark, tokens: int, window: int | None, is_brief: bool = False) -> str:
     """`122,966 is over 120,000 (60%)`, `27,035 tokens below 150,000 (75%)`."""
-    share = f" ({per_cent(line.tokens / window, _places(line.tokens / window))})" if window else ""
+    limit = f"{line.tokens:,}"
+    if window:
+        share = line.tokens / window
+        limit = f"{limit} ({per_cent(share, _places(share))})"
     if line.fires(tokens):
-        return f"{tokens:,} {'>' if is_brief else 'is over'} {line.tokens:,}{share}"
-    return f"{line.to_go(tokens):,}{'' if is_brief else ' tokens'} below {line.tokens:,}{share}"
+        return f"{tokens:,} {'>' if is_brief else 'is over'} {limit}"
+    return f"{line.to_go(tokens):,}{'' if is_brief else ' tokens'} below {limit}"
 
 
 def effect_words(preview: Preview | None) -> tuple[str, ...]:
@@ -60,18 +68,20 @@ def effect_words(preview: Preview | None) -> tuple[str, ...]:
         return (_sentence(f"cannot run here: {preview.failure}"),)
     if preview.break_at is None:
         return ("Would change nothing.",)
-    size = f"{'frees' if preview.freed >= 0 else 'adds'} about {abs(preview.freed):,} tokens"
+    verb = "frees" if preview.freed >= 0 else "adds"
+    size = f"{verb} about {abs(preview.freed):,} tokens"
+    brief = whole = _sentence(size)
     done_by = preview.outcome.tier if preview.outcome is not None else preview.tier
-    is_other = done_by.lower() != preview.tier.lower()
-    brief = _sentence(f"as {done_by}: {size}" if is_other else size)
-    whole = _sentence(f"would run as {done_by}: {size}") if is_other else brief
+    if done_by.lower() != preview.tier.lower():
+        brief = _sentence(f"as {done_by}: {size}")
+        whole = _sentence(f"would run as {done_by}: {size}")
     calls, price = _calls(preview)
     path = f" {PATH_NOT_COUNTED}" if preview.saves_text else ""
     return f"{whole} {calls}{path}", f"{whole} {price}", f"{brief} {price}", brief
 
 
 def _calls(preview: Preview) -> tuple[str, str]:
-    """The model calls with the bounds of their price, and without."""
+    """Return the model calls with the bounds of their price, and without."""
     calls = preview.calls
     if not calls.together.count:
         return "No model call.", "No model call."
@@ -114,7 +124,7 @@ def _nearest(previews: Previews) -> str:
 
 
 def _line_of(previews: Previews, verdict: Verdict) -> Watermark | None:
-    """The watermark that the verdict compared with."""
+    """Return the watermark that the verdict compared with; None if there is none."""
     if verdict.limit is None:
         return None
     lines = previews.policy.watermarks(previews.context.settings)
@@ -126,12 +136,15 @@ def _places(share: float) -> int:
 
 
 def _sentence(text: str) -> str:
-    """With a capital, where that does not spell a name otherwise, and a period."""
-    first = text.split(" ", 1)[0]
-    begun = text[:1].upper() + text[1:] if first.islower() else text
-    return begun if begun.endswith((".", "!", "?")) else f"{begun}."
+    """Return the text as a sentence: with a capital, unless it begins with a name, and a period."""
+    first_word = text.split(" ", 1)[0]
+    if first_word.islower():
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _joined(names: Sequence[str]) -> str:
-    """`L0`, `L0 and L1`, `L0, L1 and L2`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    """Return `L0`, `L0 and L1`, `L0, L1 and L2`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -21,7 +21,7 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.painted import ColumnHead, PaintedHead, PaintedList
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
-from inspector.workbench.diff import LETTERS, Listing, Sides, compared, listing, rival, sides
+from inspector.workbench.diff import LETTERS, Listing, Sides, compare_sides, list_rows, rival, sides
 from inspector.workbench.state import State
 from inspector.workbench.steps import RECORDED, Steps
 
@@ -119,7 +119,7 @@ class DiffPanel(Panel):
             return
         self._sides = chosen
         filters = self.bar.wanted
-        self._job.run(lambda task: listing(compared(chosen), filters), self._arrived)
+        self._job.run(lambda task: list_rows(compare_sides(chosen), filters), self._arrived)
 
     def _show_why(self, drops: Iterable[Drop], place: int) -> None:
         """Of a change in front of that request that no record announces: how it is known."""
@@ -161,7 +161,7 @@ class DiffPanel(Panel):
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(result)
         self._stand_at(self._first(stood))
-        if self.bar.wanted != result.wanted:  # another chip was clicked meanwhile
+        if self.bar.wanted != result.selected:  # another chip was clicked meanwhile
             self._filter()
 
     def _first(self, stood: DiffRow | None) -> int:
@@ -177,7 +177,7 @@ class DiffPanel(Panel):
     def _filter(self) -> None:
         comparison, filters = self.model.comparison, self.bar.wanted
         if comparison is not None and not self._job.busy:
-            self._job.run(lambda task: listing(comparison, filters), self._arrived)
+            self._job.run(lambda task: list_rows(comparison, filters), self._arrived)
 
     def _show_selected(self, message_id: str) -> None:
         place = self.model.place_of(message_id) if message_id else -1

@@ -193,7 +193,7 @@ class MessageView(Panel):
     def show_state(self, state: State) -> None:
         thread, view, stepped = state.thread, state.view, state.stepped_buffer
         size = sizer_of(state) if state.pressures is not None else None
-        place = (state.selected, state.estimator, view, size and size.scale, state.found)
+        place = (state.selected, state.estimator, view, size and size.scale, state.hits)
         if not self.is_new("message", thread, stepped, place):
             return
         number, message = find_message(state)
@@ -210,7 +210,7 @@ class MessageView(Panel):
         for button, rows in ((self.back, -1), (self.on, 1)):
             button.setEnabled(number is not None and self._pairs.same_tool(number, rows) is not None)
         self._number = number
-        query = state.found.text if state.found is not None else ""
+        query = state.hits.text if state.hits is not None else ""
         if message is not self._message or partners != self._partners:
             self._message, self._partners = message, partners
             self.text.show_sections(message_sections(message, partners))
