@@ -230,6 +230,6 @@ def _table(lines: Sequence[ShownLine]) -> Iterator[str]:
 
 
 def _uses(line: ShownLine) -> str:
-    requests = dict.fromkeys(use.request for row in line.rows for use in row.needed)
-    named = ", ".join(map(str, list(requests)[:3]))
+    requests = sorted({use.request for row in line.rows for use in row.needed})
+    named = ", ".join(map(str, requests[:3]))
     return f"{named}, ..." if len(requests) > 3 else named

@@ -65,6 +65,35 @@ def read_by(call: ToolCall) -> str:
     return text if first in _READERS and " -i" not in text else ""
 
 
+_BEFORE = re.compile(r"^(?:\s*(?:cd [^;&|]+|\w+=(?:\"[^\"]*\"|'[^']*'|[^\s;&|]*))\s*(?:&&|;))*\s*")
+"""What stands before the command that matters: the folder, and variables."""
+_PRINTS = re.compile(
+    r"(?:cat|head|tail|sed -n|nl|less|bat|grep|rg|ag|find|wc|jq|tree|curl -s"
+    r"|git (?:show|log|diff|blame|grep)|gh (?:pr|issue|api|run|repo) ?(?:view|list|diff|checks|repos\S*)?)\b"
+)
+"""Commands that print what is there, and change nothing."""
+_LOOKS = re.compile(r"(?:ls|ll|stat|file|which|type|pwd|curl|git (?:status|branch|remote))\b")
+"""Further ones that look at what is there."""
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_THEN = re.compile(r"&&|;")
+"""What parts commands that run one after another."""
+_READING_TOOLS = re.compile(r"(?i)read|grep|glob|search|fetch|^ls$|list|view|find")
+
+
+def prints_only(command: str) -> bool:
+    """Does a command print what files and services hold, and change nothing?"""
+    return _PRINTS.match(_BEFORE.sub("", command)) is not None
+
+
+def looks_only(call: ToolCall) -> bool:
+    """Does a call only look at something, so that nothing is broken if it fails?"""
+    if command := command_of(call):
+        bare = _BEFORE.sub("", command)
+        is_look = _PRINTS.match(bare) is not None or _LOOKS.match(bare) is not None
+        return is_look and not _THEN.search(_QUOTED.sub("", bare))
+    return not writes(call) and _READING_TOOLS.search(call.name) is not None
+
+
 def command_of(call: ToolCall) -> str:
     """What a call runs in a shell, without the shell; empty where it runs nothing."""
     if not isinstance(call.arguments, Mapping):

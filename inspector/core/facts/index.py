@@ -34,12 +34,40 @@ WordRun: TypeAlias = tuple[str, ...]
 
 
 def word_runs(text: str) -> set[WordRun]:
-    """Return every run of one, two and three words of a text, and the empty run. O(text)."""
+    """Return every run of one, two and three words of a text, the empty run, and long numbers in words. O(text)."""
     text_words = _WORD.findall(text)
     runs: set[WordRun] = {(), *zip(text_words, strict=True)}
+    runs.update((number,) for number in _LONG_NUMBER.findall(text))
     runs.update(pairwise(text_words))
     runs.update(zip(text_words, text_words[1:], text_words[2:], strict=False))
     return runs
+
+
+_LONG_NUMBER = re.compile(r"(?<=[A-Za-z_])\d{8,}(?!\w)", re.ASCII)
+"""As in `discussion_r2734900785`."""
+_NUMBERED = re.compile(r"/(?:pull|issues?|merge_requests)/(\d+)/?$", re.ASCII)
+_COMMENT = re.compile(r"#[A-Za-z_-]*(\d{8,})$", re.ASCII)
+
+
+def other_name(fact: Fact) -> tuple[WordRun, re.Pattern[str]] | None:
+    """Return how else people name a fact: a pull request or comment by its number, a long number in a word.
+
+    Returns:
+        The words that such a text has in a row, and what it matches then; None if there is no other name.
+    """
+    if fact.kind == "url" and (request := _NUMBERED.search(fact.text)):
+        number = request[1]
+        return (number,), re.compile(rf"(?i)(?:{_BEFORE_NUMBER}){number}(?!\w)")
+    if fact.kind == "url" and (comment := _COMMENT.search(fact.text)):
+        return (comment[1],), re.compile(rf"(?<!\d){comment[1]}(?!\w)")
+    if fact.kind in ("number", "identifier") and fact.text.isdecimal() and len(fact.text) >= _LONG:
+        return (fact.text,), re.compile(rf"(?<=[A-Za-z_]){fact.text}(?!\w)")
+    return None
+
+
+_BEFORE_NUMBER = r"/(?:pulls?|issues?|merge_requests)/|#|\b(?:pr|mr|issue|pull request)(?: [a-z]+)? #?"
+_LONG = 8
+"""Digits of a number that is known in a word."""
 
 
 def key_run(fact_words: WordRun) -> WordRun:

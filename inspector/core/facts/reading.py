@@ -17,10 +17,12 @@ _FEW = 4
 _OPTION = re.compile(r"(?:^|_)(?:status|state|mode|action|type|kind|level|priority|format)$")
 _BOILERPLATE = rule("steps.boilerplate")
 _RETOLD = rule("steps.retold")
+_TOLD_WISH = rule("steps.told_wish")
+_ABOUT_FILE = rule("steps.about_file")
 _CITED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,400})["\u201d]')
 _LONG_RULE = 240
 """Characters of a sentence of a summary that is more than a rule."""
-_QUOTES = "\"'`\u201c\u201d "
+_MARKS = "\"'`\u201c\u201d *-\u2022"
 _QUOTED = ("old_string", "old_str", "oldText", "old_text", "old", "search")
 
 
@@ -82,10 +84,19 @@ def retold_rules(message: Message) -> Iterator[Fact]:
             continue
         text = part.text[:SCANNED]
         cited = [rule_text for quotation in _CITED.findall(text) for rule_text in _constraints(quotation)]
-        retold = filter(_RETOLD.search, _constraints(_CITED.sub(" ", text)))
-        for rule_text in (*cited, *retold):
+        retold = filter(_is_rule_retold, _constraints(_CITED.sub(" ", text)))
+        described = filter(_tells_wish, sentences(text))
+        for rule_text in dict.fromkeys((*cited, *retold, *described)):
             if len(rule_text) <= _LONG_RULE and not _BOILERPLATE.search(rule_text):
-                yield Fact("constraint", rule_text.strip(_QUOTES))
+                yield Fact("constraint", rule_text.strip(_MARKS))
+
+
+def _tells_wish(sentence: str) -> bool:
+    return _TOLD_WISH.search(sentence) is not None and not _CITED.search(sentence)
+
+
+def _is_rule_retold(sentence: str) -> bool:
+    return _RETOLD.search(sentence) is not None and not _ABOUT_FILE.match(sentence)
 
 
 def _constraints(text: str) -> list[str]:
@@ -119,9 +130,9 @@ def used(message: Message) -> str:
 
     Of an edit only the new text counts: the text that it replaces was just read.
     """
-    if message.role == "user":
+    if message.role in ("user", "tool"):
         typed = [words.text for words in user_words(message) if len(words.text) <= TYPED]
-        return _LOGGED.sub("", "\n".join(typed))
+        return _LOGGED.sub("", "\n".join(typed)) if typed else ""
     if message.role != "assistant":
         return ""
     written = [part.text for part in message.parts if isinstance(part, Text | Thinking)]

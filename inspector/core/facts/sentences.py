@@ -26,6 +26,7 @@ _BULLET = rule("sentences.bullet")
 _NO_PROSE, _NO_CHINESE_PROSE = rule("sentences.no_prose"), rule("chinese.no_prose")
 
 _DECISION = rule("sentences.decision")
+_DECIDED_LIST = rule("sentences.decided_list")
 _PLAIN_STEP, _CHINESE_STEP = rule("sentences.plain_step"), rule("chinese.plain_step")
 _BRIEF = rule("english.brief")
 _HEAD = 4
@@ -61,7 +62,11 @@ def _is_title(sentence: str) -> bool:
 
 
 def find_decisions(text: str) -> Iterator[Fact]:
-    """Yield the decisions in a text of the assistant."""
+    """Yield the decisions in a text of the assistant, also items of lists of what it deferred or skipped."""
+    for listed in _DECIDED_LIST.finditer(text):
+        for item in listed["items"].split("\n"):
+            if decision := _BULLET.sub("", item.strip())[:LONGEST].strip("*_ "):
+                yield Fact("decision", decision)
     for sentence in _prose(text):
         plain = simplified(sentence)
         plain_step = _PLAIN_STEP.search(plain) or _CHINESE_STEP.search(plain)

@@ -2,10 +2,25 @@
 
 from inspector.core.facts.rules import rule, simplified
 
-_STEP, _STANDING = rule("steps.step"), rule("steps.standing")
+_STEP, _TASK, _PASSING = rule("steps.step"), rule("steps.task"), rule("steps.passing")
+_STANDING, _LASTING, _ASIDE = rule("steps.standing"), rule("steps.lasting"), rule("steps.aside")
 
 
 def is_step(sentence: str) -> bool:
     """Is an instruction done for good when it has been followed once?"""
     plain = simplified(sentence)
     return _STEP.search(plain) is not None and _STANDING.search(plain) is None
+
+
+def is_task(sentence: str) -> bool:
+    """Is an instruction an order, a proposal or a question, rather than a requirement that the work must meet?"""
+    plain = simplified(sentence).strip()
+    if plain[-1:] in ("?", "？"):
+        return True
+    is_order = _TASK.search(plain) is not None and not _LASTING.search(plain)
+    return is_order and not _STANDING.search(_ASIDE.sub("", plain))
+
+
+def is_passing(sentence: str) -> bool:
+    """Does a rule hold only for the present work: "let's do the small ones first", "skip 5 and 7"?"""
+    return _PASSING.search(simplified(sentence)) is not None

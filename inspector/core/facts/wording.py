@@ -305,14 +305,17 @@ class Retelling:
         return is_named and name.lower() not in word_list("everywhere")
 
     def _is_url_named(self, url: str) -> bool:
-        """Is the address named, or its number (`#12`) if it is of an issue?"""
-        issue = _ISSUE.search(url)
+        """Is the address named, or its number (`#12`, `ENT-12`) if it is of an issue?"""
+        issue, ticket = _ISSUE.search(url), _TICKET.search(url)
         if issue and re.search(rf"#{issue[1]}\b", self._text):
+            return True
+        if ticket and re.search(rf"\b{ticket[1]}\b", self._text):
             return True
         return bool(self._text) and url.partition("://")[2].rstrip("/") in self._text
 
 
 _ISSUE = re.compile(r"/(?:pull|issues?|merge_requests)/(\d+)(?![\w/])")
+_TICKET = re.compile(r"/([A-Z][A-Z0-9]{1,9}-\d{1,6})(?:/|$)")
 _HASH = re.compile(r"(?<![\w-])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
 _HASH_HEAD = 7
 """Characters by which people name a commit."""

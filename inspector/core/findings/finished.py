@@ -1,18 +1,22 @@
 """What was finished before a compaction: then its loss costs nothing.
 
 A step of the moment (`facts.steps`) is finished when the user says something else after it, or when a later
-command does what it says. An error is finished when the same command, or the same tool on the same file, succeeds
-later.
+command does what it says; a task, or a rule for the present work, when the user has gone on twice. An error is finished
+when the same command, or the same tool on the same file, succeeds later, and that of a call that only looked at
+something when any later call succeeds.
+
+What the agent made outside the files - a pull request, an issue - is finished, too, but its address is a value that
+only the conversation holds.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from inspector.core.calls import command_of, path_of
+from inspector.core.calls import command_of, looks_only, path_of
 from inspector.core.facts.fact import Fact
-from inspector.core.facts.steps import is_step
+from inspector.core.facts.steps import is_passing, is_step, is_task
 from inspector.core.facts.user_words import user_words
 from inspector.core.message import Message, ToolCall
 
@@ -20,6 +24,10 @@ _ACTS = re.compile(r"\b(?:commit|push|merge|rebase|tag|install|deploy|publish|re
 """Acts that a command does by the same name."""
 _COMMAND = re.compile(r"\s*(?:sudo |[A-Z_]+=\S+ )*([\w./-]+(?: -\S+)*(?: [^\s;&|]+)?)")
 _FOLDER = re.compile(r"^\s*cd [^;&|]+(?:&&|;)\s*")
+_LOOK = "look"
+"""The kind of work of calls that only look at something."""
+_WENT_ON = 2
+"""Later messages of the user after which a task counts as finished."""
 
 
 class FinishedWork:
@@ -56,10 +64,12 @@ class FinishedWork:
             for call in message.calls:
                 calls[call.id] = _kind_of_work(call)
             result = message.result
-            if result is not None and (kind := calls.get(result.call_id, "")):
+            if result is None or not (kind := calls.get(result.call_id, "")):
+                continue
+            if result.is_error or kind != _LOOK:  # what a look shows is no failure of the look
                 kinds[place] = kind
-                if not result.is_error:
-                    succeeded[kind] = place
+            if not result.is_error:
+                succeeded[kind] = succeeded[_LOOK] = place
         return kinds, succeeded
 
     def reason(self, fact: Fact, message: str) -> str:
@@ -72,13 +82,28 @@ class FinishedWork:
         place = self._places.get(message)
         if place is None:
             return ""
-        if fact.kind == "instruction" and is_step(fact.text):
-            return self._step(fact.text, place)
         if fact.kind == "error":
-            kinds, succeeded = self._work
-            if succeeded.get(kinds.get(place, ""), -1) > place:
-                return "The same command succeeded later."
-        return ""
+            return self._success(place)
+        if fact.kind not in ("instruction", "constraint"):
+            return ""
+        why = self._step(fact.text, place) if fact.kind == "instruction" and is_step(fact.text) else ""
+        is_of_the_moment = is_task if fact.kind == "instruction" else is_passing
+        if not why and is_of_the_moment(fact.text) and self._has_gone_on(place):
+            why = "Of the moment: the user went on to other things after it."
+        return why
+
+    def _success(self, place: int) -> str:
+        """Say which later success makes an error at a place finished; empty if none does."""
+        kinds, succeeded = self._work
+        kind = kinds.get(place, "")
+        if succeeded.get(kind, -1) <= place:
+            return ""
+        return "It only looked at something." if kind == _LOOK else "The same command succeeded later."
+
+    def _has_gone_on(self, place: int) -> bool:
+        """Has the user gone on to other things? What a summary tells is older than the summary."""
+        needed = 1 if self._messages[place].summary else _WENT_ON
+        return len(self._speeches) - bisect_right(self._speeches, place) >= needed
 
     def _step(self, text: str, place: int) -> str:
         for act in _ACTS.findall(text):
@@ -89,8 +114,33 @@ class FinishedWork:
         return ""
 
 
+_MAKES = re.compile(r"\b(?:gh (?:pr|issue|release|gist) create|glab (?:mr|issue) create|hub pull-request)\b")
+_MAKING_TOOL = re.compile(r"(?i)(?:create|open|submit|file)_?(?:issue|pull|pr\b|merge|ticket|release|page|document)")
+_TICKET = re.compile(r"\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b")
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\)\]}]+")
+
+
+def find_made_outside(messages: Iterable[Message]) -> frozenset[str]:
+    """Return the addresses and numbers of what calls made outside the files. O(messages)."""
+    making, names = set[str](), set[str]()
+    for message in messages:
+        making.update(call.id for call in message.calls if _makes_outside(call))
+        result = message.result
+        if result is not None and result.call_id in making and not result.is_error:
+            matches = (_ADDRESS.search(result.content), _TICKET.search(result.content))
+            names.update(match[0].rstrip(".,;:") for match in matches if match is not None)
+    return frozenset(names)
+
+
+def _makes_outside(call: ToolCall) -> bool:
+    command = command_of(call)
+    return _MAKES.search(command) is not None if command else _MAKING_TOOL.search(call.name) is not None
+
+
 def _kind_of_work(call: ToolCall) -> str:
     """Return the tool with its file, else with the program that it runs and the program's first argument."""
+    if looks_only(call):
+        return _LOOK
     if path := path_of(call):
         return f"{call.name} {path}"
     command = _FOLDER.sub("", command_of(call))

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from inspector.core.arrivals import Arrival
-from inspector.core.calls import FILE_KEYS, command_of, first_text, subject_of, writes
+from inspector.core.calls import FILE_KEYS, command_of, first_text, prints_only, subject_of, writes
 from inspector.core.facts.coverage import Passages, content_words
 from inspector.core.facts.reading import wishes
 from inspector.core.heavy import checkpoint
@@ -39,11 +39,6 @@ _REPEATED = 0.75
 """Share of the content words of a wish that the user says again."""
 _FEWEST_WORDS = 4
 _QUERIES = ("pattern", "query", "regex", "search_term", "url", "uri")
-_ASKING = re.compile(
-    r"^(?:\s*cd [^;&|]+(?:&&|;))?\s*(?:cat|head|tail|sed -n|nl|less|bat|grep|rg|ag|find|wc|jq|tree|curl -s"
-    r"|git (?:show|log|diff|blame|grep)|gh (?:pr|issue|api|run|repo) ?(?:view|list|diff|checks|repos\S*)?)\b"
-)
-"""Commands that print what is there, and change nothing."""
 _NUMBERED = re.compile(r"^\s*\d{1,7}(?:→|\t|[:|-] ?)")
 
 
@@ -284,7 +279,7 @@ def _key(call: ToolCall) -> tuple[str, GotBackHow]:
     if path := first_text(arguments, FILE_KEYS):
         return (path, "part") if _is_file(path) else ("", "part")
     command = command_of(call)
-    if command and _ASKING.match(command):
+    if prints_only(command):
         return f"{call.name}\n{command}", "query"
     return "", "query"
 

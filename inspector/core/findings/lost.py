@@ -15,7 +15,7 @@ from inspector.core.drops import Drop, silent_losses
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.index import FactIndex, lost
 from inspector.core.facts.wording import Echo, Retelling
-from inspector.core.findings.finished import FinishedWork
+from inspector.core.findings.finished import FinishedWork, find_made_outside
 from inspector.core.findings.forgetting import NOTHING_AGAIN, Forgetting, forgetting
 from inspector.core.findings.inventions import Invention, inventions
 from inspector.core.findings.lost_rows import (
@@ -174,7 +174,8 @@ class _Recorded:
         only_content = [fact for fact in needed if fact not in gone]  # still named, but its content was removed
         unknown = _unknown(self._session, self._thread, at, before)
         echo = _or_content_went({fact: loss.echo for fact, loss in gone.items()})
-        verdicts = Verdicts(echo, FinishedWork(before).reason, unknown, self._places)
+        outside = find_made_outside(before)
+        verdicts = Verdicts(echo, FinishedWork(before).reason, unknown, self._places, outside)
         messages = {fact: loss.message for fact, loss in gone.items()} | dict.fromkeys(only_content, "")
         rows = ranked(messages, verdicts, needed)
         if self._is_brief:
@@ -271,4 +272,6 @@ def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[L
     ids_before = set(map(id, before))
     retelling = Retelling(after, [message for message in after if id(message) not in ids_before])
     places = {message.id: MessagePlace(None, message.line) for message in before}
-    return ranked(lost(before, after), Verdicts(retelling.judge, FinishedWork(before).reason, places=places))
+    outside = find_made_outside(before)
+    verdicts = Verdicts(retelling.judge, FinishedWork(before).reason, places=places, outside=outside)
+    return ranked(lost(before, after), verdicts)

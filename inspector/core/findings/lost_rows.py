@@ -1,11 +1,15 @@
 """Rows of what a compaction lost: a verdict for each fact, duplicates folded, in the order in which their loss hurts.
 
-First what the user asked for and what is gone, then values that a later request needed, decisions, and errors that were
-open; names that no request needed come after all of these, and what is done or carried comes last.
+First what the user asked for and what is gone, then values that a later request needed, decisions, wishes that may be
+gone, errors that were open, and names in the code that a later request needed. Names that no request needed come after
+all of these, and what is done or carried comes last. Of several names on one line the first one has its place among
+these, the others come after.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from posixpath import commonpath
 from typing import Literal, TypeAlias
 
 from inspector.core.facts.fact import SENTENCES, Fact, distinct
@@ -23,11 +27,20 @@ VERDICT_WORDS: Mapping[LostVerdict, str] = {
     "done": "done",
 }
 """The words for people."""
-LostFate: TypeAlias = Literal["lost", "paraphrased"]
-"""paraphrased: the verdict is *carried*; lost: any other."""
+LostFate: TypeAlias = Literal["lost", "paraphrased", "done", "unknown"]
+"""lost: the verdict is *gone* or *unsure*; paraphrased: it is *carried*; done and unknown: they are."""
+_FATES: Mapping[LostVerdict, LostFate] = {
+    "gone": "lost",
+    "unsure": "lost",
+    "carried": "paraphrased",
+    "done": "done",
+    "unknown": "unknown",
+}
 SHOWN = 10
 """Rows that are shown before "more"."""
 _WISHES = ("instruction", "constraint")
+_WORD = re.compile(r"\w+")
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +75,15 @@ class LostRow:
     line: int = 0
     """Line of the file that holds the message, from 1; 0: not known."""
 
+    is_made: bool = False
+    """The agent made it outside the files: a pull request, an issue."""
+    is_repeat: bool = False
+    """Other rows say all of it."""
+
     @property
     def fate(self) -> LostFate:
-        """Return the verdict in two words: *paraphrased* if it is carried, else *lost*."""
-        return "paraphrased" if self.verdict == "carried" else "lost"
+        """Return what the verdict means for the count of what is lost."""
+        return _FATES[self.verdict]
 
     @property
     def is_open(self) -> bool:
@@ -79,13 +97,28 @@ class LostRow:
             return 10
         if self.verdict == "carried":
             return 8 if self.needed else 11
-        if self.fact.kind in _WISHES:
-            return 1 if self.verdict == "gone" else 2
+        if self.is_repeat:
+            return 9
         if self.fact.kind not in SENTENCES:
-            return 3 if self.needed else 9
-        if self.verdict == "gone":
-            return 4 if self.fact.kind == "decision" else 5
-        return 6
+            return self._name_hurts
+        if self.fact.kind in _WISHES:
+            return 1 if self.verdict == "gone" else 4
+        if self.verdict == "unknown":
+            return 9
+        if self.verdict == "unsure":
+            return 6
+        return 3 if self.fact.kind == "decision" else 5
+
+    @property
+    def _name_hurts(self) -> int:
+        if not (self.needed or self.is_made) or self.verdict == "unknown":
+            return 9
+        return 7 if self.is_plain_name else 2
+
+    @property
+    def is_plain_name(self) -> bool:
+        """Is it a name in the code, which can be read again, rather than a value such as an address or a hash?"""
+        return self.fact.kind == "identifier" and not _DIGIT.search(self.fact.text)
 
     @property
     def is_worth_telling(self) -> bool:
@@ -93,7 +126,7 @@ class LostRow:
         return self.hurts < QUIET
 
 
-QUIET = 7
+QUIET = 8
 """From this place in the order on rows are counted, and not shown."""
 
 
@@ -120,6 +153,8 @@ class Verdicts:
     """Why the fate of a fact in a message is not known; empty if it is known."""
     places: Mapping[str, MessagePlace] | None = None
     """Places of messages by id."""
+    outside: frozenset[str] = frozenset()
+    """Names of what the agent made outside the files."""
 
     def row(self, names: Sequence[Fact], gone: Mapping[Fact, str], uses: Sequence[NeededAgain], whole: Fact) -> LostRow:
         """Return the row of a fact that has several names."""
@@ -134,7 +169,8 @@ class Verdicts:
         elif verdict != "carried" and (why := self.unknown(whole, message)):
             verdict = "unknown"
         nearest = echo.nearest if verdict in ("unsure", "carried") else ""
-        return LostRow(whole, message, verdict, tuple(uses), nearest, why, place.request, place.line)
+        is_made = any(name.text in self.outside for name in names)
+        return LostRow(whole, message, verdict, tuple(uses), nearest, why, place.request, place.line, is_made)
 
 
 _ORDER = {"gone": 0, "unsure": 1, "carried": 2}
@@ -155,13 +191,33 @@ def ranked(
         uses = [use for name in names for use in (needed or {}).get(name, ())]
         once = tuple({(use.request, use.message): use for use in reversed(uses)}.values())[::-1]
         rows.append(verdicts.row(names, gone, once, fact))
+    rows = _mark_repeats(rows)
     rows.sort(key=lambda row: (row.hurts, row.fact.rank if row.hurts >= QUIET else 0, -len(row.needed)))
-    return tuple(rows)
+    lines = _group_by_line(rows)
+    heads = {id(line[0]) for line in lines}
+    return (*(line[0] for line in lines), *(row for row in rows if id(row) not in heads))
+
+
+_LEAST_WORDS = 4
+"""Words of a wish that another one holds."""
+
+
+def _mark_repeats(rows: Sequence[LostRow]) -> list[LostRow]:
+    """Mark the wishes that a longer one holds, and a longer one that is made of several others. O(wishes²)."""
+    wishes = [place for place, row in enumerate(rows) if row.fact.kind in _WISHES and row.is_open]
+    texts = {place: f" {' '.join(_WORD.findall(rows[place].fact.text.lower()))} " for place in wishes}
+    long_enough = [place for place in wishes if texts[place].count(" ") > _LEAST_WORDS]
+    repeats = set[int]()
+    for whole in long_enough:
+        shorter = [place for place in long_enough if len(texts[place]) < len(texts[whole])]
+        parts = [place for place in shorter if texts[place] in texts[whole]]
+        repeats.update([whole] if len(parts) > 1 else parts)
+    return [replace(row, is_repeat=True) if place in repeats else row for place, row in enumerate(rows)]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """A line of the short list: one row, or several names of one folder."""
+    """A line of the short list: one row, several paths of one folder, or several names in the code."""
 
     rows: tuple[LostRow, ...]
     text: str
@@ -173,25 +229,49 @@ class ShownLine:
 
 
 def shown_lines(rows: Iterable[LostRow]) -> tuple[ShownLine, ...]:
-    """Return the rows that are worth reading, those of paths in one folder on one line."""
+    """Return the rows that are worth telling; paths in one folder are one line, and so are names in the code."""
+    return tuple(ShownLine(tuple(line), _line_text(line)) for line in _group_by_line(rows))
+
+
+def _group_by_line(rows: Iterable[LostRow]) -> list[list[LostRow]]:
+    """Return the rows of each line of the short list."""
     lines = list[list[LostRow]]()
-    by_folder = dict[str, list[LostRow]]()
-    for row in rows:
-        if not row.is_worth_telling:
-            continue
-        folder = row.fact.text.rpartition("/")[0] if row.fact.kind == "path" else ""
-        if folder and folder in by_folder:
-            by_folder[folder].append(row)
-            continue
-        lines.append([row])
-        if folder:
-            by_folder[folder] = lines[-1]
-    return tuple(ShownLine(tuple(line), _line_text(line)) for line in lines)
+    by_group = dict[str, list[LostRow]]()
+    for row in filter(lambda row: row.is_worth_telling, rows):
+        group = _group_of(row)
+        if not group:
+            lines.append([row])
+        elif group in by_group:
+            by_group[group].append(row)
+        else:
+            by_group[group] = [row]
+            lines.append(by_group[group])
+    return lines
+
+
+_DEEP_ENOUGH = 3
+"""Names in the path of a folder whose subfolders are listed together."""
+
+
+def _group_of(row: LostRow) -> str:
+    """Return what the rows of one line have in common; empty for a row that has a line to itself.
+
+    It is the folder above the path's own, if that is deep enough, else its own.
+    """
+    if row.is_plain_name:
+        return "names"
+    if row.fact.kind != "path":
+        return ""
+    folder = row.fact.text.rpartition("/")[0]
+    above = folder.rpartition("/")[0]
+    return above if len(above.strip("/").split("/")) >= _DEEP_ENOUGH else folder
 
 
 def _line_text(rows: Sequence[LostRow]) -> str:
-    """Return `src/a.py`, or `src/: a.py, b.py` for several rows."""
-    if len(rows) == 1:
-        return rows[0].fact.text
-    folder = rows[0].fact.text.rpartition("/")[0]
-    return f"{folder}/: {', '.join(row.fact.text.rpartition('/')[2] for row in rows)}"
+    """Return `src/a.py`, `src/: a.py, b.py` for several paths, or `load_rates, save_rates` for several names."""
+    texts = [row.fact.text for row in rows]
+    if len(rows) == 1 or rows[0].is_plain_name:
+        return ", ".join(texts)
+    folder = commonpath([text.rpartition("/")[0] for text in texts])
+    listed = ", ".join(text[len(folder) + 1 :] for text in texts)
+    return f"{folder}/: {listed}"

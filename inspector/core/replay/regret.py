@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from inspector.core.calls import path_of, read_by, writes
 from inspector.core.facts.fact import SENTENCES, Fact, distinct
-from inspector.core.facts.index import BufferFacts, FactIndex, WordRun, key_run, word_runs
+from inspector.core.facts.index import BufferFacts, FactIndex, WordRun, key_run, other_name, word_runs
 from inspector.core.facts.names import names
 from inspector.core.facts.reading import call_text, used
 from inspector.core.facts.wording import NOT_CARRIED, Echo, Retelling, Speech, join_lines
@@ -41,6 +41,8 @@ def _is_used(text: str, fact: Fact) -> bool:
         is_part = continuation.match(after) or (before and _NAME_BEGAN.search(before))
         is_named = is_named or not is_part
         at = text.find(fact.text, at + length)
+    if not is_named and (other := other_name(fact)) is not None:
+        return other[1].search(text) is not None
     return is_named
 
 
@@ -259,7 +261,8 @@ class LossLedger:
 
     def _lose(self, fact: int, at: At, message: str) -> None:
         loss = self._lost[fact] = Loss(self._index.facts[fact], at, message)
-        self._by_run.setdefault(self._key(fact), set()).add(fact)
+        for run in self._keys(fact):
+            self._by_run.setdefault(run, set()).add(fact)
         self._ever_lost.add(fact)
         if loss.fact.kind in SENTENCES:
             self._lost_sentences.add(fact)
@@ -271,7 +274,8 @@ class LossLedger:
             if fact in self._lost:
                 del self._lost[fact]
                 self._lost_sentences.discard(fact)
-                self._by_run[self._key(fact)].discard(fact)
+                for run in self._keys(fact):
+                    self._by_run[run].discard(fact)
 
     def _forget_returned(self, removed: Sequence[int]) -> None:
         """Forget the lost facts that returned with messages which are removed now, or were cited in them."""
@@ -290,8 +294,10 @@ class LossLedger:
         """Yield the messages that are not results of tools: those cite no one's words."""
         return (number for number in numbers if self._index.messages[number].role != "tool")
 
-    def _key(self, fact: int) -> WordRun:
-        return key_run(self._index.words_in(fact))
+    def _keys(self, fact: int) -> tuple[WordRun, ...]:
+        """Return the words by which the fact is looked for, and those of its other name."""
+        key, other = key_run(self._index.words_in(fact)), other_name(self._index.facts[fact])
+        return (key,) if other is None else (key, other[0])
 
     def _named_in(self, text: str) -> set[int]:
         """Return the facts that are gone and that the text names. O(text)."""
@@ -316,14 +322,14 @@ class LossLedger:
         for fact in sorted(named):
             loss = self._lost[fact]
             if loss.at.is_readable and not self._buffer.holds(fact):
-                caller = next((call for call, arguments in calls if loss.fact.text in arguments), None)
+                caller = next((call for call, arguments in calls if _is_used(arguments, loss.fact)), None)
                 self._regret(loss, message, request, caller)
         self._forget(named)
 
     def _regret(self, loss: Loss, message: Message, request: int, caller: ToolCall | None) -> None:
         """Note that a message needs a lost fact. `caller`: its tool call that names the fact; None if none does."""
         how: How = "answer" if caller is None else "call"
-        if message.role == "user":
+        if message.role != "assistant":
             how = "user"
         if caller is not None and not writes(caller):
             self._reads.expect(caller.id, len(self._regrets))

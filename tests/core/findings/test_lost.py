@@ -93,6 +93,54 @@ def test_verdict_of_an_error_is_done_when_the_same_command_succeeds_later() -> N
     assert [row.verdict for row in done if row.fact.kind == "error"] == ["done"]
 
 
+def test_verdict_of_a_task_is_done_when_the_user_has_gone_on_twice_and_of_a_requirement_never() -> None:
+    asked = user("Can we create an issue for each of the parts? We need to break this up into smaller parts.")
+    summary = Message("s", "user", (Text("Work goes on."),), summary=True)
+    for later, verdict in ((1, "gone"), (2, "done")):
+        rows = lost_between([asked, *(user("The tests are red.") for _ in range(later))], [summary])
+        assert [row.verdict for row in rows if row.fact.text.startswith("Can we")] == [verdict]
+        assert [row.verdict for row in rows if row.fact.text.startswith("We need")] == ["gone"]
+
+
+def test_verdict_of_an_error_of_a_call_that_only_looked_is_done_when_any_call_succeeds_later() -> None:
+    looked = assistant("", ("c0", "Bash", {"command": 'repo="a/b" && gh api repos/$repo/comments | jq ".[]; .[0]"'}))
+    failed = result("c0", "jq: error (at <stdin>:4): Cannot index string with string", True)
+    other = [assistant("", ("c1", "Bash", {"command": "go test ./..."})), result("c1", "ok")]
+    summary = Message("s", "user", (Text("Work goes on."),), summary=True)
+    printed = replace(failed, parts=(replace(failed.parts[0], is_error=False),))
+    for messages, verdict in (([failed], "gone"), ([failed, *other], "done"), ([printed, *other], "gone")):
+        rows = lost_between([looked, *messages], [summary])
+        assert [row.verdict for row in rows if row.fact.kind == "error"] == [verdict]
+
+
+def test_items_under_a_head_that_says_skipped_are_decisions_and_made_addresses_are_told() -> None:
+    listed = assistant("**Questionable/Skip:**\n- **Wrapper function** - may grow later\n- Exported, but unused")
+    made = assistant("", ("c1", "Bash", {"command": "gh pr create --draft"}))
+    address = result("c1", "https://github.com/a/b/pull/133")
+    summary = Message("s", "user", (Text("Work goes on."),), summary=True)
+    rows = [row for row in lost_between([listed, made, address], [summary]) if row.is_worth_telling]
+    texts = ["https://github.com/a/b/pull/133", "Wrapper function** - may grow later", "Exported, but unused"]
+    assert [row.fact.text for row in rows] == texts
+
+
+def test_wish_that_a_longer_one_holds_is_no_row_of_the_short_list() -> None:
+    asked = user("We must not touch the old tables.")
+    again = user("As I wrote we must not touch the old tables without a backup.")
+    summary = Message("s", "user", (Text("Work goes on."),), summary=True)
+    rows = lost_between([asked, again], [summary])
+    assert [row.is_worth_telling for row in rows] == [True, False]
+    assert rows[0].fact.text.startswith("As I wrote")
+
+
+def test_pull_request_that_a_later_call_names_by_its_number_was_needed_again() -> None:
+    call = assistant("", ("c9", "Bash", {"command": "gh api repos/a/b/pulls/133/comments"}))
+    told = thread("Work goes on.", call)
+    before = Stretch(own=[ASKED, assistant("See https://github.com/a/b/pull/133 please.")])
+    requests = [Request(0, Stretch(own=[ASKED]).view()), Request(1, before.view()), *told.requests[2:]]
+    (one,) = losses(replace(told, requests=requests, messages=[*before.own, *told.messages[4:]]))
+    assert [(row.fact.kind, row.needed[0].how) for row in one.rows if row.needed] == [("url", "call")]
+
+
 def test_verdict_between_gone_and_carried_is_unsure_and_shows_the_nearest_sentence() -> None:
     said = user("Please write every rate of the importer into the ledger table of the bank.")
     summary = Message("s", "user", (Text("The ledger table has a column for the rate."),), summary=True)
@@ -130,6 +178,12 @@ def test_names_of_one_folder_are_one_line_and_unneeded_names_none() -> None:
     rows = [LostRow(Fact("path", f"src/{name}.py"), "m", needed=(use,)) for name in "ab"]
     lines = shown_lines([*rows, LostRow(Fact("path", "src/c.py"), "m"), LostRow(Fact("decision", "Use it."), "m")])
     assert [line.text for line in lines] == ["src/: a.py, b.py", "Use it."]
+    deep = [LostRow(Fact("path", f"/h/me/app/{name}"), "m", needed=(use,)) for name in ("a/x.py", "b/y.py")]
+    names = [LostRow(Fact("identifier", name), "m", needed=(use,)) for name in ("load_rates", "RateBook")]
+    assert [line.text for line in shown_lines([*deep, *names])] == [
+        "/h/me/app/: a/x.py, b/y.py",
+        "load_rates, RateBook",
+    ]
 
 
 def test_what_the_summary_says_in_other_words_is_not_lost() -> None:
@@ -267,7 +321,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     session = open_transcript(SAMPLE)
     (one,) = lost_by_compactions(session, session.main)
     document = describe(one)
-    assert document["facts"]["lost"] == sum(row["fate"] == "lost" for row in document["lost"])
+    assert document["facts"]["lost"] == sum(row["fate"] != "paraphrased" for row in document["lost"])
+    assert {row["fate"] for row in document["lost"] if row["verdict"] == "done"} == {"done"}
     assert document["paid_after_requests"] is not None
     assert document["cost_usd"] > 0
     assert {row["kind"] for row in document["lost"]} <= set(KINDS)

@@ -56,7 +56,7 @@ def test_judged_rows_when_the_answer_holds_no_verdict_end_in_a_sentence(text: st
 def test_judge_option_says_the_price_before_and_keeps_rows_when_the_model_answers_something_else(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["lost", str(resource("sample.jsonl")), "--judge", "simulated"]) == 0
+    assert main(["lost", str(resource("sample.jsonl")), "--judge", "simulated", "--all"]) == 0
     out, err = capsys.readouterr()
     assert "about 6 rows: about " in err
     assert "the rows stay not sure" in err

@@ -182,7 +182,7 @@ class LostPanel(ListPanel[LossRow]):
             many = len(found) if kind is None else counts[kind]
             chip.setText("all" if kind is None else plural(many, *_NAMES[kind]))
             chip.setVisible(bool(many))
-        gone = sum(loss.lost.fate == "lost" for loss in found)
+        gone = sum(loss.lost.fate != "paraphrased" for loss in found)
         count = grouped(gone) if gone < 1_000 else short(round(gone, -2))  # other tabs need room, too
         self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
