@@ -36,6 +36,8 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("What did the sub-agents cost?", "cost", r"thread b8d6b21: \$0\.04"),
     ("What is in the first request?", "breakdown --at 0", r"request 0: 18,547 tokens"),
     ("Was something dropped silently?", "info", r"changes of the buffer:\n.*loss"),
+    ("Did the summary invent or change anything?", "lost", r"Its summary invents no path, address, name or number"),
+    ("Give me back what was lost, to paste it.", "lost --give-back", r"was lost and still counts:\n\n.*\n- \S"),
     ("Why do the client's percentage and the provider's differ?", "buffer --at 78", r"own count +[\d,]+ \(roku\)"),
 )
 
@@ -48,6 +50,20 @@ def test_question_is_answered_by_its_command(
     assert cli.main([name, SAMPLE, *options]) == 0
     printed = capsys.readouterr().out
     assert re.search(answer, printed, flags=re.DOTALL), f"{question}\n{printed[:3000]}"
+
+
+def test_summary_that_changes_a_version_is_told_with_what_was_said_before(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = Path(SAMPLE).read_text(encoding="utf-8").splitlines()
+    place = next(n for n, line in enumerate(lines) if '"isCompactSummary":true' in line.replace(" ", ""))
+    assert "alipay-2025-11.csv" in lines[place]
+    lines[place] = lines[place].replace("alipay-2025-11.csv", "wechat-2024-10.csv")
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert cli.main(["lost", str(changed)]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"names 1 thing that nothing before it does: \S*wechat-2024-10\.csv\.", printed), printed[:2000]
 
 
 def test_commands_of_the_questions_are_named_in_the_readme() -> None:

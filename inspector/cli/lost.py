@@ -188,8 +188,10 @@ def _compaction(one: CompactionLoss, most: int | None) -> Iterator[str]:
 
 
 def _inventions(one: CompactionLoss) -> Iterator[str]:
-    """What the summary says that nothing before supports."""
+    """Yield what the summary says that nothing before supports, if there is a summary that can be read."""
     if not one.inventions:
+        if one.kind == "summary" and one.is_readable:
+            yield "   Its summary invents no path, address, name or number: each is in the messages before it."
         return
     listed = ", ".join(plain(invention.fact.text, 60) for invention in one.inventions[:3])
     more = f" and {len(one.inventions) - 3:,} more (--json lists them)" if len(one.inventions) > 3 else ""
