@@ -84,12 +84,17 @@ def desk(application: QApplication, qtbot: QtBot, tmp_path: Path, asked: Asked) 
 
 @pytest.fixture(autouse=True)
 def as_before(application: QApplication) -> Iterator[None]:
-    """Restore the font and delete the windows that a test left: every later test would restyle them."""
+    """Restore the font and delete the widgets that a test left: every later test would restyle them.
+
+    In a module that shares one window nothing is deleted: its menus and panels are made when they are first used.
+    """
     font, former = application.font(), set(application.topLevelWidgets())
+    is_shared = any(isinstance(widget, MainWindow) for widget in former)
     yield
-    for left in set(application.topLevelWidgets()) - former:
-        left.close()
-        left.deleteLater()
+    for left in set() if is_shared else set(application.topLevelWidgets()) - former:
+        if left.parent() is None:
+            left.close()
+            left.deleteLater()
     application.setFont(font)
     application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
