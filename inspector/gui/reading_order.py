@@ -1,4 +1,4 @@
-"""Tab goes through a window as it is read: part after part, row after row, only to what can be seen."""
+"""The order in which Tab moves through a window: part by part, row by row, visible widgets only."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,25 +8,30 @@ from PySide6.QtWidgets import QDockWidget, QFrame, QMainWindow, QTabBar, QWidget
 from inspector.gui.panels.panel import Panel
 
 LOW = 60
-"""Pixels: what is higher has a row of its own."""
+"""Pixels; a higher widget forms its own row."""
 
 
 def focus_stops(window: QWidget) -> Sequence[QWidget]:
-    """The widgets that Tab reaches, in their order: the top bar, panel after panel, the strip at the foot."""
+    """Return the widgets that Tab reaches, in order: the top bar, each panel, the strip at the bottom."""
     blocks = dict[QWidget, list[QWidget]]()
     for widget in window.findChildren(QWidget):
         if _is_stop(widget, window):
-            blocks.setdefault(_block(widget, window), []).append(widget)
-    under = {_tabs_over(block, blocks, window): block for block in blocks}
-    under.pop(None, None)
-    order = list[QWidget]()
-    for block in _in_rows(blocks.keys() - under.values(), window):
-        order += (block, under[block]) if block in under else (block,)
-    return [widget for block in order for widget in _in_rows(blocks[block], window)]
+            blocks.setdefault(_block_of(widget, window), []).append(widget)
+    panel_below = dict[QWidget, QWidget]()
+    for block in blocks:
+        tabs = _tabs_above(block, blocks, window)
+        if tabs is not None:
+            panel_below[tabs] = block
+    stops = list[QWidget]()
+    for block in _sort_by_rows(blocks.keys() - panel_below.values(), window):
+        stops += _sort_by_rows(blocks[block], window)
+        if block in panel_below:
+            stops += _sort_by_rows(blocks[panel_below[block]], window)
+    return stops
 
 
-def _tabs_over(block: QWidget, blocks: Iterable[QWidget], window: QWidget) -> QWidget | None:
-    """The tabs that a panel stands under: a part of it, whatever stands beside both."""
+def _tabs_above(block: QWidget, blocks: Iterable[QWidget], window: QWidget) -> QWidget | None:
+    """Return the tab bar directly above a panel, which belongs to it; None if there is none."""
     corner = block.mapTo(window, QPoint(0, 0))
     for bar in blocks:
         if isinstance(bar, QTabBar) and bar is not block:
@@ -37,23 +42,32 @@ def _tabs_over(block: QWidget, blocks: Iterable[QWidget], window: QWidget) -> QW
 
 
 def next_stop(window: QWidget, now: QWidget | None, on: bool) -> QWidget | None:
-    """Where Tab leads from there (`on` = False: Shift+Tab); None where there is nowhere to go."""
+    """Return the widget that Tab leads to.
+
+    Args:
+        now: the widget with the focus.
+        on: True: Tab; False: Shift+Tab.
+
+    Returns:
+        None if the window has no widget to focus.
+    """
     stops = focus_stops(window)
     if not stops:
         return None
+    step, end = (1, 0) if on else (-1, -1)
     while now is not None and now is not window:
         if now in stops:
-            return stops[(stops.index(now) + (1 if on else -1)) % len(stops)]
+            return stops[(stops.index(now) + step) % len(stops)]
         inner = [stop for stop in stops if now.isAncestorOf(stop)]
         if inner:
-            return inner[0 if on else -1]
-        now = now.parentWidget()  # an editor within a list
-    return stops[0 if on else -1]
+            return inner[end]
+        now = now.parentWidget()  # the focus is in an editor within a list
+    return stops[end]
 
 
 def place_beside(window: QWidget, vanished: QWidget) -> QWidget:
-    """Return what takes the focus of a widget that was hidden or disabled: its panel, where a key presses nothing; the
-    window, if that cannot be seen either."""
+    """Return the widget that takes the focus of a hidden or disabled one: its panel, in which a key presses no button,
+    else the window."""
     at: QWidget | None = vanished
     while at is not None and at is not window:
         if isinstance(at, Panel) and at.isVisible() and at.isEnabled():
@@ -65,33 +79,48 @@ def place_beside(window: QWidget, vanished: QWidget) -> QWidget:
 
 
 def _is_stop(widget: QWidget, window: QWidget) -> bool:
-    if not widget.focusPolicy() & Qt.FocusPolicy.TabFocus or not widget.isEnabled() or widget.focusProxy() is not None:
+    """Can the user reach the widget by Tab, and see it uncovered?"""
+    takes_focus = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None
+    if not takes_focus or not widget.isEnabled() or widget.window() is not window:
         return False
-    if widget.window() is not window or not widget.isVisible() or widget.visibleRegion().isEmpty():
+    region = widget.visibleRegion()
+    if not widget.isVisible() or region.isEmpty():
         return False
-    top = window.childAt(widget.mapTo(window, widget.visibleRegion().boundingRect().center()))
-    return top is widget or (top is not None and widget.isAncestorOf(top))  # and nothing lies over it
+    middle = widget.mapTo(window, region.boundingRect().center())
+    top = window.childAt(middle)
+    return top is widget or (top is not None and widget.isAncestorOf(top))
 
 
-def _block(widget: QWidget, window: QWidget) -> QWidget:
-    """The dock or panel that it belongs to; itself for tabs of panels; else the bar that holds it."""
-    at, outermost = widget, widget
-    while (above := at.parentWidget()) is not None and above is not window:
-        if isinstance(at, Panel) or (isinstance(above, QMainWindow) and at is widget):
-            return above if isinstance(above, QDockWidget) else at
-        outermost = at if isinstance(at, QFrame) else outermost
-        at = above
+def _block_of(widget: QWidget, window: QWidget) -> QWidget:
+    """Return the dock or panel of a widget; the widget itself if it is a tab bar of panels; else the bar around it."""
+    inner, outermost = widget, widget
+    parent = inner.parentWidget()
+    while parent is not None and parent is not window:
+        is_tab_bar = isinstance(parent, QMainWindow) and inner is widget
+        if isinstance(inner, Panel) or is_tab_bar:
+            return parent if isinstance(parent, QDockWidget) else inner
+        if isinstance(inner, QFrame):
+            outermost = inner
+        inner, parent = parent, parent.parentWidget()
     return outermost
 
 
-def _in_rows(widgets: Iterable[QWidget], window: QWidget) -> list[QWidget]:
-    """From top to bottom; those that stand beside each other from left to right."""
+def _sort_by_rows(widgets: Iterable[QWidget], window: QWidget) -> list[QWidget]:
+    """Sort widgets from top to bottom, and those of a row from left to right."""
     rooms = {widget: QRect(widget.mapTo(window, QPoint(0, 0)), widget.size()) for widget in widgets}
     rows = list[list[QWidget]]()
     for widget in sorted(rooms, key=lambda widget: (rooms[widget].top(), rooms[widget].left())):
-        low = rows and max(rooms[widget].height(), rooms[rows[-1][0]].height()) < LOW
-        if low and rooms[widget].center().y() <= rooms[rows[-1][0]].bottom():
+        if rows and _share_row(rooms[widget], rooms[rows[-1][0]]):
             rows[-1].append(widget)
         else:
             rows.append([widget])
-    return [widget for row in rows for widget in sorted(row, key=lambda widget: rooms[widget].left())]
+    stops = list[QWidget]()
+    for row in rows:
+        stops += sorted(row, key=lambda widget: rooms[widget].left())
+    return stops
+
+
+def _share_row(room: QRect, first: QRect) -> bool:
+    """Are both low, and is the middle of `room` beside `first`?"""
+    is_low = max(room.height(), first.height()) < LOW
+    return is_low and room.center().y() <= first.bottom()

@@ -16,7 +16,7 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY, TITLES
 from inspector.core.session import Request, Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.look.glossary import explain
-from inspector.gui.panels.diff.bar import headline, in_short
+from inspector.gui.panels.diff.bar import diff_headline, short_headline
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.readings import headroom
 from inspector.gui.widgets.label_space import elide_name, stack_labels
@@ -339,10 +339,10 @@ def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sam
     comparison = compare_sides(seen)
     now = reading(desk.workbench.state)
     assert now is not None
-    assert headline(comparison).endswith(f"{now.unseen:,} not recorded stay")
+    assert diff_headline(comparison).endswith(f"{now.unseen:,} not recorded stay")
     before = now.before or 0
     sizes = f"{before:,} → about {before + comparison.delta:,}"
-    assert in_short(comparison) == f"L0: {sizes} · {now.unseen:,} not recorded"
+    assert short_headline(comparison) == f"L0: {sizes} · {now.unseen:,} not recorded"
 
 
 def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) -> None:

@@ -147,7 +147,7 @@ def test_a_low_panel_leaves_its_room_to_the_text(show: Show, desk: Desk, qtbot: 
     menu = view.header.more.menu()
     menu.aboutToShow.emit()
     assert [action.text() for action in menu.actions()] == [
-        "wrap", "edit", "find", "pin", "count", "travelled together with 1 other",
+        "wrap", "edit", "find", "pin", "count", "sent together with 1 other",
     ]  # fmt: skip
     before = view.wrap.isChecked()
     menu.actions()[0].trigger()

@@ -51,7 +51,7 @@ def test_it_shows_what_the_core_finds(panel: PinsPanel) -> None:
     assert cells(panel.table) == [
         ["0", "constraint", RULE, "recorded", "0-1 verbatim, 2-3 gone", GONE],
     ]
-    assert panel.says.text() == "Never gone: 0 of 1 as recorded."
+    assert panel.says.text() == "Always in context: 0 of 1 as recorded."
     click(panel.instructions)
     thread = SESSION.main
     assert [line.history for line in panel.table.rows] == list(recorded_pins(thread, PinIndex(find_pins(thread))))
@@ -97,7 +97,7 @@ def test_policies_are_driven_when_chosen(panel: PinsPanel, qtbot: QtBot) -> None
     chosen.trigger()
     qtbot.waitUntil(lambda: len(panel.table.rows) == 2)
     assert cells(panel.table)[1] == ["", "", "", "none", "0-3 verbatim", "verbatim"]
-    assert panel.says.text().startswith("Never gone: 0 of 1 as recorded, 1 of 1 under none.")
+    assert panel.says.text().startswith("Always in context: 0 of 1 as recorded, 1 of 1 under none.")
     chosen.trigger()
     assert len(panel.table.rows) == 1
 

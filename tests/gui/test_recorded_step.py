@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.session import Session
 from inspector.gui.panels.buffer.panel import BufferPanel, changed_since
-from inspector.gui.panels.diff.bar import headline
+from inspector.gui.panels.diff.bar import diff_headline
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.steps.panel import StepsPanel
 from inspector.gui.window import MainWindow
@@ -42,7 +42,7 @@ def headline_at(diff: DiffPanel, qtbot: QtBot, name: str) -> str:
     qtbot.waitUntil(shows)
     found = diff.model.comparison
     assert found is not None
-    return headline(found)
+    return diff_headline(found)
 
 
 def click_step(steps: StepsPanel, at: int) -> None:

@@ -9,8 +9,8 @@ from inspector.core.buffer import Prompt
 from inspector.core.session import Session
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.usage import Usage
-from inspector.gui.panels.diff.bar import headline
-from inspector.workbench.diff import compare_sides, sides
+from inspector.gui.panels.diff.bar import diff_headline
+from inspector.workbench.diff import compared, sides
 from inspector.workbench.policy_input import sizer_of, start_of, step_rows_of
 from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.pressure.timeline import step_effects
@@ -101,7 +101,7 @@ def test_another_system_prompt_is_no_part_of_what_was_kept() -> None:
     assert chosen.whole is not None
     found = compare_sides(chosen)
     assert found.prompt > 300
-    assert f"+{found.prompt:,} in system prompt and tools" in headline(found)
+    assert f"+{found.prompt:,} in system prompt and tools" in diff_headline(found)
     assert found.delta + found.rest + found.prompt + found.anew == chosen.whole[1] - chosen.whole[0]
 
 
@@ -112,7 +112,7 @@ def test_size_before_in_the_diff_where_it_is_predicted_is_that_of_the_lists(benc
     assert chosen is not None
     sizes = compaction_sizes(thread, pressures, thread.compactions[0])
     assert (chosen.whole, chosen.sizer.pressure.kind) == (sizes.tokens, "predicted")
-    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in headline(compare_sides(chosen))
+    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in diff_headline(compared(chosen))
 
 
 @pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"])

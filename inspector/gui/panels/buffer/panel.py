@@ -1,4 +1,4 @@
-"""The buffer list: the messages of the request we look at, filtered and sorted as the user likes."""
+"""The buffer list: the messages of the selected request, filtered and sorted as the user chooses."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,19 +36,19 @@ from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
 
 _ONLY = 220
-"""Pixels of what is said of the messages that are shown alone."""
+"""Most pixels of the chip that names the only messages shown."""
 SOUGHT = {"Errors": "error", "Edits": "edit of a file", "User": "message of the user"}
 """Kinds of messages that a key leads to, in the singular."""
 ORDER_KEY = "buffer/order"
-"""Under which the chosen order is remembered."""
+"""Key of the setting that holds the chosen order."""
 MANY = 5_000
-"""Messages of a thread whose names and sizes take longer than a frame."""
+"""Messages of a thread from which on computing names and sizes takes longer than a frame."""
 UNSETTLED = 8
-"""Messages at the end of a thread that may be other ones when it has grown."""
+"""Messages at the end of a thread that may change when it grows."""
 
 
 class BufferPanel(Panel):
-    """One row a message; the selected one is the State's."""
+    """A row for each message; the selected row is the selected message of the State."""
 
     TITLE: ClassVar[str] = "Buffer"
 
@@ -71,7 +71,7 @@ class BufferPanel(Panel):
         self._kind = KINDS[0]
         self._filtering = LatestJob(desk.bridge)
         self._looking = LatestJob(desk.bridge)
-        self._known: KnownMessages | None = None
+        self._measured: MeasuredMessages | None = None
         self._why_empty = ""
         self._timer = delayed(self, 120, self._filter)
         self.setFocusProxy(self.view)
@@ -90,22 +90,26 @@ class BufferPanel(Panel):
         for opened in (self.view.opened, self.view.activated):  # by Enter, by a double click
             opened.connect(lambda _: self.desk.show_panel("Message"))
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.view.customContextMenuRequested.connect(
-            lambda at: self.menu_at(at).popup(self.view.viewport().mapToGlobal(at))
-        )
+        self.view.customContextMenuRequested.connect(self._open_menu)
+
+    def _open_menu(self, at: QPoint) -> None:
+        self.menu_at(at).popup(self.view.viewport().mapToGlobal(at))
 
     def _name_columns(self, room: QRect, metrics: QFontMetrics) -> Iterable[ColumnHead]:
         return buffer_heads(self.delegate.columns(room, metrics))
 
     def show_state(self, state: State) -> None:
-        """The buffer at the playhead. The view hears only of what changed."""
+        """Show the buffer at the playhead, changing only the rows that differ."""
         by = state.pressures.by if state.pressures is not None else None
-        if another := self.is_new("thread", state.thread, by.name if by is not None else ""):
-            self._begin(state.thread, by)
+        is_new_thread = self.is_new("thread", state.thread, by.name if by is not None else "")
+        if is_new_thread:
+            self._measure(state.thread, by)
         self._why_empty = no_messages_words(state)
-        self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
-        view, stepped, self._among, self._steps = state.view, state.stepped_buffer, state.among, state.steps
-        if not self.is_new("rows", stepped, state.steps, (view, state.at, state.among)) and not another:
+        self._show_scale(sizer_of(state).scale if state.pressures else UNSCALED)
+        view, stepped = state.view, state.stepped_buffer
+        self._among, self._steps = state.among, state.steps
+        has_new_rows = self.is_new("rows", stepped, state.steps, (view, state.at, state.among))
+        if not has_new_rows and not is_new_thread:
             self._show_selected(state.selected)
             return
         self._show_only(state.among)
@@ -115,31 +119,38 @@ class BufferPanel(Panel):
         self.delegate.letter(stepped is not None or bool(self._fates))
         self._filter()
 
-    def _weigh(self, scale: Scale) -> None:
+    def _show_scale(self, scale: Scale) -> None:
+        """Convert the tokens of the rows by another scale."""
         if scale != self.model.scale:
             self.model.scale = scale
             self.delegate.largest = max(1, scale.rows(self._largest))
             self.view.viewport().update()
 
-    def _begin(self, thread: Thread | None, by: Estimator | None) -> None:
+    def _measure(self, thread: Thread | None, by: Estimator | None) -> None:
+        """Measure the messages of a thread, off the GUI thread if there are many that were not measured yet."""
         measure = by or estimator(DEFAULT_ESTIMATOR)
         messages: Sequence[Message] = thread.messages if thread is not None and by is not None else ()
-        cached = self._known
-        former = cached if cached is not None and cached.is_beginning_of(messages, measure.name) else None
+        former = self._measured
+        if former is not None and not former.is_beginning_of(messages, measure.name):
+            former = None
         self._looking.cancel()
-        if len(messages) - (former.settled if former is not None else 0) <= MANY:
-            self._know(measure, _known(measure, messages, former))
+        new_count = len(messages) - (former.settled if former is not None else 0)
+        if new_count <= MANY:
+            self._show_measured(measure, measure_messages(measure, messages, former))
             return
-        self._known = None
-        self._paint_by(measure, NO_CALLS, self._largest, 0)  # until they are known
-        self._looking.run(lambda task: _known(measure, messages), lambda result: self._know(measure, result))
+        self._measured = None
+        self._paint_by(measure, NO_CALLS, self._largest, 0)  # until the messages are measured
+        self._looking.run(
+            lambda task: measure_messages(measure, messages),
+            lambda result: self._show_measured(measure, result),
+        )
 
-    def _know(self, measure: Estimator, result: "KnownMessages") -> None:
-        self._known = result
+    def _show_measured(self, measure: Estimator, result: "MeasuredMessages") -> None:
+        self._measured = result
         self._paint_by(measure, result.calls, result.largest, result.longest)
 
     def _paint_by(self, measure: Estimator, calls: CallIndex, largest: int, longest: int) -> None:
-        """The calls, and the largest message: what the rows are painted with. O(1)."""
+        """Paint the rows by these calls, the tokens of the largest message, and the longest name of a tool. O(1)."""
         self.model.forget(calls, measure)
         self._largest = largest
         self.delegate.largest = max(1, self.model.scale.rows(largest))
@@ -158,9 +169,10 @@ class BufferPanel(Panel):
             self.desk.workbench.select(self.model.message_at(current.row()).id)
 
     def menu_at(self, at: QPoint) -> QMenu:
-        """What can be done to the message at that place of the list, which is selected."""
-        if self.view.indexAt(at).isValid():
-            self.view.setCurrentIndex(self.view.indexAt(at))
+        """Select the message at a place of the list, and return its menu."""
+        index = self.view.indexAt(at)
+        if index.isValid():
+            self.view.setCurrentIndex(index)
         return buffer_menu(self.desk, self.view)
 
     # -- filter and order --------------------------------------------------------------------------------------------
@@ -182,13 +194,14 @@ class BufferPanel(Panel):
         self._show_selected(self.desk.workbench.state.selected)
 
     def _filter(self) -> None:
-        """Which rows are shown. A text is looked for in whole messages, off this thread."""
+        """Show the rows that match the filters. Text is searched in whole messages, off the GUI thread."""
         self._filtering.cancel()
         buffer, text = self._buffer, self.text.text().strip()
         picked = of_kind(buffer, self._kind)
         if self._among is not None:
             ids = self._among.ids
-            picked = [n for n in (range(len(buffer)) if picked is None else picked) if buffer[n].id in ids]
+            candidates = range(len(buffer)) if picked is None else picked
+            picked = [n for n in candidates if buffer[n].id in ids]
         if not text:
             self._show_rows(buffer, picked)
             return
@@ -208,7 +221,7 @@ class BufferPanel(Panel):
         steps_note = f" · after {plural(own, 'step')}" if own else ""
         self.count.setText(words + steps_note)
         self._show_selected(self.desk.workbench.state.selected)
-        if self.model.size() < before:  # where rows go above it Qt scrolls to where the selected one stood
+        if self.model.size() < before:  # Qt does not follow the selected row when rows above it are removed
             self.view.scrollTo(self.view.currentIndex())
 
     def take(self, text: str) -> None:
@@ -240,14 +253,14 @@ class BufferPanel(Panel):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownMessages:
-    """What the rows of a thread's messages are painted with."""
+class MeasuredMessages:
+    """What is known of the messages of a thread, to paint their rows."""
 
     estimator: str
     settled: int
-    """Messages that stay as they are when the thread grows."""
+    """Number of messages that do not change when the thread grows."""
     last: Message | None
-    """The last one of these."""
+    """The last settled message."""
     calls: CallIndex
     largest: int
     """Tokens of the largest message."""
@@ -255,14 +268,16 @@ class KnownMessages:
     """Letters of the longest name of a tool."""
 
     def is_beginning_of(self, messages: Sequence[Message], estimator: str) -> bool:
-        """Do the messages begin with those that are known, weighed by that estimator? O(1)."""
+        """Do the messages begin with the settled ones, measured by that estimator? O(1)."""
         if estimator != self.estimator or not 0 < self.settled <= len(messages):
             return False
         return messages[self.settled - 1] is self.last
 
 
-def _known(measure: Estimator, messages: Sequence[Message], former: KnownMessages | None = None) -> KnownMessages:
-    """Look at the messages that `former` does not know. O(their number)."""
+def measure_messages(
+    measure: Estimator, messages: Sequence[Message], former: MeasuredMessages | None = None
+) -> MeasuredMessages:
+    """Measure the messages of a thread. O(messages that `former` does not contain)."""
     start = former.settled if former is not None else 0
     new = [messages[at] for at in range(start, len(messages))] if start else messages
     calls = CallIndex(new, former.calls if former is not None else None)
@@ -272,12 +287,12 @@ def _known(measure: Estimator, messages: Sequence[Message], former: KnownMessage
         largest, longest = max(largest, former.largest), max(longest, former.longest)
     settled = max(0, len(messages) - UNSETTLED)
     last = messages[settled - 1] if settled else None
-    return KnownMessages(measure.name, settled, last, calls, largest, longest)
+    return MeasuredMessages(measure.name, settled, last, calls, largest, longest)
 
 
 def changed_since(state: State) -> Mapping[str, FateName]:
-    """Fate by message id of what our steps changed of the buffer that they start from; where we took none, of what the
-    recording changed. O(messages)."""
+    """Return the fate, by message id, of what the steps taken changed in the buffer that they start from; without such
+    steps, of what the recorded compaction changed. O(messages)."""
     steps = state.steps
     if steps is None or steps.step is None:
         return NO_FATES
@@ -286,7 +301,7 @@ def changed_since(state: State) -> Mapping[str, FateName]:
 
 
 def _fresh_from(state: State) -> int:
-    """Number of the first message that the request before did not have."""
+    """Return the number of the first message that the previous request did not contain."""
     thread, request = state.thread, state.request
     if thread is None or not thread.requests:
         return 0
@@ -307,7 +322,11 @@ def _remembered_order(settings: Settings) -> Order:
 
 
 def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None], at_first: str = "") -> QToolButton:
-    """A quiet button that shows its choice and drops down the others. `at_first`: what is chosen, else the first."""
+    """Return a button that shows its choice and has a menu of all choices.
+
+    Args:
+        at_first: the choice at first; empty: the first one.
+    """
     first = at_first or choices[0]
 
     def fill(menu: QMenu) -> None:

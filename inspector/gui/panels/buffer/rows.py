@@ -1,4 +1,4 @@
-"""The rows of the buffer list: which messages, in which order, and how one is painted."""
+"""The rows of the buffer list: their messages, their order, and how a row is painted."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from inspector.core.tokens.prediction import UNSCALED
 from inspector.gui.look.colours import Colours, fate_colour, ink, role_colour
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import visible
+from inspector.gui.widgets.chart import paint_rounded
 from inspector.gui.widgets.painted import (
     RIGHT,
     ColumnHead,
@@ -35,19 +36,19 @@ Order: TypeAlias = Literal["Oldest first", "Newest first", "Largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 NO_FATES: Mapping[str, FateName] = MappingProxyType({})
 NARROW, NAMED, ROOMY, WIDE = 62, 72, 80, 92
-"""Figures of a row: below these it does without tool, badges and bar; from these on a tool's name has as much room as
-it needs; from these on there are sizes and may be several badges; from these on the bar is long."""
+"""Widths of a row in digits: below the first it has no tool, badges and bar; from the others on the name of a tool is
+never cut, there are sizes and several badges, and the bar is long."""
 EDGE, GAP = 8, 10
 """Pixels beside a row's content, and between its columns."""
 NUMBER, LEAST_TOOL, SIZE, TOKENS = 5, 7, 11, 7
-"""Figures of a place in the buffer, of a short name of a tool, of a size in words, and of a count of tokens."""
+"""Widths of columns in digits: the number, a short name of a tool, a size in words, the tokens."""
 SHORT_BAR, LONG_BAR, BAR_HEIGHT = 48, 68, 6
-"""Pixels."""
+"""Widths of the bar and its height in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class BufferRow:
-    """What one row of the list shows."""
+    """The content of a row of the list."""
 
     number: int
     """Position in the buffer, from 0."""
@@ -55,13 +56,13 @@ class BufferRow:
     row: MessageRow
     tokens: int
     fresh: bool
-    """Was not in the buffer of the request before."""
+    """Was it not in the buffer of the previous request?"""
     fate: FateName = "kept"
-    """What our steps made of it, since the recorded buffer."""
+    """What the steps taken did to it, compared with the recorded buffer."""
 
 
 class BufferModel(PaintedModel):
-    """Rows are worked out when they are painted, and kept as long as the thread stays the same."""
+    """The rows of the buffer, computed when painted and cached until the thread changes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,12 +74,13 @@ class BufferModel(PaintedModel):
         self._calls = NO_CALLS
         self._estimator: Estimator | None = None
         self.scale = UNSCALED
-        """What a counted token weighs where we stand."""
+        """Converts estimated tokens to those of the gauge at the playhead."""
         self._rows: dict[int, tuple[Message, MessageRow]] = {}
+        """Computed rows by the id of the message, which is kept with the row so that its id is not reused."""
         self._fates: Mapping[str, FateName] = {}
 
     def forget(self, calls: CallIndex, estimator: Estimator) -> None:
-        """Another thread or estimator: nothing that was worked out holds any more."""
+        """Drop the cached rows, for another thread or estimator."""
         self._rows.clear()
         self._calls, self._estimator = calls, estimator
 
@@ -89,7 +91,13 @@ class BufferModel(PaintedModel):
         fresh_from: int,
         fates: Mapping[str, FateName] = NO_FATES,
     ) -> None:
-        """The buffer, and which of its messages (ascending indices; None = all). `fates`: of those that changed."""
+        """Show a buffer.
+
+        Args:
+            picked: ascending indices of the messages to show; None: all.
+            fresh_from: number of the first message that the previous request did not contain.
+            fates: of the messages that steps changed, by message id.
+        """
         self._fates = fates
         grown = self._grown(messages) if picked is None and self._picked is None else None
         self._fresh_from = fresh_from
@@ -104,27 +112,28 @@ class BufferModel(PaintedModel):
             self._messages = messages
 
     def _grown(self, messages: tuple[Message, ...]) -> int | None:
-        """By how many messages the buffer grew or shrank at its end; None where it changed otherwise."""
+        """Return by how many messages the buffer grew at its end (negative: shrank); None: it changed elsewhere."""
         old, shorter = self._messages, min(len(self._messages), len(messages))
         if self._order == "Largest first" or not shorter:
             return None
-        same = all(map(is_, old[:shorter], messages[:shorter]))
-        return len(messages) - len(old) if same else None
+        is_same = all(map(is_, old[:shorter], messages[:shorter]))
+        return len(messages) - len(old) if is_same else None
 
     def _splice(self, messages: tuple[Message, ...], grown: int) -> None:
-        old, new = len(self._messages), len(messages)
-        at = 0 if self._order == "Newest first" else min(old, new)
-        last = at + abs(grown) - 1
-        begin, end = (
-            (self.beginInsertRows, self.endInsertRows) if grown > 0 else (self.beginRemoveRows, self.endRemoveRows)
-        )
-        begin(TOP, at, last)
+        """Insert or remove the rows at the end of the buffer."""
+        shorter = min(len(self._messages), len(messages))
+        first = 0 if self._order == "Newest first" else shorter
+        last = first + abs(grown) - 1
+        begin, end = self.beginInsertRows, self.endInsertRows
+        if grown < 0:
+            begin, end = self.beginRemoveRows, self.endRemoveRows
+        begin(TOP, first, last)
         self._messages = messages
         self._shown = self._arranged()
         end()
 
     def arrange(self, order: Order) -> None:
-        """Sort by this from now on."""
+        """Sort the rows in another order."""
         self.beginResetModel()
         self._order = order
         self._shown = self._arranged()
@@ -141,11 +150,11 @@ class BufferModel(PaintedModel):
                 return sorted(chosen, key=lambda n: -self.tokens(self._messages[n]))
 
     def tokens(self, message: Message) -> int:
-        """Tokens of a message, in proportion to what the gauge shows."""
+        """Return the tokens of a message, in proportion to those of the gauge."""
         return self.scale.rows(count(self._estimator, message)) if self._estimator else 0
 
     def place_of(self, message_id: str, near: int = -1) -> int:
-        """The row that shows this message, -1 for none. O(rows) unless it is the first, the last or `near`."""
+        """Return the row of a message; -1: none. O(rows), unless it is the first, the last or at `near`."""
         for likely in (0, near, len(self._shown) - 1):
             if 0 <= likely < len(self._shown) and self.message_at(likely).id == message_id:
                 return likely
@@ -159,31 +168,34 @@ class BufferModel(PaintedModel):
         number = self._shown[place]
         message = self._messages[number]
         cached = self._rows.get(id(message))
-        if cached is None:  # the message is kept with it, so that its id is not used again
+        if cached is None:
             cached = self._rows[id(message)] = message, row(message, self._calls)
+        is_fresh = number >= self._fresh_from
         fate = self._fates.get(message.id, "kept")
-        return BufferRow(number, message, cached[1], self.tokens(message), number >= self._fresh_from, fate)
+        return BufferRow(number, message, cached[1], self.tokens(message), is_fresh, fate)
 
     def size(self) -> int:
         return len(self._shown)
 
     def words_at(self, place: int) -> str:
         row = self.row_at(place)
+        content = row.row
         fate = "" if row.fate == "kept" else row.fate
-        words = (str(row.number), fate, row.row.role, row.row.tool, *row.row.badges, row.row.text)
+        words = (str(row.number), fate, content.role, content.tool, *content.badges, content.text)
         return " ".join(word for word in words if word) + f", {grouped(row.tokens)} tokens"
 
 
 class BufferDelegate(PaintedRow):
-    """Number, role, tool, subject, badges, size, bar, tokens. `largest`: tokens that fill the bar."""
+    """Paints number, role, tool, subject, badges, size, bar and tokens of a message."""
 
     largest = 1
+    """Tokens that fill the bar."""
     tool = 7
-    """Figures of room for the name of a tool."""
+    """Width of the column of tools in digits."""
     _lettered = False
 
     def letter(self, on: bool) -> None:
-        """Leave room for the letters of fates, which messages have after steps of ours."""
+        """Leave room for the letters of fates, which messages have after steps."""
         if on != self._lettered:
             self._lettered = on
             self.forget()
@@ -197,17 +209,9 @@ class BufferDelegate(PaintedRow):
 
     def paint_row(self, painter: QPainter, rect: QRect, row: BufferRow, marked: int, c: Colours) -> None:
         columns = self.columns(rect, painter.fontMetrics())
-        if row.fresh or row.fate != "kept":
-            strip = c.accent if row.fate == "kept" else fate_colour(c, row.fate)
-            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(strip))
         paint_text(painter, columns.number, str(row.number), c.quiet, RIGHT)
-        if columns.fate is not None and row.fate != "kept":
-            paint_bold(painter, columns.fate, LETTERS[row.fate], fate_colour(c, row.fate))
-        role, tool = row.row.role, visible(row.row.tool).text
-        is_named_by_tool = columns.tool is None and role == "result"
-        paint_text(painter, columns.role, tool or role if is_named_by_tool else role, role_colour(c, role))
-        if columns.tool is not None:
-            paint_text(painter, columns.tool, tool, c.quiet)
+        self._paint_change(painter, rect, columns, row, c)
+        self._paint_role(painter, columns, row.row, c)
         if columns.size is not None:
             paint_text(painter, columns.size, row.row.size, c.quiet, RIGHT)
         if columns.bar is not None:
@@ -215,24 +219,44 @@ class BufferDelegate(PaintedRow):
         paint_text(painter, columns.tokens, grouped(row.tokens), c.text, RIGHT)
         subject = columns.subject
         right = self._paint_badges(painter, rect, subject.right(), row, c)
-        paint_subject(painter, subject.adjusted(0, 0, right - subject.right(), 0), row.row, c.text, c.quiet)
+        room = subject.adjusted(0, 0, right - subject.right(), 0)
+        paint_subject(painter, room, row.row, c.text, c.quiet)
+
+    def _paint_change(
+        self, painter: QPainter, rect: QRect, columns: "BufferColumns", row: BufferRow, c: Colours
+    ) -> None:
+        """Paint a strip at the left of a new or changed message, and the letter of its fate."""
+        if row.fate != "kept":
+            colour = fate_colour(c, row.fate)
+            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(colour))
+            if columns.fate is not None:
+                paint_bold(painter, columns.fate, LETTERS[row.fate], colour)
+        elif row.fresh:
+            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(c.accent))
+
+    def _paint_role(self, painter: QPainter, columns: "BufferColumns", row: MessageRow, c: Colours) -> None:
+        """Paint role and tool; without a column of tools a result is named by its tool."""
+        tool = visible(row.tool).text
+        name: str = row.role
+        if columns.tool is not None:
+            paint_text(painter, columns.tool, tool, c.quiet)
+        elif tool and row.role == "result":
+            name = tool
+        paint_text(painter, columns.role, name, role_colour(c, row.role))
 
     def _paint_bar(self, painter: QPainter, room: QRectF, row: BufferRow, c: Colours) -> None:
         """Paint the tokens as a share of the largest message."""
-        bar = QRectF(room.left(), room.center().y() - BAR_HEIGHT / 2, room.width(), BAR_HEIGHT)
-        round_ends = BAR_HEIGHT / 2
+        top = room.center().y() - BAR_HEIGHT / 2
+        bar = QRectF(room.left(), top, room.width(), BAR_HEIGHT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(ink(c.faint))
-        painter.drawRoundedRect(bar, round_ends, round_ends)
+        paint_rounded(painter, bar, c.faint, BAR_HEIGHT / 2)
         if row.tokens:
             share = min(1.0, row.tokens / max(1, self.largest))
-            painter.setBrush(ink(c.categories[row.row.category]))
             bar.setWidth(max(float(BAR_HEIGHT), bar.width() * share))
-            painter.drawRoundedRect(bar, round_ends, round_ends)
+            paint_rounded(painter, bar, c.categories[row.row.category], BAR_HEIGHT / 2)
 
     def _paint_badges(self, painter: QPainter, rect: QRect, right: int, row: BufferRow, c: Colours) -> int:
-        """Chips, right to left. Returns where they begin."""
+        """Paint the badges from right to left, and return the pixel at which they begin."""
         digit = painter.fontMetrics().horizontalAdvance("0")
         if not row.row.badges or rect.width() < NARROW * digit:
             return right
@@ -258,7 +282,7 @@ class BufferDelegate(PaintedRow):
 
 @dataclass(frozen=True, slots=True)
 class BufferColumns:
-    """Where the columns of a row are; None for those that a narrow list leaves out."""
+    """The rooms of the columns of a row; None: a narrow list leaves the column out."""
 
     number: QRect
     fate: QRect | None
@@ -271,7 +295,12 @@ class BufferColumns:
 
 
 def buffer_columns(rect: QRect, metrics: QFontMetrics, tool: int, has_fates: bool) -> BufferColumns:
-    """Place the columns; the subject takes what is left. `tool`: figures of room for the name of a tool."""
+    """Place the columns of a row; the subject takes the remaining room.
+
+    Args:
+        tool: width of the column of tools in digits.
+        has_fates: is there a column for the letters of fates?
+    """
     digit, high = metrics.horizontalAdvance("0"), rect.height()
     figures = rect.width() // max(1, digit)
 

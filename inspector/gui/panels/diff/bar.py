@@ -1,6 +1,6 @@
-"""Above the diff: what is compared with what, which fates are shown, what came of it, and what to do about it."""
+"""The bar above the diff: what is compared, which fates are shown, the result, and buttons to run or undo a step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
 _APART = 2
 _ROUNDING = 20
-"""Tokens that rows may lack because each is a whole number; so little, or a percent, is not worth a word."""
+"""Tokens that the rows may lack because each is rounded; a smaller difference, or one below 1%, is not mentioned."""
 UNDO, GO_BEFORE = "Undo", "Go before"
 _GO_BEFORE = "Go to the buffer before the recorded compaction, to run a tier of your choice on that instead"
 START = "the step's start"
@@ -37,17 +37,20 @@ AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
 
 class DiffBar(Guarded, QWidget):
-    """`filtered`: other fates are wanted; `against`: the index of a step, ORIGIN, or None for the step's start."""
+    """The head of the diff."""
 
     filtered = Signal()
+    """Other fates are to be shown."""
     against = Signal(object)
+    """What to compare with: the index of a step, ORIGIN, or None for the start of the step."""
 
     def __init__(
         self, theme: Theme, walk: Callable[[int], None], run: Callable[[], None], undo: Callable[[], None]
     ) -> None:
         super().__init__()
         self._theme = theme
-        self.wanted: frozenset[FateName] = CHANGED
+        self.fates: frozenset[FateName] = CHANGED
+        """The fates that are shown."""
         self._comparison: Diff | None = None
         self._economics: Economics | None = None
         self.choice = choice("Compare with", about="Compare with")
@@ -64,7 +67,7 @@ class DiffBar(Guarded, QWidget):
         self._tools, walks = (self.choice, *self.chips.values()), (self.previous, self.next, self.text)
         self._beside = (*walks, self.undo, self.run)
         tools = row((flow(*self._tools, gap=_APART), 1), *walks, 4, self.undo, self.run, gap=_APART)
-        tools.addStrut(self.choice.sizeHint().height())  # nothing moves when the choice comes or goes
+        tools.addStrut(self.choice.sizeHint().height())  # so that nothing moves when the choice is hidden
         self._lines = row((self.headline, 1), tools, of=self, margins=(8, 4, 8, 4), gap=2)
         self.restyle()
 
@@ -73,61 +76,69 @@ class DiffBar(Guarded, QWidget):
             chip.setStyleSheet(f"QToolButton:checked {{ color: {fate_colour(self._theme.colours, name)}; }}")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Letters instead of names on the chips in a narrow panel, and two lines in a narrower one."""
         super().resizeEvent(event)
         self._fit()
 
     def _fit(self) -> None:
+        """Write letters instead of names on the chips in a narrow panel, and use two lines in a narrower one."""
         self._name_chips(brief=False)
         if not self._is_roomy:
             self._name_chips(brief=True)
-        way = QBoxLayout.Direction.LeftToRight if self._is_roomy else QBoxLayout.Direction.TopToBottom
-        if way == QBoxLayout.Direction.TopToBottom:
+        way = QBoxLayout.Direction.LeftToRight
+        if not self._is_roomy:
+            way = QBoxLayout.Direction.TopToBottom
             self._name_chips(brief=False)
         if way != self._lines.direction():
             self._lines.setDirection(way)
 
     @property
     def _is_roomy(self) -> bool:
-        """Has everything room in one line?"""
+        """Does everything fit into one line?"""
         visible = [widget for widget in (*self._tools, *self._beside) if not widget.isHidden()]
-        return self.width() >= sum(widget.sizeHint().width() + _APART for widget in visible) + self.headline.least + 30
+        tools_width = sum(widget.sizeHint().width() + _APART for widget in visible)
+        return self.width() >= tools_width + self.headline.least + 30
 
     def _name_chips(self, brief: bool) -> None:
-        """`Cleared 74`, or `C 74`. Across branches the names of fates would say something else."""
+        """Write `Cleared 74` on the chips or, briefly and between branches (where the names do not fit), `C 74`."""
         if self._comparison is None:
             return
+        is_short = brief or self._comparison.sides.is_across
         for name, chip in self.chips.items():
             count = grouped(self._comparison.counts.get(name, 0))
-            is_short = brief or self._comparison.sides.is_across
-            chip.setText(f"{LETTERS[name] if is_short else name.capitalize()} {count}")
+            word = LETTERS[name] if is_short else name.capitalize()
+            chip.setText(f"{word} {count}")
 
     def show_choices(self, steps: Steps | None, preview: bool) -> None:
-        """What a step may be compared with; a preview only with the buffer that it starts from."""
+        """Offer what a step can be compared with; a preview is only compared with the buffer that it starts from."""
         with QSignalBlocker(self.choice):
             self.choice.clear()
             self._enable(steps, preview)
             self.choice.setVisible(steps is not None and not preview)
-            if preview or steps is None:
-                return
-            self.choice.addItem(START, None)
-            self.choice.addItem(AS_RECORDED if steps.recorded is None else BEFORE, ORIGIN)
-            for _, at in drawn(steps):
-                if at != steps.at:
-                    self.choice.addItem(f"{at + 1}  {line(steps.taken[at].name, 40)}", at)
-            chosen = self.choice.findData(steps.against) if steps.against is not None else 0
-            self.choice.setCurrentIndex(max(0, chosen) if steps.against != steps.at else 0)
+            if steps is not None and not preview:
+                self._add_choices(steps)
+
+    def _add_choices(self, steps: Steps) -> None:
+        self.choice.addItem(START, None)
+        self.choice.addItem(AS_RECORDED if steps.recorded is None else BEFORE, ORIGIN)
+        for _, at in drawn(steps):
+            if at != steps.at:
+                name = line(steps.taken[at].name, 40)
+                self.choice.addItem(f"{at + 1}  {name}", at)
+        has_other = steps.against is not None and steps.against != steps.at
+        chosen = self.choice.findData(steps.against) if has_other else 0
+        self.choice.setCurrentIndex(max(0, chosen))
 
     def _enable(self, steps: Steps | None, preview: bool) -> None:
-        """Both buttons keep their places: pressing one twice never presses the other."""
+        """Enable the buttons, which keep their places so that pressing one twice never presses the other."""
+        has_step = steps is not None and steps.step is not None
         self.run.setEnabled(preview)
-        self.undo.setEnabled(steps is not None and steps.step is not None)
-        is_recorded = steps is not None and steps.step is not None and not steps.stepped
+        self.undo.setEnabled(has_step)
+        is_recorded = has_step and steps is not None and not steps.stepped
         self.undo.setText(GO_BEFORE if is_recorded else UNDO)
         self.undo.setToolTip(tip(_GO_BEFORE if is_recorded else "Undo this step (Ctrl+Z)"))
 
     def show_comparison(self, comparison: Diff) -> None:
-        """Counts on the chips, the sum in the headline."""
+        """Show the counts on the chips, and the sum in the headline."""
         for name, chip in self.chips.items():
             count = comparison.counts.get(name, 0)
             words = comparison.sides.words[name]
@@ -138,80 +149,92 @@ class DiffBar(Guarded, QWidget):
         self._say()
 
     def show_payback(self, economics: "Economics | None") -> None:
-        """Whether what was recorded paid; None where nobody knows yet, or it is not what is shown."""
+        """Show whether the recorded compaction paid for itself; None: unknown yet, or another step is shown."""
         if economics != self._economics:
             self._economics = economics
             self._say()
 
     def _say(self) -> None:
-        comparison, paid = self._comparison, payback_words(self._economics)
-        if comparison is not None:
-            is_judged = paid and comparison.sides.whole is not None
-            short = f" · {paid.rpartition(': ')[2]}" if is_judged else ""
-            sizes, change = in_short(comparison), signed(_change(comparison))
-            self.headline.show_text(headline(comparison) + f", {paid}" * bool(is_judged), sizes + short, sizes, change)
-            self._fit()
+        comparison, payback = self._comparison, economics_words(self._economics)
+        if comparison is None:
+            return
+        whole, short, change = diff_headline(comparison), short_headline(comparison), signed(_change(comparison))
+        with_verdict = short
+        if payback and comparison.sides.whole is not None:
+            verdict = payback.rpartition(": ")[2]
+            whole += f", {payback}"
+            with_verdict = f"{short} · {verdict}"
+        self.headline.show_text(whole, with_verdict, short, change)
+        self._fit()
 
     def _chip(self, name: FateName) -> QToolButton:
         chip = small_button("", checkable=True)
-        chip.setChecked(name in self.wanted)
-        chip.toggled.connect(lambda on: self._want(name, on))
+        chip.setChecked(name in self.fates)
+        chip.toggled.connect(lambda on: self._show_fate(name, on))
         return chip
 
-    def _want(self, name: FateName, on: bool) -> None:
-        self.wanted = self.wanted | {name} if on else self.wanted - {name}
+    def _show_fate(self, name: FateName, on: bool) -> None:
+        self.fates = self.fates | {name} if on else self.fates - {name}
         self.filtered.emit()
 
 
-def headline(comparison: Diff) -> str:
-    """`Preview of L0: 122,765 → about 53,322 tokens (46,904 to 59,740), 74 cleared, 19,368 not recorded stay`.
+def diff_headline(comparison: Diff) -> str:
+    """Return the sum of a comparison.
 
-    Of what was recorded: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not recorded`.
+    For a preview: `Preview of L0: 122,765 → about 53,322 tokens (46,904 to 59,740), 74 cleared, 19,368 not recorded
+    stay`. For a recorded compaction: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not recorded`.
     """
-    words = comparison.sides.words
-    parts = [f"{count:,} {words[fate]}" for fate, count in comparison.counts.items() if fate != "kept"]
-    if comparison.sides.whole is not None:
-        parts = parts or ["nothing changed"]
-        parts += [f"{signed(comparison.rest)} not recorded"] * bool(comparison.rest)
-        parts += [f"{signed(comparison.prompt)} in system prompt and tools"] * bool(comparison.prompt)
-        least = max(_ROUNDING, comparison.sides.whole[1] // 100)
-        parts += [f"{signed(comparison.anew)} as the kept are measured anew"] * (abs(comparison.anew) > least)
-        return f"{_name(comparison)}: {_sizes(comparison)} tokens, {', '.join(parts)}"
+    sides = comparison.sides
+    parts = [f"{count:,} {sides.words[fate]}" for fate, count in comparison.counts.items() if fate != "kept"]
+    if sides.whole is not None:
+        details = ", ".join((*(parts or ["nothing changed"]), *_recorded_changes(comparison, sides.whole[1])))
+        return f"{_name(comparison)}: {_sizes(comparison)} tokens, {details}"
     if not parts:
-        return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
-    unseen = comparison.sides.sizer.scale.unseen
+        verb = "changes" if sides.preview else "changed"
+        return f"{_name(comparison)}: nothing {verb}"
+    unseen = sides.sizer.scale.unseen
     stays = f", {grouped(unseen)} not recorded stay" if unseen else ""
     band = comparison.after_size.band
     likely = f" ({grouped(band[0])} to {grouped(band[1])})" if band is not None else ""
     return f"{_name(comparison)}: {_sizes(comparison)} tokens{likely}, {', '.join(parts)}{stays}"
 
 
-def in_short(comparison: Diff) -> str:
-    """`Preview of L0: 122,765 → about 53,322 · 19,368 not recorded`: the chips say how many of each fate."""
+def _recorded_changes(comparison: Diff, after: int) -> Iterator[str]:
+    """Yield the changes of a recorded compaction that no message accounts for; `after`: tokens after it."""
+    if comparison.rest:
+        yield f"{signed(comparison.rest)} not recorded"
+    if comparison.prompt:
+        yield f"{signed(comparison.prompt)} in system prompt and tools"
+    if abs(comparison.anew) > max(_ROUNDING, after // 100):
+        yield f"{signed(comparison.anew)} from measuring the kept messages again"
+
+
+def short_headline(comparison: Diff) -> str:
+    """Return `Preview of L0: 122,765 → about 53,322 · 19,368 not recorded`; the chips show the counts of fates."""
     if comparison.sides.whole is not None:
         return _sizes(comparison)
     if not any(fate != "kept" for fate in comparison.counts):
-        return headline(comparison)
+        return diff_headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen
     stays = f" · {grouped(unseen)} not recorded" if unseen else ""
     return f"{_name(comparison)}: {_sizes(comparison)}{stays}"
 
 
-def payback_words(economics: "Economics | None") -> str:
-    """`cost $0.31, saves $0.02 a request: paid after 16`; empty where no price is known."""
+def economics_words(economics: "Economics | None") -> str:
+    """Return `cost $0.31, saves $0.02 a request: paid after 16`; empty if no price is known."""
     if economics is None or economics.cost_usd is None or economics.saved_per_request_usd is None:
         return ""
-    ended = paid_words(economics.paid_after_requests)
-    return f"cost {dollars(economics.cost_usd)}, saves {dollars(economics.saved_per_request_usd)} a request: {ended}"
+    cost, saving = dollars(economics.cost_usd), dollars(economics.saved_per_request_usd)
+    return f"cost {cost}, saves {saving} a request: {paid_words(economics.paid_after_requests)}"
 
 
 def _change(comparison: Diff) -> int:
-    """Tokens by which the next prompt is larger."""
+    """Return the tokens by which the next prompt becomes larger."""
     return comparison.delta + comparison.rest + comparison.prompt + comparison.anew
 
 
 def _sizes(comparison: Diff) -> str:
-    """`122,765 → about 53,322`: what was reported as it is, what is predicted with its "about"."""
+    """Return `122,765 → about 53,322`, with `about` before a predicted size."""
     if comparison.sides.whole is not None:
         before, after = comparison.sides.whole
         about = "about " if comparison.sides.sizer.pressure.kind == "predicted" else ""

@@ -1,4 +1,4 @@
-"""The diff: what a step or a preview did to every message, side by side, and line by line inside the chosen one."""
+"""The diff: what a step or a preview does to each message, side by side, and the changed lines of the chosen one."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
@@ -26,10 +26,10 @@ from inspector.workbench.state import State
 from inspector.workbench.steps import RECORDED, Steps
 
 WIDE, TALL = 900, 340
-"""Pixels from which the text of the chosen message has room beside or below the rows."""
+"""Pixels from which there is room for the text of the chosen message beside or below the rows."""
 UNCHANGED = "Nothing changed: every message is the same."
 LEFT_OUT = "These rows are left out. Enter or a click shows them."
-"""Instead of the text of a message."""
+"""Shown in place of the text of a message."""
 
 
 class DiffReading(TextReader):
@@ -44,9 +44,9 @@ class DiffReading(TextReader):
         """Show a row.
 
         Args:
-            of: The row; None shows `words` alone.
-            rival: A summary of the other side to be compared with.
-            words: What is shown instead of a row, or what its fate is called where two branches are compared.
+            of: the row; None: show only `words`.
+            rival: a summary of the other side to compare with.
+            words: shown in place of a row, or the name of its fate if two branches are compared.
         """
         if of is self._of and (of is not None or not words):
             return
@@ -59,7 +59,7 @@ class DiffReading(TextReader):
 
 
 class DiffPanel(Panel):
-    """One row a message, before and after; `F7` walks from change to change."""
+    """A row for each message, before and after. F7 goes from change to change."""
 
     TITLE: ClassVar[str] = "Diff"
 
@@ -103,7 +103,7 @@ class DiffPanel(Panel):
         return diff_heads(diff_columns(room, metrics, self.delegate.tool))
 
     def show_state(self, state: State) -> None:
-        """What is compared where we stand, worked out off this thread if it is something else."""
+        """Show the comparison of the selected step or preview, which is computed off the GUI thread."""
         chosen = sides(state)
         if chosen is None:
             self._show_nothing(state)
@@ -118,11 +118,11 @@ class DiffPanel(Panel):
             self._show_selected(state.selected)
             return
         self._sides = chosen
-        filters = self.bar.wanted
-        self._job.run(lambda task: list_rows(compare_sides(chosen), filters), self._arrived)
+        fates = self.bar.fates
+        self._job.run(lambda task: listing(compared(chosen), fates), self._show_listing)
 
     def _show_why(self, drops: Iterable[Drop], place: int) -> None:
-        """Of a change in front of that request that no record announces: how it is known."""
+        """Say how a change before a request is known, if no record announces it."""
         silent = [drop.why for drop in drops if drop.request == place and drop.compaction is None]
         self.why.setText(f"No record announces this. {' '.join(silent)}" if silent else "")
         self._unannounced.setVisible(bool(silent))
@@ -148,43 +148,44 @@ class DiffPanel(Panel):
         self._stack.setCurrentIndex(0)
         self.setFocusProxy(self._nothing)
 
-    def _arrived(self, result: Listing) -> None:
-        stood_here = self._nothing.hasFocus()
+    def _show_listing(self, result: Listing) -> None:
+        had_focus = self._nothing.hasFocus()
         self._stack.setCurrentIndex(1)
         self.setFocusProxy(self.view)
-        if stood_here:
+        if had_focus:
             self.view.setFocus()
         self.bar.show_comparison(result.comparison)
-        stood = self.chosen if result.comparison is self.model.comparison else None
+        former = self.chosen if result.comparison is self.model.comparison else None
         self.delegate.name_tools(result.comparison.calls.tool_names)
         self.head.update()
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(result)
-        self._stand_at(self._first(stood))
-        if self.bar.wanted != result.selected:  # another chip was clicked meanwhile
+        self._choose_row(self._first_row(former))
+        if self.bar.fates != result.wanted:  # another chip was clicked meanwhile
             self._filter()
 
-    def _first(self, stood: DiffRow | None) -> int:
-        """Where to stand in a new list: where we stood, else at the selected message if it changed, else at the first
-        change."""
-        message_id = stood.fate.id if stood is not None else self.desk.workbench.state.selected
+    def _first_row(self, former: DiffRow | None) -> int:
+        """Return the row to choose in a new list: the former one, else the selected message if it changed, else the
+        first change."""
+        message_id = former.fate.id if former is not None else self.desk.workbench.state.selected
         place = self.model.place_of(message_id)
         of = self.model.row_at(place).of if place >= 0 else None
-        if stood is None and (of is None or of.fate.name == "kept"):
+        has_changed = of is not None and of.fate.name != "kept"
+        if former is None and not has_changed:
             place = self.model.change_after(-1, 1)
         return max(0, place)
 
     def _filter(self) -> None:
-        comparison, filters = self.model.comparison, self.bar.wanted
+        comparison, fates = self.model.comparison, self.bar.fates
         if comparison is not None and not self._job.busy:
-            self._job.run(lambda task: list_rows(comparison, filters), self._arrived)
+            self._job.run(lambda task: listing(comparison, fates), self._show_listing)
 
     def _show_selected(self, message_id: str) -> None:
         place = self.model.place_of(message_id) if message_id else -1
         if place >= 0 and place != self.view.currentIndex().row():
-            self._stand_at(place)
+            self._choose_row(place)
 
-    def _stand_at(self, place: int) -> None:
+    def _choose_row(self, place: int) -> None:
         self.view.stand_at(place)
         self._read()
 
@@ -199,7 +200,7 @@ class DiffPanel(Panel):
             self.bar.text.click()
 
     def _open(self, place: int) -> bool:
-        """Show the rows of a stretch that is left out; False where there is none."""
+        """Show the rows that are left out at this place; return False if there are none."""
         if not 0 <= place < self.model.rowCount() or self.model.row_at(place).of is not None:
             return False
         with QSignalBlocker(self.view.selectionModel()):
@@ -209,7 +210,7 @@ class DiffPanel(Panel):
 
     @property
     def chosen(self) -> DiffRow | None:
-        """The row we look at; None where it stands for what is left out."""
+        """The chosen row; None: it holds the place of rows that are left out."""
         place = self.view.currentIndex().row()
         return self.model.row_at(place).of if 0 <= place < self.model.rowCount() else None
 
@@ -217,7 +218,7 @@ class DiffPanel(Panel):
         self.walk(rows)
 
     def walk(self, steps: int) -> None:
-        """To the next change, or with -1 to the one before."""
+        """Go to the next change (1) or the previous one (-1)."""
         place = self.model.change_after(self.view.currentIndex().row(), steps)
         if place >= 0:
             self.view.setCurrentIndex(self.model.index(place, 0))
@@ -239,27 +240,29 @@ class DiffPanel(Panel):
         self._read()
 
     def fit(self) -> None:
-        """Beside the rows where there is room, else below; unasked only where it leaves room for both."""
-        wide, tall = self.width() >= WIDE, self.height() >= TALL
-        way = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+        """Show the text beside the rows if there is room, else below them; unless asked, only if both have room."""
+        is_wide, is_tall = self.width() >= WIDE, self.height() >= TALL
+        way = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         turned = way != self._splitter.orientation()
         self._splitter.setOrientation(way)
-        on = (wide or tall) if self._asked_for_text is None else self._asked_for_text
+        on = self._asked_for_text
+        if on is None:
+            on = is_wide or is_tall
         self.bar.text.setChecked(on)
         if self.reading.isHidden() == on:
             self.reading.setVisible(on)
             self._read()
         if turned:
-            self._splitter.setSizes([4_000, 2_000])  # what it had the other way says nothing here
+            self._splitter.setSizes([4_000, 2_000])  # sizes of the other direction mean nothing in this one
 
     def _run(self) -> None:
-        """Run the tier whose preview this is."""
+        """Run the tier whose preview is shown."""
         if self._sides is not None and self._sides.preview:
             self.desk.workbench.stepping.step(self._sides.name)
 
 
 AROUND = 3
-"""Lines that are shown on either side of a change."""
+"""Unchanged lines shown on either side of a change."""
 _MEANINGS = {
     "kept": "unchanged",
     "cleared": "cleared: a placeholder replaces the content",
@@ -275,9 +278,9 @@ def diff_sections(of: DiffRow, rival: Message | None = None, words: str = "") ->
     """Return a heading and the text. O(text), for a changed message times the changed lines / 64.
 
     Args:
-        of: The row.
-        rival: The summary on the other side that stands for the same messages.
-        words: What its fate is called, where two branches are compared.
+        of: the row.
+        rival: the summary of the same messages on the other side.
+        words: the name of its fate if two branches are compared.
     """
     fate = of.fate
     heading = f"{LETTERS[fate.name]} · {words or _MEANINGS[fate.name]} · {_tokens(of)}"
@@ -319,5 +322,5 @@ def _lines(runs: Sequence[LineRun]) -> Iterator[str]:
             yield from (f"  {line}" for line in run.lines)
             continue
         yield from (f"  {line}" for line in head)
-        yield f"@@ {out:,} lines as they were @@"
+        yield f"@@ {out:,} unchanged lines @@"
         yield from (f"  {line}" for line in tail)

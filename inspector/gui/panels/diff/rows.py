@@ -42,7 +42,7 @@ NUMBER, TOKENS = 4, 7
 
 @dataclass(frozen=True, slots=True)
 class DiffSide:
-    """A message as it stands on one side."""
+    """A message on one side of the comparison."""
 
     number: int
     """Position in that side's buffer, from 0."""
@@ -63,7 +63,7 @@ class DiffLine:
 
 
 class DiffModel(PaintedModel):
-    """Rows are worked out when they are painted, and kept as long as the comparison stays the same."""
+    """The rows of a comparison, computed when painted and cached until the comparison changes."""
 
     def __init__(self) -> None:
         super().__init__()

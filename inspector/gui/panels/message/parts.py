@@ -64,15 +64,20 @@ def attached_path(message: Message, text: str) -> str:
 
 
 def part_original(part: Part) -> str:
-    """The original text of a part; compact JSON where the wire held a value; empty for an image."""
-    if isinstance(part, ToolCall) or (isinstance(part, Opaque) and not part.text):
-        value = part.arguments if isinstance(part, ToolCall) else part.value
-        return value if isinstance(value, str) else dumps(value)
+    """Return the original text of a part; compact JSON if it is a value; empty for an image."""
+    if isinstance(part, ToolCall):
+        return _value_text(part.arguments)
+    if isinstance(part, Opaque) and not part.text:
+        return _value_text(part.value)
     return part_text(part)
 
 
+def _value_text(value: Json) -> str:
+    return value if isinstance(value, str) else dumps(value)
+
+
 def copied(message: Message, form: CopyForm) -> str:
-    """All parts of a message, as they are put on the clipboard."""
+    """Return all parts of a message, in a form for the clipboard."""
     if form == "text":
         return original(message)
     if form == "json":
@@ -91,15 +96,16 @@ def _markdown(part: Part) -> str:
     return f"*{line(title)}*\n\n{fence}{kind}\n{text}\n{fence}"
 
 
-def _paired(paired: PairedPart | None, call: ToolCall | None = None) -> Iterator[Section]:
-    if paired is None:
+def _partner_sections(partner: PairedPart | None, call: ToolCall | None = None) -> Iterator[Section]:
+    """Yield the sections of the call that a result answers, or of the result of a call."""
+    if partner is None:
         return
-    part, text = paired.part, part_original(paired.part)
+    part, text = partner.part, part_original(partner.part)
     if isinstance(part, ToolCall):
-        yield from _called(f"answers the call of {line(part.name)} · message {paired.place:,}", part)
+        yield from _call_sections(f"answers the call of {line(part.name)} · message {partner.place:,}", part)
     else:
         error = "error · " if part.is_error else ""
-        heading = f"its result · message {paired.place:,} · {error}{plural(len(text), 'character')}"
+        heading = f"its result · message {partner.place:,} · {error}{plural(len(text), 'character')}"
         yield Section(heading, text, "code", *result_language(call, part))
 
 
@@ -107,105 +113,134 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
     count = len(message_images(message))
     number = 0
     for part, partner in zip(message.parts, partners, strict=True):
-        text = part_original(part)
-        match part:
-            case Text() if attached := attached_path(message, text):
-                head = len(text.partition("\n")[0]) + 1
-                heading = f"attached file · {plural(len(text), 'character')}"
-                yield Section(heading, text, "code", _language_of_path(attached), head)
-            case Text():
-                yield Section(f"text · {plural(len(text), 'character')}", text)
-            case Thinking(signature=signature):
-                yield Section(_thinking(text, signature), text)
-            case ToolCall(id=call, name=name):
-                yield from _called(f"tool call · {line(name)} · {line(call)}", part)
-                yield from _paired(partner, part)
-            case ToolResult(call_id=call, is_error=is_error):
-                error = "error · " if is_error else ""
-                yield from _paired(partner)
-                heading = f"tool result · {error}{plural(len(text), 'character')} · {line(call)}"
-                yield Section(heading, text, "code", *result_language(partner.part if partner else None, part))
-            case Image(media_type=media_type):
-                number += 1
-                which = f"image {number} of {count}" if count > 1 else "image"
-                yield Section(f"{which} · {line(media_type)} · see below")
-            case Opaque(kind=kind) if part.text:
-                yield Section(f"summary · {line(kind)}, by the provider", part.text)
-            case Opaque(kind=kind, size=size):
-                yield Section(
-                    f"opaque · {line(kind)} · {grouped(size)} bytes, readable by the provider only", text, "code"
-                )
+        if isinstance(part, Image):
+            number += 1
+            which = f"image {number} of {count}" if count > 1 else "image"
+            yield Section(f"{which} · {line(part.media_type)} · see below")
+        else:
+            yield from _part_sections(message, part, partner)
+
+
+def _part_sections(message: Message, part: Part, partner: PairedPart | None) -> Iterator[Section]:
+    """Yield the sections of a part that is no image."""
+    text = part_original(part)
+    match part:
+        case Text():
+            yield _text_section(message, text)
+        case Thinking(signature=signature):
+            yield Section(_thinking_heading(text, signature), text)
+        case ToolCall(id=call_id, name=name):
+            yield from _call_sections(f"tool call · {line(name)} · {line(call_id)}", part)
+            yield from _partner_sections(partner, part)
+        case ToolResult(call_id=call_id, is_error=is_error):
+            yield from _partner_sections(partner)
+            error = "error · " if is_error else ""
+            heading = f"tool result · {error}{plural(len(text), 'character')} · {line(call_id)}"
+            call = partner.part if partner else None
+            yield Section(heading, text, "code", *result_language(call, part))
+        case Opaque(kind=kind) if part.text:
+            yield Section(f"summary · {line(kind)}, by the provider", part.text)
+        case Opaque(kind=kind, size=size):
+            heading = f"opaque · {line(kind)} · {grouped(size)} bytes, readable by the provider only"
+            yield Section(heading, text, "code")
+
+
+def _text_section(message: Message, text: str) -> Section:
+    """Return a text as prose, or as code if it is an attached file, whose first line names it."""
+    length = plural(len(text), "character")
+    path = attached_path(message, text)
+    if not path:
+        return Section(f"text · {length}", text)
+    first_line = len(text.partition("\n")[0]) + 1
+    return Section(f"attached file · {length}", text, "code", _language_of_path(path), first_line)
 
 
 _DEPTH = 4
-"""Levels of arguments in which a text of several lines is looked for; below, nobody reads it."""
+"""Levels of arguments in which texts of several lines are moved out."""
 _CHANGES = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"), ("oldString", "newString"))
-"""What editing tools call the text that they take out and the one that they put in."""
+"""Names that editing tools use for the text to remove and the text to insert."""
 
 
-def _called(heading: str, call: ToolCall) -> Iterator[Section]:
-    """The arguments as JSON; below it their texts of several lines as the tool reads them (one line each in JSON)."""
-    apart: list[Section] = []
-    whole = call.arguments
-    yield Section(heading, whole if isinstance(whole, str) else dumps(_without_texts(whole, apart)), "code")
-    yield from apart
+def _call_sections(heading: str, call: ToolCall) -> Iterator[Section]:
+    """Yield the arguments as JSON and, below it, their texts of several lines, which JSON writes in one line."""
+    texts: list[Section] = []
+    arguments = call.arguments
+    if not isinstance(arguments, str):
+        arguments = dumps(_move_texts(arguments, texts))
+    yield Section(heading, arguments, "code")
+    yield from texts
 
 
-def _without_texts(value: Json, apart: list[Section], path: str = "", depth: int = _DEPTH) -> Json:
-    """The value with a sign where a text of several lines stood; these texts, the two of a change as a diff."""
+def _move_texts(value: Json, texts: list[Section], path: str = "", depth: int = _DEPTH) -> Json:
+    """Return the value with an arrow in place of each text of several lines, and append these texts to `texts`.
+
+    The two texts of a change become one diff.
+    """
     if not depth:
         return value
     if isinstance(value, list):
-        return [_without_texts(inner, apart, f"{path}[{n}]", depth - 1) for n, inner in enumerate(value)]
+        return [_move_texts(inner, texts, f"{path}[{n}]", depth - 1) for n, inner in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
-    left = {**value}
-    for names in _CHANGES:
-        old, new = (value.get(name) for name in names)
+    remaining = {**value}
+    for old_name, new_name in _CHANGES:
+        old, new = value.get(old_name), value.get(new_name)
         if isinstance(old, str) and isinstance(new, str) and (_has_lines(old) or _has_lines(new)):
-            left |= dict.fromkeys(names, "↓ as a diff")
-            text = "\n".join(f"{run.mark}{row}" for run in line_diff(old, new) for row in run.lines)
-            apart.append(Section(line(f"{path} {names[0]} → {names[1]}".strip()), text, "diff"))
-    for name, inner in left.items():
+            remaining[old_name] = remaining[new_name] = "↓ as a diff"
+            heading = f"{path} {old_name} → {new_name}".strip()
+            texts.append(Section(line(heading), _diff_text(old, new), "diff"))
+    for name, inner in remaining.items():
+        inner_path = f"{path} {name}".strip()
         if _has_lines(inner):
-            left[name] = f"↓ {plural(len(inner), 'character')}"
-            heading = line(f"{path} {name}".strip())
-            apart.append(Section(heading, inner, "code", argument_language(str(name), value)))
+            remaining[name] = f"↓ {plural(len(inner), 'character')}"
+            texts.append(Section(line(inner_path), inner, "code", argument_language(str(name), value)))
         else:
-            left[name] = _without_texts(inner, apart, f"{path} {name}".strip(), depth - 1)
-    return left
+            remaining[name] = _move_texts(inner, texts, inner_path, depth - 1)
+    return remaining
+
+
+def _diff_text(old: str, new: str) -> str:
+    lines = list[str]()
+    for run in line_diff(old, new):
+        lines += [f"{run.mark}{row}" for row in run.lines]
+    return "\n".join(lines)
 
 
 def _has_lines(value: Json) -> TypeGuard[str]:
     return isinstance(value, str) and "\n" in value.strip()
 
 
-def _thinking(text: str, signature: str) -> str:
+def _thinking_heading(text: str, signature: str) -> str:
+    length = plural(len(text), "character") if text else "hidden by the provider"
     signed = f" · signature of {plural(len(signature), 'character')}, not shown" if signature else ""
-    return f"thinking · {plural(len(text), 'character') if text else 'hidden by the provider'}{signed}"
+    return f"thinking · {length}{signed}"
 
 
 _PLAIN = ("description", "prompt", "message", "explanation", "thought", "pattern", "query")
-"""Arguments that are not what stands in the file."""
+"""Arguments that are not the content of a file."""
 _PRINTS = frozenset(("cat", "head", "tail", "nl", "sed"))
 _MOST = 1_000
-"""Characters of a command that is looked at."""
+"""Most characters of a command that are parsed."""
 _OUTPUT = re.compile(r"(?:^|\n)(?:Final )?Output:\n")
-"""What tools write between how a command went and what it wrote."""
+"""What tools write between the result of a command and its output."""
 
 
 def argument_language(name: str, arguments: Mapping[str, Any]) -> str:
-    """Of one argument of a call."""
+    """Return the language of an argument of a call; empty if unknown."""
     if name in COMMAND_KEYS:
         return "bash"
     if name in _PLAIN:
         return ""
     named = arguments.get("language")
-    return (language_of(named) if isinstance(named, str) else "") or _language_of_path(first_text(arguments, FILE_KEYS))
+    language = language_of(named) if isinstance(named, str) else ""
+    return language or _language_of_path(first_text(arguments, FILE_KEYS))
 
 
 def result_language(call: object, result: ToolResult) -> tuple[str, int]:
-    """Of what came back, and after how many characters it begins: of a file that was read, or printed by a command."""
+    """Return the language of a result, and after how many characters its code begins.
+
+    It is the language of the file that was read, or that a command printed.
+    """
     if not isinstance(call, ToolCall) or not isinstance(call.arguments, Mapping) or result.is_error:
         return "", 0
     arguments = call.arguments
@@ -218,13 +253,13 @@ def result_language(call: object, result: ToolResult) -> tuple[str, int]:
 
 
 def _language_of_path(path: str) -> str:
-    """A folder may be called like a language."""
+    """Return the language of a file; empty for a folder, even if it has the name of a language."""
     name = PurePath(path[-300:].replace("\\", "/")).name
     return language_of(name) if "." in name or name.endswith("file") else ""
 
 
 def _printed(command: str) -> str:
-    """The file that a command does nothing but print."""
+    """Return the file that a command only prints; empty if it does anything else."""
     if len(command) > _MOST:
         return ""
     try:
@@ -233,5 +268,5 @@ def _printed(command: str) -> str:
         return ""
     if "|" in words and words[0] == "nl":
         words = words[: words.index("|")]
-    simple = words and words[0] in _PRINTS and not {"|", ";", ">", ">>", "||", "<<"} & {*words}
-    return words[-1] if simple else ""
+    is_simple = words and words[0] in _PRINTS and not {"|", ";", ">", ">>", "||", "<<"} & {*words}
+    return words[-1] if is_simple else ""

@@ -1,8 +1,9 @@
-"""The selected message in full: every part as plain text, its images below; prose also as Markdown, of which nothing is
-loaded or followed. Above it who, which, where in the file, when, how many tokens, and what travelled with it."""
+"""The selected message in full: its parts as plain text, its images below; prose also as Markdown, without loading
+anything or following links. Its head shows role, place in the file, time, tokens, and the messages sent with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import ClassVar
 
 from PySide6.QtCore import QPoint, Qt
@@ -40,26 +41,29 @@ from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 COUNTED = "tiktoken"
 NOTHING_TO_PIN = "Select a text of the message, or click into one of its sentences, to pin it."
 SIZED_LINES = 10
-"""Of text, from which on there is also room for the sizes of the message."""
+"""Height of the panel in lines from which there is room for the tokens of the message."""
 _FORM_KEY = "message/form"
-"""Under which the chosen form of prose is remembered."""
+"""Key of the setting that holds the chosen form of prose."""
 LINES = 13
-"""Of text, from which on the panel has room for all buttons."""
+"""Height of the panel in lines from which there is room for all buttons."""
 MARKDOWN, PLAIN = "Markdown", "Plain"
 _TEXT_FORMS = (
     (MARKDOWN, "The text as Markdown: nothing is loaded, no link can be followed"),
     (PLAIN, "The text as it was written, with its hits"),
 )
 _FORMS: dict[str, CopyForm] = {"Copy as text": "text", "Copy as JSON": "json", "Copy as Markdown": "markdown"}
-_BACK, _ON = "The use of the same tool before this one", "The next use of the same tool"
+_BACK, _ON = "The previous use of the same tool", "The next use of the same tool"
 _MARKS = {"meta": "written by the client", "attachment": "added by the client", "placeholder": "content was cleared"}
 
 
 class MessageHeader(QWidget):
-    """Who and where, how many tokens, and the buttons, in as many lines as these need."""
+    """Role, place, tokens, and the buttons, in as many lines as these need."""
 
     def __init__(self, desk: Desk, tools: Sequence[QToolButton], rare: Sequence[QToolButton]) -> None:
-        """`rare`: those of the tools that a low panel has in a menu, to leave room for the text."""
+        """Args:
+        tools: the buttons.
+        rare: those of the buttons that a low panel puts into a menu, to leave room for the text.
+        """
         super().__init__()
         self._desk, self._rare = desk, rare
         self._message: Message | None = None
@@ -82,31 +86,38 @@ class MessageHeader(QWidget):
     def show_message(
         self, message: Message, number: int | None, others: Sequence[Message], size: Sizer, name: str
     ) -> None:
-        """`number` is its place in the buffer, None where it does not stand there; `others` travelled with it; `size`:
-        what measures the buffer; `name`: of the picked estimator."""
+        """Show the facts of a message.
+
+        Args:
+            number: its place in the buffer; None: it is not in the buffer.
+            others: the other messages sent in the same wire message.
+            size: measures messages in the tokens of the gauge.
+            name: of the chosen estimator.
+        """
         self._message = message
-        self._number.setText("elsewhere" if number is None else f"{number:,}")
-        self._number.setToolTip(tip("It does not stand in the buffer that is looked at") if number is None else "")
+        self._number.setText("not in this buffer" if number is None else f"{number:,}")
+        self._number.setToolTip(tip("The selected request does not contain this message") if number is None else "")
         self._role.setText(message_role(message))
-        words = [*_badges(message), *_where(message)]
-        self._where.show_text(" · ".join(words), *(" · ".join(words[:n]) for n in range(len(words) - 1, 0, -1)))
+        facts = [*_badges(message), *_facts(message)]
+        shorter = [" · ".join(facts[:n]) for n in range(len(facts) - 1, 0, -1)]
+        self._where.show_text(" · ".join(facts), *shorter)
         self._size = _tokens(message, size, name)
         self._name_others(others)
         self._show_counted()
         self.restyle()
 
     def offer_forms(self, is_prose: bool, form: str) -> None:
-        """Offer the choice between Markdown and plain text for prose, and show which of them is shown."""
+        """Offer Markdown and plain text for prose, with the current form checked."""
         self._is_prose = is_prose
         self.forms.setVisible(is_prose and not self.is_low)
         self.forms.select(form)
 
     def show_sizes(self, are_shown: bool) -> None:
-        """Show how many tokens the message takes, or leave that to the buffer list."""
+        """Show or hide the tokens of the message, which the buffer list shows, too."""
         self._tokens.setVisible(are_shown)
 
     def be_low(self, low: bool) -> None:
-        """Is there little room for the text?"""
+        """Hide the rare buttons to leave room for the text, or show them again."""
         self.is_low = low
         for button in self._rare:
             button.setVisible(not low)
@@ -142,6 +153,7 @@ class MessageHeader(QWidget):
         self._desk.bridge.run(lambda task: count(estimator(COUNTED), message), done)
 
     def _show_counted(self) -> None:
+        """Show the tokens of the message and, once it is counted, those of the tokenizer."""
         message = self._message
         is_counted = message is not None and COUNTED in message.counts
         self.counter.setText("count")
@@ -150,14 +162,13 @@ class MessageHeader(QWidget):
         self.together.setVisible(self._has_others and not self.is_low)
         words = self._size
         if message is not None and is_counted:
-            refused = refusals(estimator(COUNTED), (message,))
-            counted = f"tiktoken {grouped(count(estimator(COUNTED), message))}"
-            words += f" · {'tiktoken gave up on it' if refused else counted}"
+            words += f" · {_counted_words(message)}"
         self._tokens.show_text(words, words.replace(" of the prompt", ""))
 
     def _name_others(self, others: Sequence[Message]) -> None:
+        """Offer the messages sent in the same wire message."""
         self._has_others = bool(others)
-        self.together.setText(f"travelled together with {plural(len(others), 'other')} ▾")
+        self.together.setText(f"sent together with {plural(len(others), 'other')} ▾")
         menu = self.together.menu()
         menu.clear()
         for other in others[:50]:
@@ -167,7 +178,7 @@ class MessageHeader(QWidget):
 
 
 class MessageView(Panel):
-    """One message below the other: the one that is selected."""
+    """The selected message."""
 
     TITLE: ClassVar[str] = "Message"
 
@@ -175,15 +186,16 @@ class MessageView(Panel):
         super().__init__(desk)
         self._message: Message | None = None
         self._number: int | None = None
-        """Its place in the buffer; None where it stands elsewhere in the thread."""
+        """Its place in the buffer; None: it is elsewhere in the thread."""
         self._pairs, self._partners = ToolPairs(), tuple[PairedPart | None, ...]()
-        self._found = ""
+        self._query = ""
+        """The text that is searched for in the session."""
         self.reader = TextReader(desk.theme, "Text of the message", desk.bridge)
         self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
         self.images = ImageStrip(desk.bridge)
         self.markdown = MarkdownView(desk.theme, "Text of the message as Markdown")
         self._plain_once = ""
-        """Id of the message that is shown plain whatever was chosen: something is looked for in it."""
+        """Id of a message that is shown plain regardless of the chosen form, since a text is searched in it."""
         self.setFocusProxy(self.text)
         self.text.setMinimumHeight(self.fontMetrics().height())
         self._add_tools()
@@ -191,10 +203,9 @@ class MessageView(Panel):
         self._wrap(desk.settings.text("message/wrap", "yes") == "yes")
 
     def show_state(self, state: State) -> None:
-        thread, view, stepped = state.thread, state.view, state.stepped_buffer
         size = sizer_of(state) if state.pressures is not None else None
-        place = (state.selected, state.estimator, view, size and size.scale, state.hits)
-        if not self.is_new("message", thread, stepped, place):
+        place = (state.selected, state.estimator, state.view, size and size.scale, state.found)
+        if not self.is_new("message", state.thread, state.stepped_buffer, place):
             return
         number, message = find_message(state)
         self.edit.setEnabled(number is not None)
@@ -203,38 +214,46 @@ class MessageView(Panel):
             self._empty.setText(_why_empty(state))
             self._stack.setCurrentIndex(0)
             return
-        self.header.show_message(message, number, companions(thread, message), size, state.estimator)
-        if self.is_new("pairs", stepped, (view,)):
-            self._pairs = ToolPairs(stepped.messages if stepped is not None else view.messages())
-        partners = self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
-        for button, rows in ((self.back, -1), (self.on, 1)):
-            button.setEnabled(number is not None and self._pairs.same_tool(number, rows) is not None)
         self._number = number
-        query = state.hits.text if state.hits is not None else ""
+        self.header.show_message(message, number, companions(state.thread, message), size, state.estimator)
+        self._pair_tools(state)
+        partners = self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
         if message is not self._message or partners != self._partners:
-            self._message, self._partners = message, partners
-            self.text.show_sections(message_sections(message, partners))
-            self._show_images(message)
-            if any(isinstance(part, Opaque) for part in message.parts):
-                self.desk.bridge.run(
-                    lambda task: readable_summary(state, message), partial(self._show_readable, message)
-                )
-            self._found = ""
-        is_searched = query != self._found
-        self._found = query
+            self._show_parts(state, message, partners)
+        query = state.found.text if state.found is not None else ""
+        has_new_query = query != self._query
+        self._query = query
         self._show_form()
         self._stack.setCurrentIndex(1)
-        if is_searched:
+        if has_new_query:
             self.find_bar.look_for(query)
 
+    def _pair_tools(self, state: State) -> None:
+        """Pair the calls and results of the buffer, and enable the buttons that lead to uses of the same tool."""
+        stepped, number = state.stepped_buffer, self._number
+        if self.is_new("pairs", stepped, (state.view,)):
+            self._pairs = ToolPairs(stepped.messages if stepped is not None else state.view.messages())
+        for button, rows in ((self.back, -1), (self.on, 1)):
+            button.setEnabled(number is not None and self._pairs.same_tool(number, rows) is not None)
+
+    def _show_parts(self, state: State, message: Message, partners: tuple[PairedPart | None, ...]) -> None:
+        """Show the text and the images of another message; beside an opaque part, a readable summary follows."""
+        self._message, self._partners = message, partners
+        self._query = ""
+        self.text.show_sections(message_sections(message, partners))
+        self._show_images(message)
+        if any(isinstance(part, Opaque) for part in message.parts):
+            show_readable = partial(self._show_readable, message)
+            self.desk.bridge.run(lambda task: readable_summary(state, message), show_readable)
+
     def _show_form(self) -> None:
-        """Show prose as Markdown, if the user wants it so and nothing is looked for in it; anything else plain."""
+        """Show prose as Markdown if that is chosen and no text is searched in it; show anything else plain."""
         message = self._message
         text = markdown_text(message) if message is not None else ""
         is_prose = bool(text) and len(text) <= LONGEST
         is_plain = self.desk.settings.text(_FORM_KEY, MARKDOWN) == PLAIN
-        looked_for = message is not None and (bool(self._found) or self._plain_once == message.id)
-        shows_markdown = is_prose and not is_plain and not looked_for
+        is_searched = message is not None and (bool(self._query) or self._plain_once == message.id)
+        shows_markdown = is_prose and not is_plain and not is_searched
         self.header.offer_forms(is_prose, MARKDOWN if shows_markdown else PLAIN)
         widget: QWidget = self.markdown if shows_markdown else self.text
         if shows_markdown:
@@ -244,12 +263,12 @@ class MessageView(Panel):
 
     def _choose_form(self, form: str) -> None:
         self._plain_once = ""
-        self._found = ""
+        self._query = ""
         self.desk.settings.keep_text(_FORM_KEY, form)
         self._show_form()
 
     def show_plain(self) -> None:
-        """Show this message plain: what is done next needs the text as it was written."""
+        """Show this message plain, for an action that needs the text as it was written."""
         if self._message is not None:
             self._plain_once = self._message.id
             self._show_form()
@@ -260,43 +279,44 @@ class MessageView(Panel):
         self.find_bar.open()
 
     def _show_readable(self, message: Message, text: str) -> None:
-        """Beside an opaque compaction, what a readable one would have kept."""
+        """Append to an opaque compaction what a readable one would have kept."""
         if text and message is self._message:
             self.text.show_sections((*message_sections(message, self._partners), Section(NAME, text)))
 
     def copy_message(self, form: CopyForm = "text") -> None:
-        """All parts, to the clipboard."""
+        """Copy all parts to the clipboard."""
         if self._message is not None:
             QGuiApplication.clipboard().setText(copied(self._message, form))
 
     def step_tool(self, rows: int) -> None:
-        """Select the next call of the same tool, or the one before; from a result its next result."""
+        """Select the next (1) or previous (-1) call of the same tool; from a result, its next or previous result."""
         message = self._pairs.same_tool(self._number, rows) if self._number is not None else None
         if message is not None:
             self.desk.workbench.select(message.id)
 
     def take(self, text: str) -> None:
-        """Pin where the cursor stands."""
+        """Pin the sentence at the cursor."""
         self.pin_sentence()
 
     def pin_sentence(self) -> None:
-        """Follow what is selected, else the sentence that holds the cursor, over all requests."""
-        if text := self.sentence():
+        """Pin the selected text, else the sentence at the cursor."""
+        text = self.sentence()
+        if text:
             self.desk.workbench.pin(text)
             self.desk.show_panel("Pins")
         else:
             self._hint(self.pin, NOTHING_TO_PIN)
 
     def _hint(self, beside: QWidget, words: str) -> None:
-        """Say it beside the button: a bar above the panels would move them all."""
+        """Show a hint beside a button, since a bar above the panels would move them all."""
         at = beside if beside.isVisible() else self.header
         QToolTip.showText(at.mapToGlobal(at.rect().bottomLeft()), tip(words), at)
 
     def sentence(self) -> str:
-        """Return what is selected, else the sentence that holds the cursor; empty where the message does not hold it.
+        """Return the selected text, else the sentence at the cursor; empty if the message does not contain it.
 
-        Of rendered Markdown that is the text as it was written. Until the cursor is put there, that of the plain text
-        counts.
+        From rendered Markdown this returns the text as it was written. Until the user puts the cursor there, the cursor
+        of the plain text counts.
         """
         is_rendered = self._forms.currentIndex() == 1 and self.markdown.is_cursor_placed
         sentence = self._rendered_sentence() if is_rendered else self._plain_sentence()
@@ -366,22 +386,19 @@ class MessageView(Panel):
         self.back = small_button("‹", partial(self.step_tool, -1), about=_BACK, name=_BACK)
         self.on = small_button("›", partial(self.step_tool, 1), about=_ON, name=_ON)
         self.pin = small_button("pin", self.pin_sentence, about="Pin the sentence (Ctrl+Shift+D)", name="pin sentence")
-        self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.text.customContextMenuRequested.connect(
-            lambda at: self.menu_at(at).popup(self.text.viewport().mapToGlobal(at))
-        )
-        self.markdown.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.markdown.customContextMenuRequested.connect(
-            lambda at: self.markdown_menu_at(at).popup(self.markdown.viewport().mapToGlobal(at))
-        )
+        for view, menu_at in ((self.text, self.menu_at), (self.markdown, self.markdown_menu_at)):
+            view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            view.customContextMenuRequested.connect(partial(_open_menu, view, menu_at))
         tools = (self.back, self.on, self.wrap, self.edit, find, self.copy, self.forms, self.pin)
         self.header = MessageHeader(self.desk, tools, (self.wrap, self.edit, find, self.pin))
 
     def fit(self) -> None:
-        """A low panel has few buttons: its room is the text's. A very low one does without the line of sizes, too."""
-        self.header.show_sizes(self.height() >= SIZED_LINES * self.fontMetrics().height())
-        if (low := self.height() < LINES * self.fontMetrics().height()) != self.header.is_low:
-            self.header.be_low(low)
+        """Leave room for the text in a low panel: hide rare buttons and, in a very low one, the tokens."""
+        line_height = self.fontMetrics().height()
+        self.header.show_sizes(self.height() >= SIZED_LINES * line_height)
+        is_low = self.height() < LINES * line_height
+        if is_low != self.header.is_low:
+            self.header.be_low(is_low)
 
     def _fill_forms(self, menu: QMenu) -> None:
         for words, form in _FORMS.items():
@@ -412,25 +429,42 @@ class MessageView(Panel):
             self._splitter.setSizes([room - image_room, image_room])
 
 
+def _open_menu(view: QPlainTextEdit | MarkdownView, menu_at: Callable[[QPoint], QMenu], place: QPoint) -> None:
+    menu_at(place).popup(view.viewport().mapToGlobal(place))
+
+
 def find_message(state: State) -> tuple[int | None, Message | None]:
-    """The selected message and its place in the buffer; from elsewhere in the thread, without a place, if need be."""
+    """Find the selected message.
+
+    Returns:
+        Its place in the buffer and the message; None as the place if it is elsewhere in the thread, None for both if
+        there is none.
+    """
     thread = state.thread
     if thread is None or not state.selected:
         return None, None
-    view = state.view
-    stepped = state.stepped_buffer
-    if stepped is None and len(view) and (last := view.tail(len(view) - 1)[0]).id == state.selected:
-        return len(view) - 1, last  # mostly it is the newest
+    view, stepped = state.view, state.stepped_buffer
+    if stepped is None and len(view):  # usually the newest message is selected
+        last = view.tail(len(view) - 1)[0]
+        if last.id == state.selected:
+            return len(view) - 1, last
     for number, message in enumerate(view if stepped is None else stepped.messages):
         if message.id == state.selected:
             return number, message
+    return None, _find_in_thread(thread, state.selected)
+
+
+def _find_in_thread(thread: Thread, message_id: str) -> Message | None:
+    """Find a message of a thread, or of a summary of its compactions."""
     summaries = (compaction.summary for compaction in thread.compactions if compaction.summary is not None)
-    elsewhere = (message for source in (thread.messages, summaries) for message in source)
-    return None, next((message for message in elsewhere if message.id == state.selected), None)
+    for message in chain(thread.messages, summaries):
+        if message.id == message_id:
+            return message
+    return None
 
 
 def companions(thread: Thread | None, message: Message) -> list[Message]:
-    """The messages that travelled in the same wire message."""
+    """Return the other messages of the same wire message."""
     if thread is None or not message.together:
         return []
     return [other for other in thread.messages if other.together == message.together and other.id != message.id]
@@ -440,16 +474,25 @@ def _why_empty(state: State) -> str:
     if state.session is None:
         return "Open a transcript to look at its messages."
     if state.selected:
-        return "The selected message does not stand in this thread."
+        return "The selected message is not in this thread."
     if state.thread is not None and not state.thread.messages:
         return no_messages_words(state)
     return "Select a message in the buffer to read it in full."
 
 
 def _tokens(message: Message, size: Sizer, name: str) -> str:
-    """`1,131 tokens of the prompt · estimated 941 by Roku`: as the gauge measures, and as the picked estimator does."""
-    estimated = f"estimated {grouped(count(estimator(name), message))} by {ESTIMATOR_TITLES[name]}"
-    return f"{grouped(size.row(message))} tokens of the prompt · {estimated}"
+    """Return `1,131 tokens of the prompt · estimated 941 by Roku`: as the gauge and the chosen estimator measure."""
+    estimated = grouped(count(estimator(name), message))
+    tokens = grouped(size.row(message))
+    return f"{tokens} tokens of the prompt · estimated {estimated} by {ESTIMATOR_TITLES[name]}"
+
+
+def _counted_words(message: Message) -> str:
+    """Return the tokens that tiktoken counted, or that it failed."""
+    tokenizer = estimator(COUNTED)
+    if refusals(tokenizer, (message,)):
+        return "tiktoken could not count it"
+    return f"tiktoken {grouped(count(tokenizer, message))}"
 
 
 def _badges(message: Message) -> list[str]:
@@ -459,8 +502,13 @@ def _badges(message: Message) -> list[str]:
     return badges
 
 
-def _where(message: Message) -> list[str]:
-    """Line, time to the second, and the id where it tells more than the line."""
-    facts = [f"line {message.line:,}"] if message.line else []
-    facts += [line(message.time[:19].replace("T", " "))] if message.time else []
-    return facts if message.id == f"L{message.line}" else [*facts, line(message.id)]
+def _facts(message: Message) -> list[str]:
+    """Return the line, the time to the second, and the id unless it only repeats the line."""
+    facts = list[str]()
+    if message.line:
+        facts.append(f"line {message.line:,}")
+    if message.time:
+        facts.append(line(message.time[:19].replace("T", " ")))
+    if message.id != f"L{message.line}":
+        facts.append(line(message.id))
+    return facts

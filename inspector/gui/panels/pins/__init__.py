@@ -1,1 +1,1 @@
-"""What should stand in the buffer, over all requests."""
+"""Texts that should stay in the buffer, followed over all requests."""

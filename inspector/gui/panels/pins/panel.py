@@ -1,5 +1,5 @@
-"""Pins: a line for each text that should hold, over all requests, as recorded and under each policy that is chosen.
-They are the user's own, and what the program finds in what the user wrote."""
+"""Pins: a row for each text that should stay in the buffer, over all requests, in the recorded run and under each
+chosen policy. Texts are pinned by the user, or found in what the user wrote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,28 +29,39 @@ from inspector.workbench.compare import BASE, NAMES, PolicyRun, Result, compare,
 from inspector.workbench.state import State
 
 UNDER, STRIP, BECAME = 3, 4, 5
-"""Columns whose click leads to the request under the mouse, and to where the pin went."""
+"""The columns of the policy, of the strip, whose click leads to the request under the mouse, and of what happened to
+the pin, whose click leads there."""
 Known: TypeAlias = dict[PolicyRun, Sequence[PinHistory]]
 
 
 @dataclass(frozen=True, slots=True)
 class PinLine:
-    """A pin as recorded (`policy` BASE), or under a policy."""
+    """A pin in the recorded run (`policy` BASE), or under a policy."""
 
     history: PinHistory
     policy: str = BASE
 
     @property
-    def found(self) -> str:
+    def source(self) -> str:
         """Who pinned the text: the user or a rule; empty except in the recorded run."""
         names = {"given": "pinned", "constraint": "constraint", "instruction": "instruction"}
         return names[self.history.pin.origin] if self.policy == BASE else ""
+
+    @property
+    def first_request(self) -> str:
+        """The request at which the text first occurs; empty except in the recorded run."""
+        return grouped(self.history.pin.request) if self.policy == BASE else ""
+
+    @property
+    def text(self) -> str:
+        """The pinned text; empty except in the recorded run."""
+        return self.history.pin.text if self.policy == BASE else ""
 
 
 def pin_lines(
     recorded: Sequence[PinHistory], under: dict[str, Sequence[PinHistory]], with_instructions: bool
 ) -> list[PinLine]:
-    """Return each pin as recorded, beneath it the same under each policy."""
+    """Return a row for each pin in the recorded run, and below it one for each policy."""
     lines = []
     for n, history in enumerate(recorded):
         if with_instructions or history.pin.origin != "instruction":
@@ -64,19 +75,18 @@ def _spans(line: PinLine) -> str:
 
 
 class PinsPanel(ListPanel[PinLine]):
-    """A click goes to where the text first stood; on the strip, to the request; on what became of it, to that place."""
+    """A click on a row goes to the first place of the text; on the strip, to the request under the mouse; on what
+    happened to the pin, to the place where it happened."""
 
     TITLE: ClassVar[str] = "Pins"
     NAME = "Pins over all requests"
     COLUMNS: ClassVar[Sequence[Column[PinLine]]] = (
-        Column(
-            "request", lambda line: grouped(line.history.pin.request) if line.policy == BASE else "", 6, figures=True
-        ),
-        Column("found", lambda line: line.found, 9),
-        Column("text", lambda line: line.history.pin.text if line.policy == BASE else "", lines=2),
-        Column("under", lambda line: line.policy, 10, least=10),
-        Column("over all requests", _spans, 24, least=17),
-        Column("what became of it", lambda line: describe_fate(line.history), least=21, lines=3),
+        Column("Request", lambda line: line.first_request, 6, figures=True),
+        Column("Source", lambda line: line.source, 9),
+        Column("Text", lambda line: line.text, lines=2),
+        Column("Policy", lambda line: line.policy, 10, least=10),
+        Column("All requests", _spans, 24, least=17),
+        Column("What happened to it", lambda line: became(line.history), least=21, lines=3),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -84,13 +94,15 @@ class PinsPanel(ListPanel[PinLine]):
         self._state = State()
         self._thread: Thread | None = None
         self._subject = ("", "")
-        """Path of the session, and id of the thread."""
+        """Path of the session and id of the thread."""
         self._pins: tuple[str, ...] = ()
         self._recorded: Sequence[PinHistory] = ()
         self._looking = PacedJob(desk.bridge, self)
         self._known: Known = {}
+        """The pins of each policy that was driven over the thread."""
         self._driving = LatestJob(desk.bridge)
         self._pressed = 0
+        """Horizontal pixel of the last mouse press."""
         self.strip = StripDelegate(desk.theme, self.table)
         self.table.setItemDelegateForColumn(STRIP, self.strip)
         self.table.viewport().installEventFilter(self)
@@ -116,22 +128,28 @@ class PinsPanel(ListPanel[PinLine]):
                 action.toggled.connect(lambda _: self._drive())
 
     def show_state(self, state: State) -> None:
-        """Another thread or other pins are looked for anew; the playhead always."""
+        """Find the pins of another thread, or other pins; show the playhead in any case."""
         self._state = state
         if state.thread is not self._thread or state.pins != self._pins:
-            path = state.session.path if state.session is not None else ""
-            if state.thread is not self._thread and (not path or (path, state.thread_id) != self._subject):
-                self._recorded = ()
-            self._subject = path, state.thread_id
-            self._thread, self._pins = state.thread, state.pins
-            self._known.clear()
-            self._look()
+            self._show_thread(state)
         self._drive()
         if self.strip.place != state.at:
             self.strip.place = state.at
             self.table.viewport().update()
 
-    def _look(self) -> None:
+    def _show_thread(self, state: State) -> None:
+        """Find the pins of a thread; of a thread that has only grown, keep showing the former ones until then."""
+        path = state.session.path if state.session is not None else ""
+        subject = path, state.thread_id
+        has_grown = bool(path) and subject == self._subject
+        if state.thread is not self._thread and not has_grown:
+            self._recorded = ()
+        self._subject = subject
+        self._thread, self._pins = state.thread, state.pins
+        self._known.clear()
+        self._find_pins()
+
+    def _find_pins(self) -> None:
         session, thread, pins = self._state.session, self._thread, self._pins
         if session is None or thread is None:
             self._looking.cancel()
@@ -140,22 +158,25 @@ class PinsPanel(ListPanel[PinLine]):
             def follow(task: Task) -> Sequence[PinHistory]:
                 return recorded_pins(thread, PinIndex(find_pins(thread, pins)))
 
-            self._looking.run(session, (thread.id, pins), follow, self._take, lane="pass")
+            self._looking.run(session, (thread.id, pins), follow, self._show_recorded, lane="pass")
         self._show()
 
-    def _take(self, recorded: Sequence[PinHistory]) -> None:
+    def _show_recorded(self, recorded: Sequence[PinHistory]) -> None:
         self._recorded = recorded
         self._show()
 
-    def _wanted(self) -> list[PolicyRun]:
+    def _chosen_runs(self) -> list[PolicyRun]:
+        """Return a run for each policy that is checked in the menu."""
         chosen = [action.data() for action in self.policies.menu().actions() if action.isChecked()]
+        if not chosen:
+            return []
         window = self.desk.workbench.end_window or self._state.window
-        listed = runs(self._state, chosen, window.tokens if window else None) if chosen else ()
+        listed = runs(self._state, chosen, window.tokens if window else None)
         return [run for run in listed if run.policy != BASE]
 
     def _drive(self) -> None:
-        runs = self._wanted()
-        missing = [run for run in runs if run not in self._known]
+        """Drive the chosen policies over the thread, except those whose pins are known."""
+        missing = [run for run in self._chosen_runs() if run not in self._known]
         self._driving.cancel()
         thread = self._thread
         if missing and thread is not None:
@@ -163,45 +184,48 @@ class PinsPanel(ListPanel[PinLine]):
             def job(task: Task) -> None:
                 compare(thread, missing, lambda run, result: task.report((run, result)), cancelled=task.cancelled)
 
-            self._driving.run(job, lambda _: self._show(), reported=self._heard, lane="wait")
+            self._driving.run(job, lambda _: self._show(), reported=self._keep_result, lane="wait")
         self._show()
 
-    def _heard(self, news: tuple[PolicyRun, Result]) -> None:
-        run, result = news
+    def _keep_result(self, result_of_run: tuple[PolicyRun, Result]) -> None:
+        run, result = result_of_run
         self._known[run] = result.pins if isinstance(result, ReplayReport) else ()
         self._show()
 
     def _show(self) -> None:
-        under = {
-            run.policy: series
-            for run in self._wanted()
-            if len(series := self._known.get(run, ())) == len(self._recorded)
-        }
+        by_policy = self._pins_by_policy()
+        instruction_count = sum(history.pin.origin == "instruction" for history in self._recorded)
         self.strip.requests = len(self._thread.requests) if self._thread else 0
-        lines = pin_lines(self._recorded, under, self.instructions.isChecked()) if self._thread else []
-        self.table.leave_out(UNDER, not under)
-        left = sum(history.pin.origin == "instruction" for history in self._recorded)
-        self.instructions.setText(f"instructions ({left:,})" if left else "instructions")
-        self.instructions.setVisible(left > 0)
-        self.show_rows(lines, self._words(under, left))
+        lines = pin_lines(self._recorded, by_policy, self.instructions.isChecked()) if self._thread else []
+        self.table.leave_out(UNDER, not by_policy)
+        self.instructions.setText(f"instructions ({instruction_count:,})" if instruction_count else "instructions")
+        self.instructions.setVisible(instruction_count > 0)
+        self.show_rows(lines, self._words(by_policy, instruction_count))
         self._name_button()
 
-    def _words(self, under: dict[str, Sequence[PinHistory]], left: int) -> str:
+    def _pins_by_policy(self) -> dict[str, Sequence[PinHistory]]:
+        """Return the pins under each chosen policy whose result is known and up to date."""
+        by_policy = dict[str, Sequence[PinHistory]]()
+        for run in self._chosen_runs():
+            histories = self._known.get(run, ())
+            if len(histories) == len(self._recorded):
+                by_policy[run.policy] = histories
+        return by_policy
+
+    def _words(self, by_policy: dict[str, Sequence[PinHistory]], instruction_count: int) -> str:
+        """Return how many pins never left the buffer, or why there are none."""
         if self._thread is None:
-            return "Open a transcript to see whether what its user said still stands."
+            return "Open a transcript to see whether the user's instructions stay in context."
         if self._looking.busy:
-            return "Looking for what the user said …"
+            return "Looking for the user's instructions …"
         if not self._recorded:
-            return "The user gives no instruction here. Pin a text, or a sentence of a message."
-        if left == len(self._recorded) and not self.instructions.isChecked():
-            return f"No constraint, no pin; the button shows {plural(left, 'instruction')} of the user."
-        counts = {BASE: pins_kept(self._recorded)}
-        counts |= {name: pins_kept(histories) for name, histories in under.items()}
-        words = ", ".join(
-            f"{count} of {of} {'as' if name == BASE else 'under'} {name}" for name, (count, of) in counts.items()
-        )
+            return "No instruction of the user was found here. Pin a text, or a sentence of a message."
+        if instruction_count == len(self._recorded) and not self.instructions.isChecked():
+            return f"No constraint, no pin; the button shows {plural(instruction_count, 'instruction')} of the user."
+        counts = [_kept_words(f"as {BASE}", self._recorded)]
+        counts += [_kept_words(f"under {name}", histories) for name, histories in by_policy.items()]
         busy = " Driving policies …" if self._driving.busy else ""
-        return f"Never gone: {words}.{busy}"
+        return f"Always in context: {', '.join(counts)}.{busy}"
 
     @property
     def _chosen(self) -> PinLine | None:
@@ -214,7 +238,8 @@ class PinsPanel(ListPanel[PinLine]):
         self.pin.setText("unpin" if line is not None and line.history.pin.origin == "given" else "pin")
 
     def _pin_typed(self) -> None:
-        if text := self.typed.text().strip():
+        text = self.typed.text().strip()
+        if text:
             self.typed.clear()
             self.desk.workbench.pin(text)
 
@@ -246,34 +271,41 @@ class PinsPanel(ListPanel[PinLine]):
         self.desk.show_panel("Message")
 
 
+def _kept_words(run: str, histories: Sequence[PinHistory]) -> str:
+    """Return `3 of 4 under pi`: how many pins never left the buffer."""
+    kept, total = pins_kept(histories)
+    return f"{kept} of {total} {run}"
+
+
 class StripDelegate(PaintedCell):
-    """All requests from left to right: verbatim a full bar, paraphrased half of one, gone a line."""
+    """Paints all requests from left to right: a full bar if the text is verbatim, half a bar if it is paraphrased, a
+    line if it is no longer in the buffer."""
 
     def __init__(self, theme: Theme, table: Rows[PinLine]) -> None:
         super().__init__(theme, table)
         self._table = table
         self.requests = 0
         self.place: int | None = None
-        """The request we stand at."""
+        """The request of the playhead; None: after the last record."""
 
     def request_at(self, room: QRect, x: int) -> int:
-        """The request at a place of the strip."""
+        """Return the request at a pixel of the strip."""
         inner = room.adjusted(9, 0, -9, 0)
-        return max(0, min(self.requests - 1, (x - inner.left()) * self.requests // max(1, inner.width())))
+        request = (x - inner.left()) * self.requests // max(1, inner.width())
+        return max(0, min(self.requests - 1, request))
 
     def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
-        line = self._table.rows[index.row()]
-        strip_height = (
-            self._table.verticalHeader().defaultSectionSize() - 8
-        )  # a strip is a line high, whatever its row is
-        inner = rect.adjusted(9, (rect.height() - strip_height) // 2, -9, 0)
-        inner.setHeight(strip_height)
-        for span in line.history.spans:
-            left, right = self._x(inner, span.first), self._x(inner, span.last + 1)
-            high = {"verbatim": inner.height(), "paraphrased": inner.height() // 2, "gone": 2}[span.state]
-            colour = {"verbatim": c.good, "paraphrased": c.low, "gone": c.high}[span.state]
-            top = inner.top() + (inner.height() - high) // 2
-            painter.fillRect(QRect(left, top, max(2, right - left), high), ink(colour))
+        line_height = self._table.verticalHeader().defaultSectionSize() - 8
+        inner = rect.adjusted(9, (rect.height() - line_height) // 2, -9, 0)
+        inner.setHeight(line_height)
+        heights = {"verbatim": line_height, "paraphrased": line_height // 2, "gone": 2}
+        colours = {"verbatim": c.good, "paraphrased": c.low, "gone": c.high}
+        for span in self._table.rows[index.row()].history.spans:
+            left = self._x(inner, span.first)
+            width = max(2, self._x(inner, span.last + 1) - left)
+            height = heights[span.state]
+            top = inner.top() + (line_height - height) // 2
+            painter.fillRect(QRect(left, top, width, height), ink(colours[span.state]))
         if self.place is not None and self.requests:
             x = self._x(inner, self.place)
             painter.fillRect(QRect(x, rect.top(), 1, rect.height()), ink(c.playhead))

@@ -1,4 +1,4 @@
-"""The steps that were taken where we stand, as a tree: go to one, rename it, compare two, save, replay, export."""
+"""The steps taken from the selected request, as a tree: go to one, rename it, compare two, save, replay, export."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,6 +17,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
+from inspector.gui.widgets.chart import paint_horizontal, paint_vertical, solid_pen
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.painted import CENTRE, RIGHT, PaintedList, PaintedModel, PaintedRow, paint_bold, paint_text
 from inspector.gui.widgets.table import Index
@@ -28,12 +29,12 @@ from inspector.workbench.steps import ORIGIN, Step, Steps
 
 INDENT = 16
 DEEPEST = 8
-"""Depths that differ in their indent."""
+"""Depth from which the indent does not grow any more."""
 COMPARE = "compare"
 
 
 class StepsModel(PaintedModel):
-    """`here`: the step we stand at; `against`: the one that we compare with, where it was chosen."""
+    """The rows of the steps. `here` is the current step, `against` the one that it is compared with, if any."""
 
     def __init__(self, rename: Callable[[int, str], None]) -> None:
         super().__init__()
@@ -56,7 +57,7 @@ class StepsModel(PaintedModel):
         self.endResetModel()
 
     def place_of(self, at: int) -> int:
-        """The row of a step, -1 for none."""
+        """Return the row of a step; -1: it has none."""
         return next((n for n, row in enumerate(self.rows) if row.at == at), -1)
 
     def size(self) -> int:
@@ -69,7 +70,7 @@ class StepsModel(PaintedModel):
         return words(self.rows[place], self.rows[place].at == self.here)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """The recorded buffer has no name of its own."""
+        """Let the name be edited, except that of the recorded buffer."""
         flags = super().flags(index)
         if index.isValid() and _can_be_named(self.rows[index.row()]):
             flags |= Qt.ItemFlag.ItemIsEditable
@@ -83,7 +84,7 @@ class StepsModel(PaintedModel):
         return super().data(index, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """A new name, if it is one."""
+        """Rename a step, unless the name is empty or unchanged."""
         name = str(value).strip()
         row = self.rows[index.row()]
         if not name or name == row.name:
@@ -93,7 +94,7 @@ class StepsModel(PaintedModel):
 
 
 def _can_be_named(row: StepRow) -> bool:
-    """A step of the user's own, neither where the tree starts nor what was recorded."""
+    """Is it a step of the user, neither the root of the tree nor a recorded compaction?"""
     return row.at != ORIGIN and not row.is_recorded
 
 
@@ -114,22 +115,24 @@ class StepsDelegate(PaintedRow):
         self._model = model
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
-        """The name is edited where it stands."""
+        """Put the editor over the name of the step."""
         row: StepRow = index.data(PaintedModel.ROW)
         first, _ = _lines(option.rect, row)
         editor.setGeometry(first.adjusted(-10, 1, 0, 3))
 
     def compare_room(self, rect: QRect, metrics: QFontMetrics) -> QRect:
-        """Where a click means: compare with this one."""
+        """Return the part of a row in which a click compares with its step."""
         width = metrics.horizontalAdvance(COMPARE) + 14
-        return QRect(rect.right() - width - 4, rect.center().y(), width, rect.height() // 2)
+        left = rect.right() - width - 4
+        return QRect(left, rect.center().y(), width, rect.height() // 2)
 
     def height(self, metrics: QFontMetrics) -> int:
         return 2 * (metrics.height() + 2) + 10
 
     def key(self, row: StepRow) -> tuple[object, ...]:
         model = self._model
-        return id(row), row.at == model.here, row.at == model.against, model.branches[model.place_of(row.at)]
+        branches = model.branches[model.place_of(row.at)]
+        return id(row), row.at == model.here, row.at == model.against, branches
 
     def ground(self, row: StepRow, marked: int) -> str:
         c = self._theme.colours
@@ -142,27 +145,28 @@ class StepsDelegate(PaintedRow):
         first, second = _lines(rect, row)
         middle = first.center().y() + 0.5
         self._paint_branches(painter, rect, middle, row, c)
-        self._paint_mark(painter, QPointF(_column(rect, row.depth), middle), row, is_current, c)
+        dot = QPointF(_column(rect, row.depth), middle)
+        self._paint_mark(painter, dot, row, is_current, c)
         self._paint_first(painter, first, row, is_current, c)
-        self._paint_second(painter, second, rect, row, bool(marked) and not is_current, c)
+        offers_compare = bool(marked) and not is_current
+        self._paint_second(painter, second, rect, row, offers_compare, c)
 
     def _paint_branches(self, painter: QPainter, rect: QRect, middle: float, row: StepRow, c: Colours) -> None:
-        """From which step this one starts."""
+        """Paint the lines that lead from a step to those that start from it."""
         lines = self._model.branches[self._model.place_of(row.at)]
-        painter.setPen(ink(c.missing))
+        pen = solid_pen(c.missing)
         own = _column(rect, row.depth)
         for depth in lines.through:
-            x = _column(rect, depth)
-            painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom()))
+            paint_vertical(painter, _column(rect, depth), rect.top(), rect.bottom(), pen)
         if lines.above is not None:
             x = _column(rect, lines.above)
-            painter.drawLine(QPointF(x, rect.top()), QPointF(x, middle))
-            painter.drawLine(QPointF(x, middle), QPointF(own, middle))
+            paint_vertical(painter, x, rect.top(), middle, pen)
+            paint_horizontal(painter, middle, x, own, pen)
         if lines.below:
-            painter.drawLine(QPointF(own, middle), QPointF(own, rect.bottom()))
+            paint_vertical(painter, own, middle, rect.bottom(), pen)
 
     def _paint_mark(self, painter: QPainter, at: QPointF, row: StepRow, is_current: bool, c: Colours) -> None:
-        """A dot: full where we stand; in the colour of trouble where it failed."""
+        """Paint the dot of a step: filled if it is the current one, in the colour of errors if it failed."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         after = c.quiet if row.succeeded else c.high
         colour = ink(c.accent if is_current else after)
@@ -171,74 +175,82 @@ class StepsDelegate(PaintedRow):
         painter.drawEllipse(at, 4, 4)
 
     def _paint_first(self, painter: QPainter, room: QRect, row: StepRow, is_current: bool, c: Colours) -> None:
-        freed = "" if row.before is None else signed(row.tokens - row.before)
+        """Paint the number and the name of a step, and the tokens that it freed."""
+        name, freed = line(row.name), ""
+        if row.before is not None:
+            name = f"{row.at + 1}  {name}"
+            freed = signed(row.tokens - row.before)
         width = painter.fontMetrics().horizontalAdvance(freed)
         painter.setPen(ink(c.good if freed.startswith("−") else c.quiet))
         painter.drawText(room, RIGHT, freed)
-        number = "" if row.before is None else f"{row.at + 1}  "
         paint = paint_bold if is_current else paint_text
-        paint(painter, room.adjusted(0, 0, -width - 10, 0), number + line(row.name), c.text)
+        paint(painter, room.adjusted(0, 0, -width - 10, 0), name, c.text)
 
     def _paint_second(
-        self, painter: QPainter, room: QRect, rect: QRect, row: StepRow, offered: bool, c: Colours
+        self, painter: QPainter, room: QRect, rect: QRect, row: StepRow, offers_compare: bool, c: Colours
     ) -> None:
-        if row.at == self._model.against or offered:
-            button = self.compare_room(rect, painter.fontMetrics())
+        """Paint the sizes before and after a step and its outcome, and the link to compare with it."""
+        if row.at == self._model.against or offers_compare:
+            link = self.compare_room(rect, painter.fontMetrics())
             painter.setPen(ink(c.accent))
-            painter.drawText(button, CENTRE, "compared" if not offered else COMPARE)
-            room = room.adjusted(0, 0, button.left() - room.right() - 6, 0)
-        if row.before is None:
-            text = f"{grouped(row.tokens)} tokens"
-        else:
+            painter.drawText(link, CENTRE, COMPARE if offers_compare else "compared")
+            room = room.adjusted(0, 0, link.left() - room.right() - 6, 0)
+        text = f"{grouped(row.tokens)} tokens"
+        if row.before is not None:
             text = f"{grouped(row.before)} → {grouped(row.tokens)} · {line(row.words)}"
         paint_text(painter, room, text, c.quiet if row.succeeded else c.high)
 
 
 def _column(rect: QRect, depth: int) -> float:
+    """Return the pixel of the dots of a depth."""
     return rect.left() + 17.5 + INDENT * min(depth, DEEPEST)
 
 
 def _lines(rect: QRect, row: StepRow) -> tuple[QRect, QRect]:
+    """Return the room of both lines of a row."""
     inner = rect.adjusted(30 + INDENT * min(row.depth, DEEPEST), 4, -12, -4)
     half = inner.height() // 2
     return inner.adjusted(0, 0, 0, half - inner.height()), inner.adjusted(0, half, 0, 0)
 
 
 class StepsView(PaintedList):
-    """A click goes to a step, F2 or a double click renames it, Enter goes to the chosen one.
+    """A click goes to a step, F2 or a double click renames it, Enter goes to the chosen one."""
 
-    `gone` and `compared` carry the index of a step.
-    """
-
-    gone = Signal(int)
-    compared = Signal(int)
+    go_wanted = Signal(int)
+    """The user wants to go to this step."""
+    compare_wanted = Signal(int)
+    """The user wants to compare with this step."""
 
     def __init__(self, theme: Theme, model: StepsModel) -> None:
         self._steps = model
         self.delegate = StepsDelegate(theme, model)
         super().__init__("Steps", model, self.delegate)
         triggers = QAbstractItemView.EditTrigger
-        self.opened.connect(lambda place: self.gone.emit(model.rows[place].at))
+        self.opened.connect(lambda place: self.go_wanted.emit(model.rows[place].at))
         self.setEditTriggers(triggers.EditKeyPressed | triggers.DoubleClicked)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     @property
     def chosen(self) -> int | None:
-        """The step whose row is chosen; None for none."""
+        """The step whose row is chosen; None: none is."""
         return self._at(self.currentIndex())
 
     def _at(self, index: QModelIndex) -> int | None:
         return self._steps.rows[index.row()].at if index.isValid() else None
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """A click goes to the step, or compares with it where that is what stands there."""
+        """Go to the step that was clicked, or compare with it on a click on the link."""
         super().mouseReleaseEvent(event)
-        index = self.indexAt(event.position().toPoint())
+        place = event.position().toPoint()
+        index = self.indexAt(place)
         at = self._at(index)
         if at is None or event.button() != Qt.MouseButton.LeftButton or at == self._steps.here:
             return
-        room = self.delegate.compare_room(self.visualRect(index), self.fontMetrics())
-        (self.compared if room.contains(event.position().toPoint()) else self.gone).emit(at)
+        link = self.delegate.compare_room(self.visualRect(index), self.fontMetrics())
+        if link.contains(place):
+            self.compare_wanted.emit(at)
+        else:
+            self.go_wanted.emit(at)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         index = self.indexAt(event.pos()) if event.reason() == event.Reason.Mouse else self.currentIndex()
@@ -251,10 +263,9 @@ class StepsView(PaintedList):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         index = self._steps.index(self._steps.place_of(at), 0)
-        go = menu.addAction("Go to this step", lambda: self.gone.emit(at))
-        compare = menu.addAction("Compare with this step", lambda: self.compared.emit(at))
-        go.setEnabled(at != self._steps.here)
-        compare.setEnabled(at != self._steps.here)
+        is_other = at != self._steps.here
+        menu.addAction("Go to this step", lambda: self.go_wanted.emit(at)).setEnabled(is_other)
+        menu.addAction("Compare with this step", lambda: self.compare_wanted.emit(at)).setEnabled(is_other)
         rename = menu.addAction("Rename (F2)", lambda: self.edit(index))
         rename.setEnabled(_can_be_named(self._steps.rows[index.row()]))
         return menu
@@ -269,7 +280,7 @@ _SHAPES = {
 
 
 class StepsPanel(Panel):
-    """One row a step, the recorded buffer above them."""
+    """The recorded buffer and, below it, a row for each step."""
 
     TITLE: ClassVar[str] = "Steps"
 
@@ -280,11 +291,12 @@ class StepsPanel(Panel):
         stepping = desk.workbench.stepping
         self.model = StepsModel(stepping.rename)
         self.view = StepsView(desk.theme, self.model)
-        self.view.gone.connect(stepping.go)
-        self.view.compared.connect(self.compare)
+        self.view.go_wanted.connect(stepping.go)
+        self.view.compare_wanted.connect(self.compare)
         self.undo = _button("Undo", "Up one step (Ctrl+Z)", stepping.undo)
         self.redo = _button("Redo", "Down again, to the newest branch (Ctrl+Shift+Z)", stepping.redo)
-        self.compared = _button("Compare", "Compare where we stand with the chosen step, in the diff", self._compare)
+        about_compare = "Compare the current buffer with the chosen step, in the diff"
+        self.compared = _button("Compare", about_compare, self._compare)
         self.files = StepsFiles(desk, self, self._say)
         about = "Save, replay and export steps"
         self.actions_of: dict[str, QAction] = {}
@@ -313,7 +325,7 @@ class StepsPanel(Panel):
         return state.steps.own if state.steps else 0
 
     def show_state(self, state: State) -> None:
-        """Rows are worked out off this thread where a step is new; where we stand is shown at once."""
+        """Show the current step immediately; compute the rows of new steps off the GUI thread."""
         steps = state.steps
         self.actions_of[NATIVE].setEnabled(state.session is not None and can_be_native(state.session.format))
         if steps is self._steps and steps is not None:
@@ -324,27 +336,28 @@ class StepsPanel(Panel):
             self.model.show((), ORIGIN, None)
             self._say("Nothing compacted here yet." if state.session else "Open a transcript first.")
         elif steps.taken is self._taken:
-            self._stand(self.model.rows)
+            self._show_rows(self.model.rows)
         else:
             self._say("")
-            self.desk.bridge.run(lambda task: step_rows_of(state), lambda rows: self._arrived(steps, rows))
+            self.desk.bridge.run(lambda task: step_rows_of(state), lambda rows: self._receive_rows(steps, rows))
         self._enable()
 
-    def _arrived(self, steps: Steps, rows: Sequence[StepRow]) -> None:
-        now = self._steps
-        if now is not None and steps.taken is now.taken:
+    def _receive_rows(self, steps: Steps, rows: Sequence[StepRow]) -> None:
+        """Show computed rows, unless other steps have been taken meanwhile."""
+        current = self._steps
+        if current is not None and steps.taken is current.taken:
             self._taken = steps.taken
-            self._stand(rows)
+            self._show_rows(rows)
 
-    def _stand(self, rows: Sequence[StepRow]) -> None:
-        """Show the rows, the one where we stand chosen."""
+    def _show_rows(self, rows: Sequence[StepRow]) -> None:
+        """Show the rows, and choose that of the current step."""
         steps = self._steps
         if steps is None:
             return
-        moved = self.model.here != steps.at or len(rows) != len(self.model.rows)
+        has_moved = self.model.here != steps.at or len(rows) != len(self.model.rows)
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(rows, steps.at, steps.against)
-        if moved and rows:
+        if has_moved and rows:
             self.view.stand_at(self.model.place_of(steps.at))
         self._enable()
         self.view.viewport().update()
@@ -368,7 +381,7 @@ class StepsPanel(Panel):
             self.compare(chosen)
 
     def compare(self, at: int) -> None:
-        """Show where we stand beside that step."""
+        """Compare the current buffer with that of a step, in the diff."""
         self.desk.workbench.stepping.compare(at)
         self.desk.show_panel("Diff")
 
