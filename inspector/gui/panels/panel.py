@@ -1,4 +1,4 @@
-"""What a panel is: one part of the window that shows a State and sends intents up; with a plot, or of one list.
+"""The base classes of panels: parts of the window that show a State and pass on what the user wants to do.
 
 To add one: a file with a `Panel` subclass, named with its place in the list in
 `gui/panels/catalogue.py`. The rules:
@@ -35,13 +35,14 @@ from inspector.gui.widgets.table import Column, Rows, T
 from inspector.workbench.state import State
 
 Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
-"""Where a panel stands in its workspace at first; the user may move all but the centre."""
+"""The initial place of a panel in its workspace; the user may move all panels but the one in the centre."""
 SMALLEST = QSize(240, 110)
 """Pixels to which every panel can be shrunk."""
 
 
 class Cover(QFrame):
-    """Lies over a panel that could not show the state: a sentence, so that nobody takes an older one for it."""
+    """A sentence that covers a panel which could not show the state, so that its former content is not mistaken for the
+    current one."""
 
     def __init__(self, under: QWidget) -> None:
         super().__init__(under)
@@ -51,17 +52,17 @@ class Cover(QFrame):
 
 
 class Panel(Guarded, QWidget):
-    """One part of the window. Keeps nothing of its own but what the eye needs (scroll, filter)."""
+    """A part of the window. All it keeps besides the State is how it is viewed (scroll position, filter)."""
 
     TITLE: ClassVar[str]
     HEADED: ClassVar[bool] = False
-    """It has a headline of its own, and needs no caption."""
+    """Does it show its own headline, so that it needs no caption?"""
     LIVE: ClassVar[bool] = False
-    """It shows the run or the proxy of the State: the others are not called for each word that a model says."""
+    """Does it show the run or the proxy? Other panels are not called for each word of a model's answer."""
     heightened = Signal()
-    """It is about to fix another height for itself."""
+    """Emitted before the panel changes its fixed height."""
     height_changed = Signal()
-    """Another height suits it than before."""
+    """Emitted when the preferred height has changed."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -79,33 +80,33 @@ class Panel(Guarded, QWidget):
         raise NotImplementedError
 
     def is_new(self, what: str, *of: object) -> bool:
-        """Is one of these another than when `what` was last asked for? Objects are the same or not, plain values and
-        tuples are compared."""
+        """Has one of these values changed since the last call with `what`? Objects are compared by identity, plain values
+        and tuples by value."""
         former, self._compared[what] = self._compared.get(what), of
         return former is None or not all(map(_is_same, former, of))
 
     def counted(self, state: State) -> int | str | None:
-        """Return how many there are of what the panel lists, for its title, seen or not. None: the title has none."""
+        """Return the count for the title, computed even while the panel is hidden; None: the title has no count."""
         return None
 
     def take(self, text: str) -> None:
-        """The user typed `text` elsewhere for this panel to act on (Search), or wants to type here (Buffer)."""
+        """Act on a text that the user typed elsewhere (Search), or focus the field to type in (Buffer)."""
 
     def seek(self, kind: str, by: int) -> None:
-        """Go to the next thing of a kind, or with -1 to the previous one. By default nothing."""
+        """Go to the next (1) or previous (-1) row of a kind. Does nothing by default."""
 
     def step(self, rows: int) -> None:
-        """The user wants the row so many further down; for panels that have rows."""
+        """Go down by a number of rows (negative: up). Does nothing by default."""
 
     def fit(self) -> None:
-        """The panel has other room: it may show more or less, or stand otherwise."""
+        """Adapt the layout to a new size. Does nothing by default."""
 
     def preferred_width(self, is_narrow: bool) -> int:
-        """Return the pixels that suit the panel beside others; `is_narrow`: in a window of little width."""
+        """Return the preferred width in pixels beside other panels; `is_narrow`: the window is narrow."""
         return self.minimumWidth()
 
     def preferred_height(self, window_height: int, is_low: bool) -> int:
-        """Return the pixels that suit the panel in a window of that height; `is_low`: beside others that need room."""
+        """Return the preferred height in pixels; `is_low`: other panels need the room."""
         return self.minimumHeight()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -115,38 +116,39 @@ class Panel(Guarded, QWidget):
         self.fit()
 
     def restyle(self) -> None:
-        """The colours have changed: all that is in the panel is painted anew, what keeps colours takes the new ones."""
+        """Repaint the whole panel in the colours of the theme; widgets that keep colours update them."""
         self.update()
         for part in self.findChildren(QWidget):
             getattr(part, "restyle", part.update)()
 
     def minimumSizeHint(self) -> QSize:
-        """A dock may be made small, whatever its content would like."""
+        """Return a size that lets the dock become small, whatever its content asks for."""
         hint = super().minimumSizeHint()
         return QSize(min(hint.width(), SMALLEST.width()), min(hint.height(), SMALLEST.height()))
 
     @property
     def seen(self) -> bool:
-        """Can it be seen? Behind another tab Qt calls a panel visible, but it cannot."""
+        """Is the panel visible to the user? Qt also calls a panel visible that is behind another tab."""
         return self._in_front and self.isVisible()
 
     def receive(self, state: State) -> None:
-        """Called by the window: shows the state now, or as soon as the panel can be seen. Nothing is raised."""
-        if (many := self.counted(state)) is not None:
-            count = f"{many:,}" if isinstance(many, int) else many
-            self.setWindowTitle(f"{self.TITLE} ({count})" if many else self.TITLE)
+        """Show a state now, or once the panel is visible. Called by the window; raises nothing."""
+        count = self.counted(state)
+        if count is not None:
+            words = f"{count:,}" if isinstance(count, int) else count
+            self.setWindowTitle(f"{self.TITLE} ({words})" if count else self.TITLE)
         if not self.seen and _path(self.shown) not in ("", _path(state)):
-            self.attempt(State())  # what nobody sees keeps no other session in memory
+            self.attempt(State())  # a hidden panel must not keep another session in memory
         self._waiting = state
         self._catch_up()
 
     def come_forward(self, in_front: bool) -> None:
-        """Called by the window: its tab was chosen, or another one."""
+        """Note that the panel's tab was chosen, or another one. Called by the window."""
         self._in_front = in_front
         self._catch_up()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """A panel that comes to light shows what it missed."""
+        """Show the newest state, which the panel was not shown while hidden."""
         super().showEvent(event)
         self._catch_up()
 
@@ -156,8 +158,8 @@ class Panel(Guarded, QWidget):
             self.attempt(waiting)
 
     def attempt(self, state: State) -> None:
-        """Show the state, or say in place that it could not be shown. Nothing is raised."""
-        if self.cover is not None:  # what it keeps from then may be half of one state, half of another
+        """Show a state, or cover the panel with the sentence that it could not be shown. Raises nothing."""
+        if self.cover is not None:  # after a failure its content may be a mixture of two states
             self.cover.deleteLater()
             self.cover = None
             attempt(lambda: self.show_state(State()))
@@ -166,7 +168,7 @@ class Panel(Guarded, QWidget):
             self.fall(failure)
 
     def fall(self, failure: BaseException) -> None:
-        """Say in place that the state could not be shown: what stands in the panel is of an older one."""
+        """Cover the panel with the sentence that the state could not be shown."""
         if self.cover is None:
             self.cover = Cover(self)
         self.cover.words.setText(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")
@@ -176,7 +178,7 @@ class Panel(Guarded, QWidget):
 
 
 class PlotPanel(Panel):
-    """A panel with a plot. pyqtgraph and numpy take 0.4 s to load, so that is done when the panel is first shown."""
+    """A panel with a plot. pyqtgraph and numpy are loaded when it is first shown, since that takes 0.4 s."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -184,17 +186,17 @@ class PlotPanel(Panel):
         self._loading = False
 
     def load_plot(self) -> None:
-        """Once, in pieces; `place_plot` is called when it is there."""
+        """Load the plot in small steps and call `place_plot`; later calls do nothing."""
         if not self._loading:
             self._loading = True
             bridge = self.desk.bridge
             bridge.run(lambda task: load_module("numpy"), lambda _: bridge.in_turns(self._load_library()))
 
     def _load_library(self) -> Iterator[None]:
-        """On this thread, since it makes classes of Qt's (inspector/gui/bridge.py): pyqtgraph looks at every name of
-        these, and PySide6 makes the class of a name when it is looked at."""
-        for looked_at in ("QtCore", "QtGui", "QtWidgets"):
-            module = import_module(f"PySide6.{looked_at}")
+        """Load pyqtgraph on the GUI thread: it touches every name of these modules, on which PySide6 creates Qt classes
+        (see inspector/gui/bridge.py)."""
+        for qt_module in ("QtCore", "QtGui", "QtWidgets"):
+            module = import_module(f"PySide6.{qt_module}")
             for name in dir(module):
                 getattr(module, name)
             yield
@@ -206,15 +208,15 @@ class PlotPanel(Panel):
         self.place_plot()
 
     def make_plot(self) -> Any:
-        """The plot, whose class is imported here: it is heavy."""
+        """Create the plot, whose heavy module is imported here."""
         raise NotImplementedError
 
     def place_plot(self) -> None:
-        """Give the new plot its place, and show there what is shown."""
+        """Put the new plot into the panel, and show the current state in it."""
         raise NotImplementedError
 
     def say(self, words: str) -> None:
-        """What is under the mouse in the plot; empty where nothing is."""
+        """Show a text about what is under the mouse in the plot; empty: nothing is."""
         raise NotImplementedError
 
 
@@ -227,10 +229,10 @@ def _path(state: State | None) -> str:
 
 
 class ListPanel(Panel, Generic[T]):
-    """What inherits from it names the columns; `show_state` says which rows there are."""
+    """A panel of one table. A subclass names the columns, and shows rows in `show_state`."""
 
     NAME: ClassVar[str]
-    """What the table is called where it is read out."""
+    """Name of the table for screen readers."""
     COLUMNS: ClassVar[Sequence[Column[Any]]]
 
     def __init__(self, desk: Desk) -> None:
@@ -244,22 +246,27 @@ class ListPanel(Panel, Generic[T]):
     def lay_out(
         self, *head: Item, margins: Margins = LIST_HEAD, gap: int | None = None, above: Sequence[QLayout] = ()
     ) -> None:
-        """`head` in a row, the table below it; without rows what is said has all the room, at its top."""
+        """Lay out a row of widgets and the table below it; without rows the row has all the room.
+
+        Args:
+            head: the widgets of the row.
+            above: layouts above it.
+        """
         column(*above, (row(*head, margins=margins, gap=gap), 1), (self.table, 1_000), of=self, gap=0)
 
     def copy_button(self) -> QToolButton:
-        """It copies the selected rows, else all."""
+        """Return a button that copies the selected rows, else all rows."""
         self.copy = small_button("copy", self.table.copy)
         return self.copy
 
     def say_at_length(self) -> None:
-        """What is said may take several lines."""
+        """Let the sentence about the rows take several lines."""
         self.says.setWordWrap(True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.says.setContentsMargins(0, 4, 0, 0)  # as the words of a button beside it stand
+        self.says.setContentsMargins(0, 4, 0, 0)  # on the height of the text of a button beside it
 
     def show_rows(self, rows: Sequence[T], words: str) -> None:
-        """These, and what is said of them."""
+        """Show rows, and a sentence about them."""
         self.table.show_rows(rows)
         self.table.setVisible(bool(rows))
         if self.copy is not None:
@@ -267,7 +274,7 @@ class ListPanel(Panel, Generic[T]):
         self.says.setText(words)
 
     def choose(self, place: int, column: int = -1) -> None:
-        """A row was clicked in a column, or walked to (-1)."""
+        """Handle a click on a row in a column, or an arrow key that moved to the row (column -1)."""
 
     def open(self, place: int) -> None:
-        """Enter or a double click on a row."""
+        """Handle Enter or a double click on a row."""

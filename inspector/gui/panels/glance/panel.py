@@ -38,9 +38,9 @@ class CardText:
     panel: str
     """Title of the panel with the whole answer."""
     link: str
-    """Words of the link; `{}` stands for the request."""
+    """Text of the link; `{}` is replaced by the request."""
     term: str
-    """What the caption is about, in the glossary."""
+    """The glossary's term for the caption."""
     pending: str
     """What is being done while the answer is not known."""
 
@@ -72,16 +72,16 @@ _LEAST_SHARE = 0.22
 _WORTH_LINES = 2
 """Lines that unequal widths must save."""
 _MOST_SHARE, _MOST_LINES = 0.16, 5
-"""Share of the window's height that the cards take at most, but at least so many lines: of longer answers the last
-sentences are in the tooltip, and the buffer below keeps its rows."""
+"""Most height of the cards as a share of the window's, and the lines that they may have in any case. The last sentences
+of longer answers are only in the tooltip, so that the buffer below keeps its rows."""
 _LOW_LINES, _FEWEST_LINES = 34, 1
-"""A window of fewer lines is so low that the cards show headlines alone."""
+"""In a window of fewer lines, the cards show that many lines of an answer."""
 _RESERVED_LINES = 4
 """Lines for which a card has room before its answer is known, so that little moves when it comes."""
 
 
 class GlancePanel(Panel):
-    """Works out each answer in a job of its own, and while a session grows at the pace of `PacedJob`."""
+    """Computes each answer in a separate job; while a session grows, at the pace of `PacedJob`."""
 
     TITLE: ClassVar[str] = "At a glance"
     HEADED: ClassVar[bool] = True
@@ -97,7 +97,7 @@ class GlancePanel(Panel):
         self._row.setContentsMargins(_SIDE, _EDGE, _SIDE, _EDGE)
 
     def show_state(self, state: State) -> None:
-        """The answers about the chosen thread, as soon as the whole of it is read."""
+        """Show the answers about the chosen thread, once all of it is read."""
         self._state = state
         if self.is_new("file", state.session.path if state.session is not None else ""):
             for question, card in self.cards.items():
@@ -171,35 +171,41 @@ class GlancePanel(Panel):
             self._soon.start()
 
     def _fit(self) -> None:
-        """Give the cards the height of the longest answer, as far as the window is high enough, and equal widths unless
-        that is high."""
+        """Make the panel as high as the longest answer needs, as far as the window is high enough."""
         cards = tuple(self.cards.values())
         for card in cards:
             card.show_details()
+        widths = self._card_widths(cards)
+        most = self._most_height()
+        for place, width in enumerate(widths):
+            self._row.setStretch(place, width)
+            if most is not None:
+                cards[place].cut_details(width, most)
+        height = _height_of(cards, widths)
+        if any(card.answer is None for card in cards):
+            height = max(height, cards[0].height_of_lines(_RESERVED_LINES))
+        height += 2 * _EDGE
+        if self.maximumHeight() != height:
+            self.heightened.emit()
+            self.setFixedHeight(height)
+
+    def _card_widths(self, cards: Sequence["AnswerCard"]) -> list[int]:
+        """Return equal widths or, if that saves enough lines, widths in proportion to the length of the answers."""
         room = self.width() - 2 * _SIDE - (len(cards) - 1) * _GAP
         lengths = [len(card.words) for card in cards]
         least = _LEAST_SHARE * sum(lengths)
         shares = [max(length, least) for length in lengths]
         equal = [room // len(cards)] * len(cards)
         by_length = [int(room * share / sum(shares)) for share in shares]
-        if min(by_length) < max(card.caption_width for card in cards):
-            by_length = equal
+        widest_caption = max(card.caption_width for card in cards)
+        if min(by_length) < widest_caption:
+            return equal
         saved = _height_of(cards, equal) - _height_of(cards, by_length)
-        widths = by_length if saved >= _WORTH_LINES * self.fontMetrics().lineSpacing() else equal
-        most = self._most_height()
-        for place, width in enumerate(widths):
-            self._row.setStretch(place, width)
-            if most is not None:
-                cards[place].cut_details(width, most)
-        high = _height_of(cards, widths)
-        if any(card.answer is None for card in cards):
-            high = max(high, cards[0].height_of_lines(_RESERVED_LINES))
-        if self.maximumHeight() != (whole := 2 * _EDGE + high):
-            self.heightened.emit()
-            self.setFixedHeight(whole)
+        is_worth_it = saved >= _WORTH_LINES * self.fontMetrics().lineSpacing()
+        return by_length if is_worth_it else equal
 
     def _most_height(self) -> int | None:
-        """Return the pixels that a card takes at most; None in a window of its own."""
+        """Return the most pixels of a card; None: unlimited, as the panel is in a separate window."""
         window = self.window()
         if not isinstance(window, QMainWindow):
             return None
@@ -219,7 +225,7 @@ def _height_of(cards: Sequence["AnswerCard"], widths: Sequence[int]) -> int:
 
 
 class AnswerCard(Guarded, QFrame):
-    """One answer; a click, Return or the space bar goes to what it speaks about."""
+    """An answer; a click, Return or the space bar goes to its subject."""
 
     def __init__(self, text: CardText, go: Callable[[ShortAnswer], None]) -> None:
         super().__init__()
@@ -241,11 +247,11 @@ class AnswerCard(Guarded, QFrame):
 
     @property
     def words(self) -> str:
-        """The whole answer, or what is being done for it."""
+        """The whole answer, or the sentence shown until it is known."""
         return self.answer.text if self.answer is not None else self.headline.text()
 
     def show_answer(self, answer: ShortAnswer | None, pending: str = "") -> None:
-        """Show an answer, or as long as there is none what is being done for it."""
+        """Show an answer; None: show the sentence `pending` until it is known."""
         self.answer = answer
         if answer is None:
             self.headline.show_words(pending, quiet=True)
@@ -260,7 +266,7 @@ class AnswerCard(Guarded, QFrame):
         self.setAccessibleName(f"{self._text.caption.capitalize()}: {self.words}")
 
     def show_extent(self, is_late: bool) -> None:
-        """Say beside the caption up to which request the answer is true, if the session has more."""
+        """Show beside the caption the last request that the answer is about, if the session has more."""
         words = f"{self._text.caption} · UP TO REQUEST {self.last:,}" if is_late and self.answer else self._text.caption
         if self._caption.text() != words:
             self._caption.setText(words)
@@ -272,7 +278,7 @@ class AnswerCard(Guarded, QFrame):
         self.setToolTip("")
 
     def cut_details(self, width: int, most: int) -> None:
-        """Leave out last sentences of an answer that is higher than `most` pixels in that width; the headline stays."""
+        """Drop the last sentences of an answer until it is at most `most` pixels high; the headline stays."""
         if self.answer is None:
             return
         sentences = list(self.answer.details)
@@ -301,7 +307,7 @@ class AnswerCard(Guarded, QFrame):
         self.link.setVisible(room >= self.link.sizeHint().width())
 
     def height_of_lines(self, lines: int) -> int:
-        """Return the height of a card with so many lines of text below its caption."""
+        """Return the height of a card with a number of lines of text below its caption."""
         margins = self.contentsMargins()
         spare = self.heightForWidth(4_000) - self.headline.fontMetrics().height()
         return spare + lines * self.fontMetrics().lineSpacing() + margins.top() + margins.bottom()

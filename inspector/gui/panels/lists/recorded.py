@@ -22,7 +22,7 @@ from inspector.workbench.state import State
 
 @dataclass(frozen=True, slots=True)
 class CompactionRow:
-    """A recorded compaction, or a change that nobody announced, with its sizes."""
+    """A recorded compaction, or a silent drop, with its sizes."""
 
     request: int
     kind: str
@@ -37,30 +37,38 @@ class CompactionRow:
 
 
 def compaction_rows(thread: Thread, pressures: Pressures, drops: Drops | None) -> list[CompactionRow]:
-    """The rows: what is recorded and what is not, in the order of the requests. `pressures`: those of the thread."""
+    """Return the recorded compactions and the silent drops of a thread, in the order of the requests."""
     thread_drops = drops.found if drops is not None and drops.thread == thread.id else ()
     by_record = {drop.compaction: drop for drop in thread_drops if drop.compaction is not None}
-    rows = [
-        _recorded(thread, pressures, compaction, by_record.get(n)) for n, compaction in enumerate(thread.compactions)
-    ]
-    rows += [_silent(drop, drop_sizes(thread, pressures, drop)) for drop in thread_drops if drop.compaction is None]
+    rows = list[CompactionRow]()
+    for n, compaction in enumerate(thread.compactions):
+        rows.append(_recorded(thread, pressures, compaction, by_record.get(n)))
+    for drop in thread_drops:
+        if drop.compaction is None:
+            rows.append(_silent(drop, drop_sizes(thread, pressures, drop)))
     return sorted(rows, key=lambda row: row.request)
 
 
 def _recorded(thread: Thread, pressures: Pressures, compaction: Compaction, drop: Drop | None) -> CompactionRow:
     sizes = compaction_sizes(thread, pressures, compaction)
-    evidence = f"inferred{_counts(drop)}. {compaction.evidence}" if compaction.evidence else f"recorded{_counts(drop)}"
+    evidence = f"recorded{_counts(drop)}"
+    if compaction.evidence:
+        evidence = f"inferred{_counts(drop)}. {compaction.evidence}"
     promised = promise_words(thread, compaction, sizes)
+    if promised:
+        evidence = f"{evidence}. {promised}"
+    summary_id = compaction.summary.id if compaction.summary else ""
+    trigger = compaction.trigger or "unknown"
     return CompactionRow(
         compaction.before_request,
         compaction.kind,
-        compaction.trigger or "unknown",
+        trigger,
         sizes,
         _stayed(compaction),
-        f"{evidence}. {promised}" if promised else evidence,
+        evidence,
         compaction.line,
         compaction.time,
-        compaction.summary.id if compaction.summary else "",
+        summary_id,
     )
 
 

@@ -87,7 +87,7 @@ class SearchPanel(ListPanel[MessageHit]):
         self.lay_out((self.says, 1), margins=(13, 3, 8, 1), above=[form])
 
     def show_state(self, state: State) -> None:
-        """Another session, thread or (where only the buffer is searched) request is searched anew."""
+        """Search again in another session or thread or, if only the buffer is searched, at another request."""
         self._state = state
         if self._wanted() != self._searched:
             self._search()

@@ -1,5 +1,5 @@
-"""Transcripts to open: the others of a file or folder with many, the recent ones, and those that lie in the agents'
-folders on this machine. The disk is looked at off the GUI thread, when the panel is first seen and on demand."""
+"""Transcripts to open: other sessions of the open file or folder, recent ones, and those in the agents' folders on this
+machine. The disk is searched off the GUI thread, when the panel is first shown and on demand."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from inspector.core.session import HeldSession
+from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import field, small_button
 from inspector.gui.look.number_formats import size_words
@@ -20,12 +21,12 @@ from inspector.transcripts.discover import FoundSession, describe_session, found
 from inspector.workbench.state import State
 
 RECENT, HELD, ON_DISK = "recent", "in this file", "on disk"
-"""How a session came into the list."""
+"""Where a session was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session of the list; `name` tells it from the others."""
+    """A session of the list, with a name that no other session has."""
 
     session: FoundSession
     name: str
@@ -33,7 +34,7 @@ class SessionRow:
 
 
 class SessionsPanel(ListPanel[SessionRow]):
-    """A double click or Enter opens."""
+    """The sessions of this machine; a double click or Enter opens one."""
 
     TITLE: ClassVar[str] = "Sessions"
     NAME = "Transcripts on this machine"
@@ -59,34 +60,44 @@ class SessionsPanel(ListPanel[SessionRow]):
         self.lay_out((self.filter, 2), (self.says, 1), self.again, margins=(10, 5, 8, 4), gap=8)
 
     def show_state(self, state: State) -> None:
-        """Looks once, and again when another transcript was opened: it is a recent one now."""
-        path = state.session.path if state.session else ""
-        if self._on_disk is None or path != self._open:
-            self._open, self._held = path, state.session.held if state.session else ()
-            self._format = state.session.format if state.session else ""
-            self.refresh()
+        """Search the disk at first, and again after another transcript was opened, which is then a recent one."""
+        session = state.session
+        path = session.path if session else ""
+        if self._on_disk is not None and path == self._open:
+            return
+        self._open = path
+        self._held = session.held if session else ()
+        self._format = session.format if session else ""
+        self.refresh()
 
     def refresh(self) -> None:
         self.again.setEnabled(False)
         self.says.setText("looking …")
         recents, held, format_name = self.desk.settings.recents(), self._held, self._format
-        self.desk.bridge.run(
-            lambda task: [*held_rows(held, format_name), *disk_rows(recents)], self._show_arrived, lane="wait"
-        )
 
-    def _show_arrived(self, rows: Sequence[SessionRow]) -> None:
+        def find_rows(task: Task) -> list[SessionRow]:
+            return [*held_rows(held, format_name), *disk_rows(recents)]
+
+        self.desk.bridge.run(find_rows, self._show_found, lane="wait")
+
+    def _show_found(self, rows: Sequence[SessionRow]) -> None:
         self._on_disk = rows
         self.again.setEnabled(True)
         self._show()
 
     def _show(self) -> None:
+        """Show the sessions that match the filter, and how many there are."""
         words = self.filter.text().casefold().split()
-        rows = [row for row in self._on_disk or () if _has_words(row, words)]
+        listed = self._on_disk or ()
+        rows = [row for row in listed if _has_words(row, words)]
         self.table.show_rows(rows)
-        held = f"; first the {len(self._held):,} of what is open" if self._held else ""
-        count, total = len(rows), len(self._on_disk or ())
-        many = f"{count:,} of {total:,}" if count < total else f"{total:,}"
-        self.says.setText((many if total else NONE_FOUND) + held)
+        count, total = len(rows), len(listed)
+        sentence = f"{count:,} of {total:,}" if count < total else f"{total:,}"
+        if not total:
+            sentence = NONE_FOUND
+        if self._held:
+            sentence += f"; first the {len(self._held):,} of the open file"
+        self.says.setText(sentence)
 
     def open(self, place: int) -> None:
         if place < len(self.table.rows):
@@ -94,33 +105,34 @@ class SessionsPanel(ListPanel[SessionRow]):
 
 
 def disk_rows(recents: Sequence[str]) -> list[SessionRow]:
-    """Recent transcripts that still exist, then those in the agents' folders that are not among them."""
+    """Return the recent transcripts that still exist, then the others in the agents' folders."""
     by_path = {str(session.path): session for session in found_sessions()}
     described = [by_path.get(path) or describe_session(Path(path)) for path in recents]
     recent = [session for session in described if session is not None]
     others = [session for path, session in by_path.items() if path not in recents]
-    names = iter(_names([*recent, *others]))
-    rows = [SessionRow(session, next(names), RECENT) for session in recent]
-    return rows + [SessionRow(session, next(names), ON_DISK) for session in others]
+    sessions = [*recent, *others]
+    origins = [RECENT] * len(recent) + [ON_DISK] * len(others)
+    return list(map(SessionRow, sessions, _names(sessions), origins))
 
 
 def held_rows(held: Sequence[HeldSession], format_name: str) -> list[SessionRow]:
-    """The sessions of the file or folder that is open, the open one among them, by their ids."""
+    """Return the sessions of the open file or folder, including the open one, named by their ids."""
     rows = []
     for inner in held:
-        file = split_session_path(Path(inner.path))[0]
+        path = Path(inner.path)
+        file = split_session_path(path)[0]
         try:
-            about = file.stat()
+            status = file.stat()
         except OSError:
             continue
-        changed = datetime.fromtimestamp(about.st_mtime, UTC)
-        session = FoundSession(Path(inner.path), format_name, about.st_size, changed, str(file.parent), inner.title)
+        changed = datetime.fromtimestamp(status.st_mtime, UTC)
+        session = FoundSession(path, format_name, status.st_size, changed, str(file.parent), inner.title)
         rows.append(SessionRow(session, f"{inner.id}  {inner.title}".strip(), HELD))
     return rows
 
 
 def _names(sessions: Sequence[FoundSession]) -> list[str]:
-    """The title of each; the end of its path, too, if it has none or another session has the same."""
+    """Return the title of each session, with or replaced by the end of its path if it is not unique or missing."""
     titles = Counter(session.title for session in sessions)
     tails = distinct_names([session.path for session in sessions])
     names = []
@@ -133,14 +145,16 @@ def _names(sessions: Sequence[FoundSession]) -> list[str]:
 
 
 def distinct_names(paths: Sequence[Path]) -> list[str]:
-    """The end of each path, with as many of its folders as tell it from the others."""
+    """Return the end of each path, with as many folders as are needed to make it unique."""
     names = [path.name for path in paths]
-    for depth in range(2, max((len(path.parts) for path in paths), default=0) + 1):
+    deepest = max((len(path.parts) for path in paths), default=0)
+    for depth in range(2, deepest + 1):
         counts = Counter(names)
         if max(counts.values()) == 1:
             break
-        longer = (str(Path(*path.parts[-depth:])) for path in paths)
-        names = [end if counts[name] > 1 else name for name, end in zip(names, longer, strict=True)]
+        for n, path in enumerate(paths):
+            if counts[names[n]] > 1:
+                names[n] = str(Path(*path.parts[-depth:]))
     return names
 
 

@@ -15,8 +15,8 @@ from inspector.workbench.state import State
 
 MENDED = ("result-without-call", "call-without-result", "duplicate-answer")
 MENDS = (
-    "A step of its own: results without a call are dropped, calls without a result are given one "
-    "that says that it was removed. It can be undone."
+    "Take a step that drops results without a call, and gives calls without a result one that says that it was removed. "
+    "It can be undone."
 )
 
 
@@ -45,7 +45,7 @@ class ValidityPanel(ListPanel[Invalid]):
         self._soon = delayed(self, 200, lambda: self.show_state(self._latest))
 
     def receive(self, state: State) -> None:
-        """The verdict stands in the title, seen or not; unseen it may come a moment later."""
+        """Show the verdict in the title even while the panel is hidden, then a moment later."""
         super().receive(state)
         self._latest = state
         if not self.seen:

@@ -15,6 +15,7 @@ from inspector.core.policies.place import buffer_at
 from inspector.core.session import Session
 from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
+from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
 from inspector.gui.navigation import go_to
@@ -91,12 +92,13 @@ class StepsFiles:
             failure.add_note(f"Cannot write {Path(path).name}: something went wrong inside the program ({kind}).")
             self._desk.say(failure.__notes__[0])
 
-        self._desk.bridge.run(
-            lambda task: save_text(text(), path, force=True, source=session.path),
-            lambda _: self._report(f"Written to {Path(path).name}."),
-            lambda error: self._desk.say(str(error)),
-            fell=fell,
-        )
+        def write(task: Task) -> None:
+            save_text(text(), path, force=True, source=session.path)
+
+        def report(_: None) -> None:
+            self._report(f"Written to {Path(path).name}.")
+
+        self._desk.bridge.run(write, report, lambda error: self._desk.say(str(error)), fell=fell)
 
     # -- in ----------------------------------------------------------------------------------------------------------
 

@@ -125,9 +125,9 @@ class AnswerBlock(QWidget):
 
 NONE, TYPED, RECORDED, GENERATED = "none", "typed", "recorded", "generated"
 MEMORIES = (
-    (NONE, "No summary is at hand, as upstream."),
+    (NONE, "No summary is available, as upstream."),
     (TYPED, "The summary that you write here."),
-    (RECORDED, "The newest summary that this session itself had recorded before the request we stand at."),
+    (RECORDED, "The newest summary that this session recorded before the selected request."),
     (GENERATED, "A model makes one when a tier needs it."),
 )
 

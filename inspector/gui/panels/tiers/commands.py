@@ -51,18 +51,15 @@ def step(bench: Workbench, tier: str | int = "") -> None:
 
 
 def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
-    """Tiers of the chosen policy, and other policies, whose name or title holds what was typed."""
+    """Return commands that run tiers of the chosen policy or choose another one, if their name contains what was typed."""
     if bench.state.session is None:
         return ()
-    query, by = typed.lower(), policy_of(bench.state)
-    offers = [
-        Command(f"Run {tier.name}: {tier.title}", partial(step, bench, tier.name))
-        for tier in by.tiers
-        if query in f"{tier.name} {tier.title}".lower()
-    ]
-    offers += [
-        Command(f"Policy: {title}", partial(bench.stepping.choose, policy=name))
-        for name, title in TITLES.items()
-        if name != by.name and query in f"policy {name} {title}".lower()
-    ]
+    query, policy = typed.lower(), policy_of(bench.state)
+    offers = list[Command]()
+    for tier in policy.tiers:
+        if query in f"{tier.name} {tier.title}".lower():
+            offers.append(Command(f"Run {tier.name}: {tier.title}", partial(step, bench, tier.name)))
+    for name, title in TITLES.items():
+        if name != policy.name and query in f"policy {name} {title}".lower():
+            offers.append(Command(f"Policy: {title}", partial(bench.stepping.choose, policy=name)))
     return offers

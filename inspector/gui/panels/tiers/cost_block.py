@@ -100,7 +100,7 @@ def cost_values(preview: Preview) -> dict[str, tuple[str, ...]]:
 
 
 def payback_words(back: Payback, model: str) -> tuple[str, ...]:
-    """`5 requests`, `at once`, `never`, `unknown: no price for my-model`."""
+    """Return `5 requests`, `at once`, `never`, or `unknown: no price for my-model` with a shorter version."""
     match back.verdict:
         case "pays":
             return (plural(back.requests, "request") if back.requests else "at once",)
@@ -120,7 +120,7 @@ def _recorded_payback(economics: "Economics") -> str:
 
 
 def _call(preview: Preview) -> tuple[str, ...]:
-    """`about $0.12 (at most $0.55)`: what is sent and written is in the tooltip."""
+    """Return `about $0.12 (at most $0.55)`, with a shorter version; the tooltip has the tokens."""
     calls = preview.calls
     if not calls.together.count:
         return ("none",)
@@ -130,17 +130,16 @@ def _call(preview: Preview) -> tuple[str, ...]:
 
 
 def call_words(preview: Preview) -> str:
-    """Say what the model calls send and are expected to write, and where that comes from; empty without a call."""
+    """Return the tokens that the model calls send and are expected to return, with the source; empty without a call."""
     calls = preview.calls.together
     if not calls.count:
         return ""
     cached = f", {grouped(calls.usage.cache_read)} of them cached" if calls.usage.cache_read else ""
     most = "no limit" if calls.most_output is None else f"at most {grouped(calls.most_output)}"
-    return (
-        f"{plural(calls.count, 'model call')}: {grouped(calls.usage.prompt)} tokens in{cached}; about "
-        f"{grouped(calls.usage.output)} out ({most}). What was sent before is read from the cache. Expected output of "
-        f"a call: {grouped(preview.expected.tokens)} tokens, {preview.expected.source}."
-    )
+    sent = f"{plural(calls.count, 'model call')}: {grouped(calls.usage.prompt)} tokens in{cached}"
+    returned = f"about {grouped(calls.usage.output)} out ({most})"
+    source = f"Expected output of a call: {grouped(preview.expected.tokens)} tokens, {preview.expected.source}."
+    return f"{sent}; {returned}. What was sent before is read from the cache. {source}"
 
 
 def _rewrite(preview: Preview) -> tuple[str, ...]:

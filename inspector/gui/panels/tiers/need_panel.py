@@ -1,5 +1,5 @@
-"""Model calls: the need with which a tier waits, met by the person (edit and send, paste, fail, give up); else what the
-step that is shown asked and got.
+"""Model calls: the call that a tier waits for, answered by the user (edit and send, paste, fail, give up); else the
+calls of the step that is shown, with their answers.
 
 The panel comes to the front when a need waits for the person, or when an answer takes longer than a moment.
 """
@@ -99,7 +99,7 @@ class NeedPanel(Panel):
         self.who.setEditable(True)
         self.who.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.who.setMinimumWidth(self.fontMetrics().horizontalAdvance("simulated") + 50)
-        self.send = button("Send", self._send, about="Have the chosen one answer the call, as it stands here")
+        self.send = button("Send", self._send, about="Let the chosen answerer answer the call as edited here")
         self.use = button("Use this answer", self._use, about="Ctrl+Enter")
         self.fail = menu_button("Fail with… ▾", self._fill_failures, role="")
         self.stop = button("Stop", self._stepping.stop, about="End the call; the need waits for you again")
@@ -123,7 +123,7 @@ class NeedPanel(Panel):
         column(self.says, (self._body, 1), (self.log, 1), of=self, margins=(13, 6, 10, 8), gap=2)
 
     def receive(self, state: State) -> None:
-        """Seen or not: a need that waits comes to the front, and the tab says that there is one."""
+        """Bring the panel to the front when a call waits for the user, and mark its tab, even while it is hidden."""
         super().receive(state)
         asking = state.asking
         if asking is not None:

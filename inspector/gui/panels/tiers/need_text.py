@@ -51,7 +51,7 @@ _ASKS: Mapping[type[Need], tuple[Callable[[Any], str], str]] = {
     AskModel: (lambda need: "the model's next answer", _ANSWER),
     RunTools: (lambda need: "tools to be run", _ANSWER),
 }
-"""What each need asks for, and what stands in the editor of its answer."""
+"""What each call asks for, and the initial text of the editor for its answer."""
 
 
 def need_words(need: Need) -> str:

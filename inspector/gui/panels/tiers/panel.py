@@ -1,15 +1,15 @@
-"""The stepper: a row a tier with its verdict and its preview, what the selected tier or the step costs, and what every
-step depends on besides the buffer.
+"""The stepper: a row for each tier with its verdict and its preview, the cost of the selected tier or of the step, and
+the options of a step.
 
 The tier that is due is selected (else the one that would free most) until the user selects another or takes a step.
-Previews are asked for a moment after the last change, so that walking through requests costs nothing. Nothing in the
-panel moves when its content changes.
+Previews are computed a moment after the last change, so that moving through requests costs nothing. Nothing in the panel
+moves when its content changes.
 """
 
 from typing import ClassVar
 
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
@@ -18,7 +18,7 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import AnswerBlock, BreakerBlock, MemoryBlock
 from inspector.gui.panels.tiers.cost_block import CostBlock
-from inspector.gui.panels.tiers.tier_row import TierRow
+from inspector.gui.panels.tiers.tier_row import TierRow, fix_width
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.policy_input import policy_of
@@ -29,16 +29,16 @@ from inspector.workbench.words.tier_words import due_words, status_words
 
 RUN_DUE, NOTHING_DUE = "Run due tiers", "Nothing is due"
 LOW = 2.5
-"""Rows of tiers that the panel shows at least; in a lower one the cost block is scrolled with them."""
+"""Least rows of tiers above the cost block; in a lower panel the block scrolls with them."""
 STATUS_LINES = 2
 MOST = 16_777_215
-"""Qt's word for a height without a limit."""
+"""Qt's value for an unlimited height."""
 BESIDE = 36
-"""Pixels of the panel's width that the chips do not have."""
+"""Pixels of the panel's width besides the chips."""
 
 
 class TierPanel(Panel):
-    """Generic over policies: tiers, verdicts, breaker and settings are the policy's."""
+    """The tiers of any policy: verdicts, breaker and settings come from the policy."""
 
     TITLE: ClassVar[str] = "Tiers"
 
@@ -84,49 +84,48 @@ class TierPanel(Panel):
         self._measure()
 
     def _measure(self) -> None:
-        """Give what changes its content the room that it needs at most."""
+        """Give each widget the room of its largest content."""
         metrics = self.status.fontMetrics()
         self.status.setFixedHeight(STATUS_LINES * metrics.lineSpacing() + 2)
-        words, widths = self.due.text(), []
-        for text in (RUN_DUE, NOTHING_DUE):
-            self.due.setText(text)
-            self.due.ensurePolished()
-            widths.append(self.due.sizeHint().width())
-        self.due.setText(words)
-        self.due.setFixedWidth(max(widths))
+        fix_width(self.due, (RUN_DUE, NOTHING_DUE))
         self._measure_rows()
 
     def _measure_rows(self) -> None:
-        for tier_row in self.rows.values():
+        tier_rows = self.rows.values()
+        for tier_row in tier_rows:
             tier_row.measure()
-        widths = [tier_row.name.sizeHint().width() for tier_row in self.rows.values()]
-        for tier_row in self.rows.values():
-            tier_row.name.setMinimumWidth(max(widths))
+        name_widths = [tier_row.name.sizeHint().width() for tier_row in tier_rows]
+        for tier_row in tier_rows:
+            tier_row.name.setMinimumWidth(max(name_widths))
 
     def changeEvent(self, event: QEvent) -> None:
-        """Other letters need other room."""
+        """Measure again with a new font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._measure()
 
     def fit(self) -> None:
-        """Keep the cost in sight below the tiers; in a low panel scroll it with them. No row is cut in half."""
-        height = max((tier_row.height() for tier_row in self.rows.values()), default=0)
+        """Keep the cost visible below the tiers, but scroll it with them in a low panel. No row is cut in half."""
+        row_height = max((tier_row.height() for tier_row in self.rows.values()), default=0)
         room = self.height() - self.area.y()
-        is_low = room - self.cost.sizeHint().height() < LOW * height
-        rest = room if is_low else room - self.cost.sizeHint().height()
-        whole = rest // max(1, height) * height
-        self.area.setMaximumHeight(whole if 0 < whole < len(self.rows) * height else MOST)
-        if is_low == (self.cost.parentWidget() is self):
-            layout = self._scrolled if is_low else self._whole
-            layout.insertWidget(1 if is_low else layout.count(), self.cost)
+        room_above_cost = room - self.cost.sizeHint().height()
+        is_low = room_above_cost < LOW * row_height
+        rest = room if is_low else room_above_cost
+        whole_rows = rest // max(1, row_height) * row_height
+        shows_part = 0 < whole_rows < len(self.rows) * row_height
+        self.area.setMaximumHeight(whole_rows if shows_part else MOST)
+        is_below = self.cost.parentWidget() is self
+        if is_low and is_below:
+            self._scrolled.insertWidget(1, self.cost)
+        elif not is_low and not is_below:
+            self._whole.insertWidget(self._whole.count(), self.cost)
         chips = sum(chip.sizeHint().width() + 4 for chip in self._chips)
         self._answerer.setVisible(self.width() - BESIDE >= chips + self._answerer.sizeHint().width())
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """Rows if the previews have changed; the choices always."""
+        """Show the rows if the previews have changed, and the options in any case."""
         self._name_policy(state)
         previews = state.previews
         if previews is None or not previews.is_complete:
@@ -174,7 +173,7 @@ class TierPanel(Panel):
             self.breaker.show_breaker(breaker, previews.policy.title)
 
     def _show_status(self, state: State) -> None:
-        """What was done, else what is due; the former text stays until it is known."""
+        """Show what the last step did, else what is due; keep the former text until that is known."""
         words = status_words(state)
         if words:
             step = state.shown_step
@@ -182,27 +181,33 @@ class TierPanel(Panel):
             mark(self.status, "role", "bad" if step is not None and not step.succeeded else "quiet")
 
     def _enable(self, state: State) -> None:
-        free = state.thread is not None and state.asking is None
+        """Enable the buttons, unless a step waits for a model call."""
+        is_free = state.thread is not None and state.asking is None
         previews = state.previews
         if previews is not None:
+            about = due_words(previews)
             self.due.setText(RUN_DUE if previews.due else NOTHING_DUE)
-            self.due.setToolTip(tip(due_words(previews)))
-            self.due.setAccessibleDescription(due_words(previews))
-        self.due.setEnabled(free and self.due.text() == RUN_DUE)
-        self.more.setEnabled(free)
+            self.due.setToolTip(tip(about))
+            self.due.setAccessibleDescription(about)
+        self.due.setEnabled(is_free and self.due.text() == RUN_DUE)
+        self.more.setEnabled(is_free)
         focus = QApplication.focusWidget()
         for name, tier_row in self.rows.items():
-            if not free and tier_row.button is focus:
+            if not is_free and tier_row.button is focus:
                 self._ran = name
-                self.area.setFocus()  # Qt would hand the focus on and scroll to where it goes
-            tier_row.button.setEnabled(free)
-        if free and self._ran:
-            if self._ran in self.rows and (focus is None or self.isAncestorOf(focus)):
-                self.rows[self._ran].button.setFocus()
-            self._ran = ""
+                self.area.setFocus()  # else Qt would focus another button and scroll to it
+            tier_row.button.setEnabled(is_free)
+        if is_free:
+            self._restore_focus(focus)
+
+    def _restore_focus(self, focus: QWidget | None) -> None:
+        """Focus the button that was pressed again, unless the user has moved the focus out of the panel."""
+        if self._ran in self.rows and (focus is None or self.isAncestorOf(focus)):
+            self.rows[self._ran].button.setFocus()
+        self._ran = ""
 
     def _show_cost(self, state: State) -> None:
-        """Of the tier that is selected, else of the step that is shown, else of what was recorded here."""
+        """Show the cost of the selected tier, else of the step that is shown, else of the recorded compaction."""
         economics = state.branch.economics if state.branch is not None else None
         if not self.is_new("cost", state.preview, state.steps, state.asking, economics):
             return
@@ -219,6 +224,6 @@ class TierPanel(Panel):
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def _select(self, tier: str) -> None:
-        """Show the preview of the tier; of the one that the user selected before: what is shown without a choice."""
+        """Show the preview of a tier; selecting the same tier again withdraws the choice."""
         previews = self.desk.workbench.previews
         previews.point(None if self.desk.workbench.state.pointed == tier else tier)

@@ -1,11 +1,14 @@
-"""One tier of the policy: its name, why it is due or not, what it would do, and the button that runs it.
+"""A tier of the policy: its name, why it is due or not, what it would do, and the button that runs it.
 
-A row keeps its height whatever it says, and its button its place: pressing the same spot twice never presses another.
+A row keeps its height and its button its place whatever the row says, so that clicking the same spot twice never presses
+another button.
 """
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton
 
 from inspector.core.policies.verdict import TierName
 from inspector.gui.guard import Guarded
@@ -16,17 +19,31 @@ from inspector.workbench.previews import Previews
 from inspector.workbench.words.tier_words import badge_words, effect_words, verdict_words
 
 BESIDE = 32
-"""Pixels of a row's height besides its three lines: 76 with letters of the usual size."""
+"""Pixels of a row's height besides its three lines."""
 EDGE, GAP = 12, 8
 """Pixels beside the row's content, and between its parts."""
 RUN, FORCE = "Run", "Force"
 
 
+def fix_width(button: QPushButton, texts: Sequence[str]) -> None:
+    """Make a button as wide as the widest of its texts."""
+    current = button.text()
+    widths = list[int]()
+    for text in texts:
+        button.setText(text)
+        button.ensurePolished()
+        widths.append(button.sizeHint().width())
+    button.setText(current)
+    button.setFixedWidth(max(widths))
+
+
 class TierRow(Guarded, QFrame):
-    """`run`: the button was pressed; `picked`: the row was clicked, or its button got the focus by a key."""
+    """The row of a tier."""
 
     run = Signal(str)
+    """The button was pressed."""
     picked = Signal(str)
+    """The row was clicked, or its button got the focus by a key."""
 
     def __init__(self, tier: TierName) -> None:
         super().__init__()
@@ -38,10 +55,13 @@ class TierRow(Guarded, QFrame):
         self.why, self.effect = Elided("quiet"), Elided("small")
         self.button = button(FORCE, lambda: self.run.emit(tier.name))
         self.button.installEventFilter(self)
-        for text in (self.name, self.title):
-            text.setToolTip(tip(tier.what))
-        for text in (self.title, self.badge):
-            text.setMinimumWidth(1)  # `_fit` gives them what room there is
+        self.name.setToolTip(tip(tier.what))
+        self.title.setToolTip(tip(tier.what))
+        self.title.setMinimumWidth(1)  # `_fit` cuts it to the room
+        self.badge.setMinimumWidth(1)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
         head = row(self.title, self.badge, ..., gap=GAP)
         head.setAlignment(self.badge, Qt.AlignmentFlag.AlignVCenter)
         grid = QGridLayout(self)
@@ -56,16 +76,12 @@ class TierRow(Guarded, QFrame):
         grid.addWidget(self.effect, 2, 1, 1, 2)
 
     def measure(self) -> None:
-        """Fix height and button for the letters of now."""
+        """Fix the height of the row and the width of its button for the current font."""
         self.ensurePolished()
         lines = (self.title, self.why, self.effect)
-        self.setFixedHeight(sum(line.fontMetrics().height() for line in lines) + BESIDE)
-        original, widths = self.button.text(), []
-        for words in (RUN, FORCE):
-            self.button.setText(words)
-            widths.append(self.button.sizeHint().width())
-        self.button.setText(original)
-        self.button.setFixedWidth(max(widths))
+        height = sum(line.fontMetrics().height() for line in lines)
+        self.setFixedHeight(height + BESIDE)
+        fix_width(self.button, (RUN, FORCE))
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -73,37 +89,41 @@ class TierRow(Guarded, QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """In a narrow panel the badge gives way, then the end of the title."""
-        edges = self.contentsMargins().left() + self.contentsMargins().right() + 2 * EDGE + 2 * GAP
+        """Hide the badge in a narrow panel, and cut the title in a narrower one."""
+        margins = self.contentsMargins()
+        edges = margins.left() + margins.right() + 2 * EDGE + 2 * GAP
         room = self.width() - edges - self.name.width() - self.button.width()
-        metrics = self.title.fontMetrics()
-        badge = self.badge.sizeHint().width() + GAP
-        self.badge.setVisible(bool(self.badge.text()) and metrics.horizontalAdvance(self.tier.title) + badge <= room)
-        self.title.setText(metrics.elidedText(self.tier.title, Qt.TextElideMode.ElideRight, room))
+        title, metrics = self.tier.title, self.title.fontMetrics()
+        with_badge = metrics.horizontalAdvance(title) + self.badge.sizeHint().width() + GAP
+        self.badge.setVisible(bool(self.badge.text()) and with_badge <= room)
+        self.title.setText(metrics.elidedText(title, Qt.TextElideMode.ElideRight, room))
 
     def show_previews(self, previews: Previews | None, window: int | None) -> None:
-        """Show verdict and preview. Without previews the row keeps what it shows, greyed."""
+        """Show the verdict and the preview of the tier; None: grey out what the row shows."""
         self._mark("stale", previews is None)
         if previews is None:
             return
-        verdict = next((verdict for verdict in previews.verdicts if verdict.tier == self.tier.name), None)
+        name = self.tier.name
+        verdict = next((verdict for verdict in previews.verdicts if verdict.tier == name), None)
         is_due = verdict is not None and verdict.due
-        why = ("",) if verdict is None else verdict_words(previews, verdict, window)
+        why = verdict_words(previews, verdict, window) if verdict is not None else ("",)
         self.why.show_text(*why)
-        self.effect.show_text(*effect_words(previews.by_tier.get(self.tier.name)))
-        self.badge.setText(badge_words(previews, self.tier.name))
+        self.effect.show_text(*effect_words(previews.by_tier.get(name)))
+        self.badge.setText(badge_words(previews, name))
         self._fit()
         mark(self.badge, "role", "due" if is_due else "not due")
         mark(self.name, "due", is_due)
         self._show_button(is_due, why[0])
 
     def _show_button(self, is_due: bool, why: str) -> None:
-        words = RUN if is_due else FORCE
+        words, about = FORCE, f"Not due. {self.tier.what}"
+        if is_due:
+            words, about = RUN, self.tier.what
         self.button.setText(words)
         mark(self.button, "role", "outline" if is_due else "")
         self.button.setAccessibleName(f"{words} {self.tier.name}, {self.tier.title}")
         self.button.setAccessibleDescription(why)
-        self.button.setToolTip(tip(self.tier.what if is_due else f"Not due. {self.tier.what}"))
+        self.button.setToolTip(tip(about))
 
     def pick(self, on: bool) -> None:
         """Mark the row whose preview is shown."""
@@ -111,7 +131,7 @@ class TierRow(Guarded, QFrame):
 
     def _mark(self, name: str, on: bool) -> None:
         if self.property(name) != on:
-            for part in (self, *self.findChildren(QLabel)):  # the style sheet looks at the row for its labels, too
+            for part in (self, *self.findChildren(QLabel)):  # the style of the labels depends on that of the row
                 mark(part, name, on)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
