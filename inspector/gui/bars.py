@@ -304,7 +304,7 @@ class Notice(QFrame):
 LATE_MS = 700
 """Milliseconds that the window is behind the file before that is said."""
 NOTE_MS = 15_000
-"""Milliseconds after which a note that is no failure leaves by itself."""
+"""Milliseconds after which a note disappears, unless it reports a failure."""
 KEYS = f"← → request   ↑ ↓ message   Alt+← back   Ctrl+1…{len(WORKSPACES)} workspace   F11 whole panel   F1 keys"
 
 

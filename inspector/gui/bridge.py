@@ -61,10 +61,10 @@ REST_S = 0.05
 """Seconds between two looks of a resting job at whether it was cancelled."""
 
 GIVE_WAY_MS, GIVE_WAY_S = 5, 1.0
-"""A job that is asked to give way does so until the GUI thread was idle so long, but no longer than so many seconds."""
+"""Idle milliseconds of the GUI thread that a job asked to give way waits for, and the most seconds that it waits."""
 
 PAUSE_MS = 50
-"""Before a job that takes the place of another begins: of the many while a key is held down only the last is wanted."""
+"""Milliseconds before a job that replaces another begins: while a key is held down only the last job is needed."""
 
 LONG = 0.3
 """Seconds of a job that may have made many objects."""
@@ -80,7 +80,7 @@ THAW_S, MOST_THAWED = 30.0, 400_000
 a session is open whose objects stay."""
 
 THAW_SHARE = 1_000
-"""Of so many seconds at most one goes into counting what was set aside: Python walks through all of it."""
+"""At most one of this many seconds is spent on counting the frozen objects, since Python visits each of them."""
 
 LATE = 0.25
 """Seconds since the last look after which a job has made too many, whatever is counted."""
@@ -163,8 +163,8 @@ class _Traffic:
 
 
 class Frames(QObject):
-    """Shows what other threads report, a frame at a time: `ask` on any thread, and `show` is called on this one, once
-    for however many asked within so many milliseconds."""
+    """Shows what other threads report, at most once per interval: any thread may call `ask`, and `show` is called on
+    the GUI thread, once for all calls of an interval."""
 
     _asked = Signal()
 
@@ -199,7 +199,7 @@ class Bridge:
         self._fell: Callable[[BaseException], None] | None = None
 
     def for_part(self, fell: Callable[[BaseException], None]) -> "Bridge":
-        """The same for one part of the window, which hears of what nobody expected of its jobs."""
+        """Return a bridge for a part of the window; `fell` is called with the unexpected errors of its jobs."""
         bridge = copy(self)
         bridge._fell = fell
         return bridge
@@ -425,7 +425,7 @@ def _computed(job: Callable[[Task], T], task: Task) -> T:
 
 
 class Garbage(QObject):
-    """Reference cycles are collected on the GUI thread only, as long as this lives.
+    """Collects reference cycles on the GUI thread only, while this object exists.
 
     Python collects where the allocation happens that fills a generation, also on a worker thread; a widget in a cycle
     would then be destroyed off the GUI thread, which ends the program. So automatic collection is off while a window

@@ -1,5 +1,5 @@
-"""Who answers for the workbench: one answerer at a time, kept as long as who, which model and which session stay the
-same, so that calls share a prompt cache and a simulated provider stays up between steps."""
+"""The answerer of the workbench's model calls. It is kept until kind, model or session change, so that calls share a
+prompt cache and a simulated provider keeps running between steps."""
 
 import threading
 from typing import TYPE_CHECKING

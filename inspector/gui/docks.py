@@ -1,7 +1,7 @@
-"""All panels: gauge and timeline, which are always there, around the workspaces, of which one is shown.
+"""All panels: gauge and timeline, which are always shown, around the workspaces, of which one is shown.
 
-The panel that is asked for brings its workspace with it. Panels are built with their workspace: when it is shown, when
-something in it may ask for the user, or before that, while nobody waits. Layouts are remembered, one a workspace.
+Showing a panel shows its workspace. Panels are built with their workspace: when it is shown, when something in it may
+need the user, or before that, while the program is idle. The layout of each workspace is stored.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -334,7 +334,7 @@ class Docks(WorkspacePage):
             self._make_room_for_run()
 
     def float(self) -> None:
-        """The panel with the focus into a window of its own, or back."""
+        """Move the panel with the focus into a separate window, or back."""
         self.restore_all()
         if (title := self.focused) and (dock := self.dock(title)):
             dock.setFloating(not dock.isFloating())

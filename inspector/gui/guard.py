@@ -1,9 +1,9 @@
-"""One guard for all that Qt calls: no exception leaves a method of ours that stands for one of Qt's.
+"""One guard for everything that Qt calls: no exception leaves a method that overrides one of Qt's.
 
-Qt does not know exceptions: one that leaves a paint event or an event handler ends the program sooner or later. Every
-class of the window that overrides a method of Qt inherits `Guarded`; pyqtgraph's are guarded in `widgets/plot.py`. What
-goes wrong is handed to `sys.excepthook`, where something should have been painted stands a sentence, and the program
-goes on. `Trouble` is that hook: it logs a bug with its trace, and reports it once with a button that copies a report.
+Qt does not handle exceptions: one that leaves a paint event or an event handler ends the program sooner or later. Every
+class of the window that overrides a method of Qt inherits `Guarded`; pyqtgraph's are guarded in `widgets/plot.py`. An
+exception is passed to `sys.excepthook`, a sentence replaces what could not be painted, and the program continues.
+`Trouble` is that hook: it logs a bug with its trace, and reports it once with a button that copies a report.
 """
 
 import logging
@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from functools import wraps
-from types import FunctionType, MappingProxyType, TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, QTimer, qVersion
@@ -23,24 +23,38 @@ LOG = logging.getLogger("inspector")
 SENTENCE = "This part cannot be painted: something went wrong inside the program."
 GROUND, INK = Qt.GlobalColor.white, Qt.GlobalColor.darkRed
 
-_INSTEAD: Mapping[str, Callable[[], object]] = MappingProxyType(
-    {
-        **dict.fromkeys(("event", "eventFilter", "setData", "hasHeightForWidth"), lambda: False),
-        **dict.fromkeys(("rowCount", "columnCount", "count"), lambda: 0),
-        **dict.fromkeys(("sizeHint", "minimumSizeHint", "minimumSize"), QSize),
-        "heightForWidth": lambda: 0,
-        "boundingRect": QRectF,
-        "shape": QPainterPath,
-        "flags": lambda: Qt.ItemFlag.NoItemFlags,
-        "expandingDirections": lambda: Qt.Orientation(0),
-        "createMimeDataFromSelection": QMimeData,
-    }
-)
-"""What Qt is given instead of an answer; None by all other names."""
+
+def _false() -> bool:
+    return False
+
+
+def _zero() -> int:
+    return 0
+
+
+_DEFAULTS: Mapping[str, Callable[[], object]] = {
+    "event": _false,
+    "eventFilter": _false,
+    "setData": _false,
+    "hasHeightForWidth": _false,
+    "rowCount": _zero,
+    "columnCount": _zero,
+    "count": _zero,
+    "heightForWidth": _zero,
+    "sizeHint": QSize,
+    "minimumSizeHint": QSize,
+    "minimumSize": QSize,
+    "boundingRect": QRectF,
+    "shape": QPainterPath,
+    "flags": lambda: Qt.ItemFlag.NoItemFlags,
+    "expandingDirections": lambda: Qt.Orientation(0),
+    "createMimeDataFromSelection": QMimeData,
+}
+"""Makes the value that Qt gets if a method fails; None for all other methods."""
 
 
 _CALLED = ("mouseClickEvent", "mouseDragEvent", "hoverEvent")
-"""What pyqtgraph calls while Qt waits. What they raise it prints where nobody looks."""
+"""Methods that pyqtgraph calls while Qt waits; it prints their exceptions to the console."""
 
 
 class Guarded:
@@ -73,7 +87,7 @@ def is_guarded(method: object) -> bool:
 
 def guarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """The same method, but no exception leaves it."""
-    instead = _INSTEAD.get(name, lambda: None)
+    instead = _DEFAULTS.get(name, lambda: None)
 
     @wraps(method)
     def answers(*arguments: Any, **more: Any) -> Any:
@@ -109,10 +123,10 @@ def attempt(call: Callable[[], object]) -> BaseException | None:
 
 
 def call_hook() -> None:
-    """Hand the exception that is being handled to the hook, whatever that makes of it."""
+    """Pass the current exception to the hook, and ignore an exception of the hook."""
     try:
         sys.excepthook(*sys.exc_info())
-    except Exception:  # noqa: BLE001  # there is nobody after the hook
+    except Exception:  # noqa: BLE001  # nothing else handles it
         sys.__excepthook__(*sys.exc_info())
 
 
@@ -125,7 +139,7 @@ def _say_in(widget: QWidget) -> None:
 
 
 def _say_on(painter: QPainter, item: Any, option: Any) -> None:
-    """The sentence where a row is painted, or part of a picture; a part has coordinates of its own, words have not."""
+    """Paint the sentence in place of a row or of a part of a picture, which has its own coordinates."""
     if hasattr(item, "boundingRect"):
         place = painter.worldTransform().mapRect(item.boundingRect())
         painter.resetTransform()

@@ -7,13 +7,13 @@ from inspector.workbench.workbench import Workbench
 
 
 def stand_at(workbench: Workbench, at: int | None) -> None:
-    """Stand at request `at` of the thread; at the end where it is none, as where a change was never sent."""
+    """Move to request `at` of the thread; to the end if there is none, as for a change that was never sent."""
     thread = workbench.state.thread
     workbench.move(at if at is not None and thread is not None and at < len(thread.requests) else None)
 
 
 def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False) -> None:
-    """Stand at request `at` of the thread (after its last one: the end) with the message selected.
+    """Move to request `at` of the thread (beyond its last one: to the end), and select the message.
 
     `stay`: leave the playhead where it is. Another thread is analysed first; the jump waits for it.
     """

@@ -57,10 +57,10 @@ class Opener:
         self._task: Task | None = None
         self._painted = Event()
         self.placed = Event()
-        """There are panels to show it in."""
+        """Set once there are panels to show a session."""
         self._shown: Session | None = None
         self._opened: list[TranscriptReading] = []
-        """What the last opening left for whoever follows it."""
+        """The transcript opened last, until it is followed."""
         workbench.subscribe(self._seen)
 
     def open(self, path: str) -> None:
@@ -70,11 +70,18 @@ class Opener:
         opened = self._opened = []
 
         def job(task: Task) -> Session:
-            _await(self.placed, task)  # no sooner: two that compute take thrice as long
+            def show_first(session: Session) -> None:
+                named = replace(session, path=session.path or str(Path(path)))
+                self._show_first(task, named)
+
+            def report(done: int, total: int) -> None:
+                task.report((done, total))
+
+            _await(self.placed, task)  # two busy threads would each take three times as long
             return open_transcript(
                 Path(path),
-                progress=_now_and_then(lambda done, total: task.report((done, total))),
-                first=lambda session: self._show_first(task, replace(session, path=session.path or str(Path(path)))),
+                progress=_now_and_then(report),
+                first=show_first,
                 cancelled=task.cancelled,
                 keep=opened.append,
             )
@@ -83,19 +90,19 @@ class Opener:
         self._task = self._bridge.run(job, done, self._failed, self._reported, fell)
 
     def _show_first(self, task: Task, session: Session) -> None:
-        """On the reading thread: rest until the first picture is painted; two that compute take thrice as long."""
+        """Wait on the reading thread until the first picture is painted: two busy threads are three times as slow."""
         self._painted.clear()
         task.report(session)
         _await(self._painted, task)
 
     def _seen(self, state: State) -> None:
-        """The State has another session: a moment later it is painted."""
+        """Note that another session is shown, and will be painted a moment later."""
         if state.session is not self._shown:
             self._shown = state.session
             QTimer.singleShot(0, self._painted.set)
 
     def hand_over(self, path: Path) -> "TranscriptReading | None":
-        """What was opened, for one who goes on reading it: once, as a reader reads for one only."""
+        """Hand over the opened transcript to be followed; only once, since a reader serves a single caller."""
         return self._opened.pop() if self._opened and self._opened[-1].path == path else None
 
     def cancel(self) -> None:

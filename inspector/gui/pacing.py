@@ -14,8 +14,8 @@ from inspector.workbench.analysis import count_requests
 T = TypeVar("T")
 
 SHARE, DEAR_S = 200, 0.05
-"""A job is repeated for a few new requests when it took at most one part of so many of the time since; one that takes
-longer than so many seconds of processor time waits longer in proportion."""
+"""A job is repeated for a few new requests if it took at most this fraction (1/n) of the time since; a job that takes
+more than this processor time in seconds waits longer in proportion."""
 REST_MS = 500
 """Milliseconds without a new request after which the file rests."""
 FEW, MANY = 0.01, 0.1

@@ -65,7 +65,7 @@ class PolicyDesk(QObject):
     # -- changes of the file -------------------------------------------------------------------------------------------
 
     def _watch(self, policy: str) -> None:
-        """Watch the file of the chosen policy, and its folder: editors put another file in its place."""
+        """Watch the file of the chosen policy and its folder, since editors replace the file by another one."""
         path = policy if is_file(policy) else ""
         if path == self._watched:
             return

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QSettings
 
 RECENT = 12
-"""So many transcripts are remembered."""
+"""Number of recent transcripts that are remembered."""
 
 
 class Settings:
@@ -45,12 +45,12 @@ class Settings:
         return value if isinstance(value, QByteArray) else QByteArray()
 
     def keep_data(self, key: str, value: QByteArray) -> None:
-        """Store bytes under a key."""
+        """Store binary data under a key."""
         self._store.setValue(key, value)
 
 
 def _make_private(name: str) -> None:
-    """Paths, tasks and addresses are nobody else's: the file is its owner's before anything is written into it."""
+    """Make the file private before paths, tasks and addresses are written into it."""
     if Path(name).suffix in (".conf", ".ini"):  # elsewhere the system keeps them
         with suppress(OSError):
             Path(name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)

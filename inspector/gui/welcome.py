@@ -16,7 +16,7 @@ from inspector.gui.widgets.small import LinkButton
 from inspector.resources import resource
 
 SHOWN = 8
-"""So many rows a column."""
+"""Most rows of a column."""
 NONE_FOUND = "No sessions in the usual folders of the agents that are known."
 
 
@@ -36,7 +36,7 @@ class Welcome(QWidget):
     ) -> None:
         super().__init__()
         self._settings, self._bridge, self._open_path = settings, bridge, open_path
-        demo = "An agent on a small workspace of its own: no key, no network; every tier fires"
+        demo = "An agent in a small workspace made for it: no key, no network; every tier fires"
         proxy = "A proxy between a real agent and its provider: what it sends, live; hold, compact, edit"
         spans = "An address on this machine for the spans of an agent that OpenTelemetry traces; no proxy is needed"
         self.open = button("Open a transcript…", choose, role="primary")

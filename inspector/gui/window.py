@@ -1,6 +1,6 @@
-"""The window: bar, notice, panels, strip. It puts the parts together; what it shows comes from the State alone.
+"""The window: bar, notice, panels, strip. It puts the parts together; everything shown comes from the State.
 
-Every command stands here once, with its words and keys.
+Every command is defined here once, with its words and keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
 _BENEATH = ("inspector.transcripts.discover", "inspector.workbench.compare", "inspector.proxy.live_proxy")
-"""What the panels stand on and is not Qt's: two thirds of what loading them takes, off the GUI thread."""
+"""Modules used by the panels that contain no Qt classes: two thirds of the loading time, done off the GUI thread."""
 _LARGE = (
     *("breakdown", "cost", "diff", "glance", "proxy"),
     *("timeline", "compare", "calibration", "run", "tiers", "steps", "buffer"),

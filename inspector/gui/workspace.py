@@ -114,8 +114,12 @@ class WorkspacePage(Guarded, QMainWindow):
         return [self.docks[title] for where, title in self._places if where == place]
 
     def lay_out(self, stored: QByteArray, sizes: dict[str, int], is_low: bool) -> None:
-        """As the user left it; the first time docks of these titles get so many pixels (those beside: of width, those
-        above and below: of height). `is_low`: those at the top are tabs, too."""
+        """Restore the layout as the user left it, or lay out the panels for the first time.
+
+        Args:
+            sizes: pixels by title: the width of panels at the sides, the height of those above and below.
+            is_low: the panels at the top become tabs, too.
+        """
         self.laid_out = True
         if stored.isEmpty() or not self._restore(stored):
             above = self._at("top")
@@ -149,7 +153,7 @@ class WorkspacePage(Guarded, QMainWindow):
         return self.saveState(VERSION)
 
     def show_only(self, title: str) -> None:
-        """Hide all but that panel; of no title: show the one in the middle, which no layout tells of."""
+        """Hide all panels but one; without a title show the one in the middle, which no layout contains."""
         for name, dock in self.docks.items():
             if title and name != title and not dock.isFloating():
                 dock.hide()
@@ -162,7 +166,7 @@ class WorkspacePage(Guarded, QMainWindow):
         self._restore(stored)
 
     def _hide_left_bars(self) -> None:
-        """Qt goes on painting tab bars that their docks have left for another one."""
+        """Hide tab bars without docks, which Qt keeps painting."""
         docks = [dock for dock in self.docks.values() if not dock.isHidden() and not dock.isFloating()]
         groups = set()
         for dock in docks:

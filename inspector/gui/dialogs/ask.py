@@ -52,7 +52,7 @@ def ask_steps_file(parent: QWidget, settings: Settings) -> str:
 
 
 def is_sure(parent: QWidget, title: str, question: str, yes: str, no: str) -> bool:
-    """Does the user want it? `yes`, `no`: what stands on the buttons."""
+    """Ask the user a question; `yes`, `no`: the texts of the buttons."""
     box = QMessageBox(QMessageBox.Icon.Question, title, question, parent=parent)
     accept_button = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
     box.addButton(no, QMessageBox.ButtonRole.RejectRole)

@@ -41,7 +41,7 @@ class FormDialog(QDialog):
 
 
 def fields(*rows: tuple[QLabel, QWidget], top: bool = False) -> QGridLayout:
-    """Words on the left, fields on the right; `top`: the words stand at the first line of a high field."""
+    """Return a form with labels on the left and fields on the right; `top`: labels are at the top of high fields."""
     grid = QGridLayout()
     grid.setHorizontalSpacing(14)
     grid.setVerticalSpacing(9)
@@ -58,7 +58,7 @@ def fields(*rows: tuple[QLabel, QWidget], top: bool = False) -> QGridLayout:
 
 
 def path_field(text: str, name: str, choose: Callable[[str], str]) -> tuple[QLineEdit, QWidget]:
-    """A line for a path, and the same with a button beside it; `choose` is given the path that stands there."""
+    """Return a field for a path, and its row with a button, which calls `choose` with the path in the field."""
     line = line_field(name, text)
 
     def chosen() -> None:

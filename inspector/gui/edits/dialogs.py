@@ -1,6 +1,6 @@
-"""Two dialogs: the text of a message in a plain editor, one part at a time; what a drop takes along.
+"""Two dialogs: one edits the text of a message, part by part; the other asks before a drop removes further messages.
 
-What an editor would change by itself (controls, endless lines) is shown as it is; such a text can be replaced whole.
+A text that an editor would alter (control characters, endless lines) is shown read-only and can only be replaced whole.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class EditDialog(Guarded, FormDialog):
         self.what.setVisible(len(parts) == 1)
         self.text = EditableText(theme, "Text of the message, to be edited")
         self.note = label(role="small", wrap=True)
-        about = "Begin with an empty editor; what stands there now is gone when you take the step"
+        about = "Begin with an empty editor; the step replaces the current text"
         self.whole = button("Replace it whole", self._write_anew, about=about)
         self.go.setToolTip(tip("Ctrl+Enter"))
         foot = row(self.whole, ..., self.buttons)

@@ -80,8 +80,8 @@ class Panel(Guarded, QWidget):
         raise NotImplementedError
 
     def is_new(self, what: str, *of: object) -> bool:
-        """Has one of these values changed since the last call with `what`? Objects are compared by identity, plain values
-        and tuples by value."""
+        """Has one of these values changed since the last call with `what`? Objects are compared by identity, plain
+        values and tuples by value."""
         former, self._compared[what] = self._compared.get(what), of
         return former is None or not all(map(_is_same, former, of))
 

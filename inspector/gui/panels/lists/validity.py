@@ -15,8 +15,8 @@ from inspector.workbench.state import State
 
 MENDED = ("result-without-call", "call-without-result", "duplicate-answer")
 MENDS = (
-    "Take a step that drops results without a call, and gives calls without a result one that says that it was removed. "
-    "It can be undone."
+    "Take a step that drops results without a call, and gives calls without a result one that says that it was "
+    "removed. It can be undone."
 )
 
 

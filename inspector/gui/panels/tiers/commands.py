@@ -51,7 +51,7 @@ def step(bench: Workbench, tier: str | int = "") -> None:
 
 
 def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
-    """Return commands that run tiers of the chosen policy or choose another one, if their name contains what was typed."""
+    """Return commands whose name contains what was typed: run a tier of the chosen policy, or choose another policy."""
     if bench.state.session is None:
         return ()
     query, policy = typed.lower(), policy_of(bench.state)

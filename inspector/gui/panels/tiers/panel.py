@@ -2,8 +2,8 @@
 the options of a step.
 
 The tier that is due is selected (else the one that would free most) until the user selects another or takes a step.
-Previews are computed a moment after the last change, so that moving through requests costs nothing. Nothing in the panel
-moves when its content changes.
+Previews are computed a moment after the last change, so that moving through requests costs nothing. Nothing in the
+panel moves when its content changes.
 """
 
 from typing import ClassVar

@@ -1,7 +1,7 @@
 """A tier of the policy: its name, why it is due or not, what it would do, and the button that runs it.
 
-A row keeps its height and its button its place whatever the row says, so that clicking the same spot twice never presses
-another button.
+A row keeps its height and its button its place whatever the row says, so that clicking the same spot twice never
+presses another button.
 """
 
 from collections.abc import Sequence
