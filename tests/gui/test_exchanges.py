@@ -52,7 +52,7 @@ def sorted_by(table: ExchangeTable) -> list[str]:
 
 
 def said(stage: Stage) -> str:
-    return stage.panel.detail.said.text.toPlainText()
+    return stage.panel.detail.messages.text.toPlainText()
 
 
 def raw(stage: Stage) -> str:

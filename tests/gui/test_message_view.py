@@ -20,8 +20,9 @@ from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking,
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
+from inspector.gui.panels.message.header import MARKDOWN, PLAIN
 from inspector.gui.panels.message.parts import message_sections
-from inspector.gui.panels.message.view import MARKDOWN, PLAIN, MessageView
+from inspector.gui.panels.message.view import MessageView
 from inspector.gui.widgets.images import Picture
 from inspector.gui.widgets.markdown import _blocks, _fragments
 from inspector.workbench.state import FoundText

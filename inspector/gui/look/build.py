@@ -194,7 +194,7 @@ class HintedField(Guarded, QLineEdit):
     """A line to type in; what it is for stands in it, in as many words as there is room for."""
 
     def __init__(self, *hints: str) -> None:
-        """The longest first."""
+        """Take the hints, the longest first."""
         super().__init__()
         self._hints = hints
         self.setClearButtonEnabled(True)
@@ -214,7 +214,7 @@ def field(*hints: str, name: str = "") -> QLineEdit:
 
 
 def line_field(name: str, text: str = "", hint: str = "", *, about: str = "") -> QLineEdit:
-    """A line to type in."""
+    """Return a field for a single line of text."""
     made = QLineEdit(text)
     made.setAccessibleName(name)
     made.setPlaceholderText(hint)

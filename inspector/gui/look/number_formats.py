@@ -12,12 +12,12 @@ _TOGETHER = "\N{NO-BREAK SPACE}"
 
 
 def grouped(number: int) -> str:
-    """`152,310`, `−4,319`."""
+    """Return `152,310` or `−4,319`."""
     return f"{number:,}".replace("-", "−")
 
 
 def dollars(amount: Decimal) -> str:
-    """`$0.38`, `−$0.05`."""
+    """Return `$0.38` or `−$0.05`."""
     return spelt(amount).replace("-", "−")
 
 
@@ -34,7 +34,7 @@ def share_words(part: float) -> str:
 
 
 def short(number: float) -> str:
-    """`52k`, `1.2M`: for axes."""
+    """Return `52k` or `1.2M`, for axes."""
     scale, unit = next(((by, unit) for by, unit in ((1_000_000, "M"), (1_000, "k")) if abs(number) >= by), (1, ""))
     return f"{number / scale:g}{unit}".replace("-", "−")
 

@@ -244,11 +244,11 @@ class ProxyController(QObject):
                 self._prospects.took(hold, self._workbench.state.choices, proposal)
 
     def drop(self, hold: HoldInfo) -> None:
-        """Answer it with an error."""
+        """Answer a held request with an error."""
         self._try(lambda proxy: proxy.holds.drop(hold.id))
 
     def _try(self, intent: Callable[[LiveProxy], None]) -> bool:
-        """Did it come about?"""
+        """Run an action on the proxy; return whether it succeeded."""
         try:
             if self._proxy is not None:
                 intent(self._proxy)
@@ -316,11 +316,11 @@ class Prospects:
         return context_at(policy_of(state), state.choices, thread, at, window, state.session.client)
 
     def took(self, hold: HoldInfo, choices: Choices, proposal: Proposal) -> None:
-        """It goes on like that."""
+        """Remember the proposal that a request was forwarded with."""
         self._compactor(choices).keep(hold, proposal)
 
     def keep(self, holds: Iterable[HoldInfo]) -> None:
-        """Only these still wait."""
+        """Forget what is known of requests that are not held any more."""
         waiting = {hold.id for hold in holds}
         self._known = {key: value for key, value in self._known.items() if key[0] in waiting}
 

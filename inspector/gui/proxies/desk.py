@@ -51,7 +51,7 @@ class ProxyDesk:
         self.receiver.begin()
 
     def stop_receiving(self) -> None:
-        """End the receiver."""
+        """Stop receiving spans."""
         if self._receiver is not None:
             self._receiver.stop()
 
@@ -82,7 +82,7 @@ class ProxyDesk:
         self.controller.hold_next(True)
 
     def stop(self) -> None:
-        """End the proxy."""
+        """Stop the proxy."""
         if self._made is not None:
             self._made.stop()
 
@@ -104,7 +104,7 @@ class ProxyDesk:
         return False
 
     def close(self) -> None:
-        """The window goes."""
+        """End proxy and receiver when the window closes."""
         for one in (self._made, self._receiver):
             if one is not None:
                 one.close()

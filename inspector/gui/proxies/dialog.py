@@ -97,7 +97,7 @@ class ProxyDialog(FormDialog):
 
 
 class ConnectDialog(QDialog):
-    """One client at a time."""
+    """Shows how to connect a client, one client per page."""
 
     def __init__(self, parent: QWidget | None, url: str) -> None:
         super().__init__(parent)

@@ -74,7 +74,7 @@ class ReceiverController(QObject):
             self._bridge.run(lambda task: receiver.close(), lambda _: None, lane="wait")
 
     def close(self) -> None:
-        """The window goes."""
+        """End the receiver when the window closes."""
         self._closed = True
         self._frames.close()
         receiver, self._receiver = self._receiver, None

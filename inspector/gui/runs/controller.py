@@ -245,7 +245,7 @@ class RunController(QObject):
             self._change(pausing=self.status.now.state != "paused")
 
     def stop(self) -> None:
-        """End the run now."""
+        """End the run immediately."""
         if self._runner is not None and self.active:
             self._runner.stop()
 
@@ -361,7 +361,7 @@ def _own(message: Message, own: Message | None) -> Message:
 
 
 def keep_breakpoints(settings: Settings, now: Breakpoints) -> None:
-    """For the next run."""
+    """Store the breakpoints for the next run."""
     words = [name for name in ("requests", "overflow", "errors") if getattr(now, name)]
     words += [f"watermark={now.watermark}"] if now.watermark is not None else []
     words += [f"tier={name}" for name in sorted(now.tiers)] + [f"tool={name}" for name in sorted(now.tools)]

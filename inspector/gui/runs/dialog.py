@@ -235,7 +235,7 @@ class PolicyForm(QWidget):
 
     @property
     def policy(self) -> str:
-        """Its name."""
+        """Name of the chosen policy."""
         return str(self.which.currentData())
 
     def _take_policy(self, pairs: SettingPairs) -> None:

@@ -376,7 +376,7 @@ class CoverageChart(Chart):
         self.rows: Sequence[BandCoverage] = ()
 
     def show_coverage(self, rows: Sequence[BandCoverage]) -> None:
-        """Replace the bands shown."""
+        """Replace the bands that are shown."""
         self.rows = rows
         words = [f"{_band_name(row)}: {_inside_words(row)}, expected {per_cent(row.expected)}" for row in rows]
         self.setAccessibleDescription("; ".join(words))
@@ -384,7 +384,7 @@ class CoverageChart(Chart):
 
     @property
     def area(self) -> QRectF:
-        """The pixels of the bars."""
+        """The pixels in which bars are painted."""
         metrics = self.metrics
         names = [metrics.horizontalAdvance(_band_name(row)) for row in self.rows]
         left = max(names, default=80.0) + 24

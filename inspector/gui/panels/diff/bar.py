@@ -37,7 +37,7 @@ AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
 
 class DiffBar(Guarded, QWidget):
-    """The head of the diff."""
+    """The bar above the rows of the diff."""
 
     filtered = Signal()
     """Other fates are to be shown."""

@@ -1,44 +1,36 @@
 """The selected message in full: its parts as plain text, its images below; prose also as Markdown, without loading
 anything or following links. Its head shows role, place in the file, time, tokens, and the messages sent with it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from typing import ClassVar
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QToolTip, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolTip, QWidget
 
 from inspector.core.facts.reading import texts
 from inspector.core.facts.wording import join_lines
-from inspector.core.message import Message, Opaque, ToolResult
+from inspector.core.message import Message, Opaque
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import ESTIMATOR_TITLES, count, estimator, refusals
-from inspector.core.tokens.sizing import Sizer
-from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import ManualEdits
-from inspector.gui.look.build import column, holding, menu_button, pages, row, small_button, splitter
-from inspector.gui.look.colours import role_colour
+from inspector.gui.look.build import column, holding, menu_button, pages, small_button, splitter
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.visible import line
+from inspector.gui.panels.message.header import MARKDOWN, PLAIN, MessageHeader
 from inspector.gui.panels.message.parts import CopyForm, copied, markdown_text, message_images, message_sections
 from inspector.gui.panels.message.rendered import find_sentence, source_of_selection, source_of_sentence
 from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.chips import Chips, flow
 from inspector.gui.widgets.images import HEIGHT, ImageStrip
 from inspector.gui.widgets.markdown import LONGEST, MarkdownView
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
-from inspector.gui.widgets.small import Elided
-from inspector.workbench.message_rows import NAME, message_role, no_messages_words, readable_summary
+from inspector.workbench.message_rows import NAME, no_messages_words, readable_summary
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 
-COUNTED = "tiktoken"
 NOTHING_TO_PIN = "Select a text of the message, or click into one of its sentences, to pin it."
 SIZED_LINES = 10
 """Height of the panel in lines from which there is room for the tokens of the message."""
@@ -46,139 +38,12 @@ _FORM_KEY = "message/form"
 """Key of the setting that holds the chosen form of prose."""
 LINES = 13
 """Height of the panel in lines from which there is room for all buttons."""
-MARKDOWN, PLAIN = "Markdown", "Plain"
-_TEXT_FORMS = (
-    (MARKDOWN, "The text as Markdown: nothing is loaded, no link can be followed"),
-    (PLAIN, "The text as it was written, with its hits"),
-)
 _FORMS: dict[str, CopyForm] = {"Copy as text": "text", "Copy as JSON": "json", "Copy as Markdown": "markdown"}
 _BACK, _ON = "The previous use of the same tool", "The next use of the same tool"
-_MARKS = {"meta": "written by the client", "attachment": "added by the client", "placeholder": "content was cleared"}
-
-
-class MessageHeader(QWidget):
-    """Role, place, tokens, and the buttons, in as many lines as these need."""
-
-    def __init__(self, desk: Desk, tools: Sequence[QToolButton], rare: Sequence[QToolButton]) -> None:
-        """Args:
-        tools: the buttons.
-        rare: those of the buttons that a low panel puts into a menu, to leave room for the text.
-        """
-        super().__init__()
-        self._desk, self._rare = desk, rare
-        self._message: Message | None = None
-        self._size = ""
-        self.is_low = self._has_others = self._is_prose = False
-        self._number = label(role="quiet")
-        self._role = label(role="strong")
-        self._where, self._tokens = Elided("quiet"), Elided()
-        self.counter = small_button(
-            "count", self._count, about="Count it with tiktoken o200k", name="count with tiktoken"
-        )
-        self.together = menu_button("")
-        self.forms = Chips("Text", _TEXT_FORMS)
-        self.more = menu_button("more", self._fill_more, about="What else can be done with it", anew=True)
-        who = row(self._number, self._role, (self._where, 1), gap=8)
-        buttons = flow(self.forms, *tools, self.counter, self.together, self.more, margins=(0, 0, 0, 0))
-        column(who, self._tokens, buttons, of=self, margins=(13, 6, 8, 2), gap=2)
-        self.be_low(False)
-
-    def show_message(
-        self, message: Message, number: int | None, others: Sequence[Message], size: Sizer, name: str
-    ) -> None:
-        """Show the facts of a message.
-
-        Args:
-            number: its place in the buffer; None: it is not in the buffer.
-            others: the other messages sent in the same wire message.
-            size: measures messages in the tokens of the gauge.
-            name: of the chosen estimator.
-        """
-        self._message = message
-        self._number.setText("not in this buffer" if number is None else f"{number:,}")
-        self._number.setToolTip(tip("The selected request does not contain this message") if number is None else "")
-        self._role.setText(message_role(message))
-        facts = [*_badges(message), *_facts(message)]
-        shorter = [" · ".join(facts[:n]) for n in range(len(facts) - 1, 0, -1)]
-        self._where.show_text(" · ".join(facts), *shorter)
-        self._size = _tokens(message, size, name)
-        self._name_others(others)
-        self._show_counted()
-        self.restyle()
-
-    def offer_forms(self, is_prose: bool, form: str) -> None:
-        """Offer Markdown and plain text for prose, with the current form checked."""
-        self._is_prose = is_prose
-        self.forms.setVisible(is_prose and not self.is_low)
-        self.forms.select(form)
-
-    def show_sizes(self, are_shown: bool) -> None:
-        """Show or hide the tokens of the message, which the buffer list shows, too."""
-        self._tokens.setVisible(are_shown)
-
-    def be_low(self, low: bool) -> None:
-        """Hide the rare buttons to leave room for the text, or show them again."""
-        self.is_low = low
-        for button in self._rare:
-            button.setVisible(not low)
-        self.more.setVisible(low)
-        self.forms.setVisible(self._is_prose and not low)
-        self._show_counted()
-
-    def _fill_more(self, menu: QMenu) -> None:
-        for button in (*self._rare, self.counter):
-            action = menu.addAction(button.text(), button.click)
-            action.setEnabled(button.isEnabled())
-            action.setCheckable(button.isCheckable())
-            action.setChecked(button.isChecked())
-        if self._has_others:
-            menu.addMenu(self.together.menu()).setText(self.together.text().removesuffix(" ▾"))
-
-    def restyle(self) -> None:
-        sheet = f"color: {role_colour(self._desk.theme.colours, self._role.text())}"
-        if self._role.styleSheet() != sheet:
-            self._role.setStyleSheet(sheet)
-
-    def _count(self) -> None:
-        message = self._message
-        if message is None:
-            return
-        self.counter.setText("counting …")
-        self.counter.setEnabled(False)
-
-        def done(tokens: int) -> None:
-            if message is self._message:
-                self._show_counted()
-
-        self._desk.bridge.run(lambda task: count(estimator(COUNTED), message), done)
-
-    def _show_counted(self) -> None:
-        """Show the tokens of the message and, once it is counted, those of the tokenizer."""
-        message = self._message
-        is_counted = message is not None and COUNTED in message.counts
-        self.counter.setText("count")
-        self.counter.setEnabled(True)
-        self.counter.setVisible(not is_counted and not self.is_low)
-        self.together.setVisible(self._has_others and not self.is_low)
-        words = self._size
-        if message is not None and is_counted:
-            words += f" · {_counted_words(message)}"
-        self._tokens.show_text(words, words.replace(" of the prompt", ""))
-
-    def _name_others(self, others: Sequence[Message]) -> None:
-        """Offer the messages sent in the same wire message."""
-        self._has_others = bool(others)
-        self.together.setText(f"sent together with {plural(len(others), 'other')} ▾")
-        menu = self.together.menu()
-        menu.clear()
-        for other in others[:50]:
-            first = next((part.content for part in other.parts if isinstance(part, ToolResult)), "")
-            action = menu.addAction(f"{other.role} · {line(first or other.id, 60)}".replace("&", "&&"))
-            action.triggered.connect(lambda _=False, id_=other.id: self._desk.workbench.select(id_))
 
 
 class MessageView(Panel):
-    """The selected message."""
+    """Shows the selected message in full."""
 
     TITLE: ClassVar[str] = "Message"
 
@@ -478,37 +343,3 @@ def _why_empty(state: State) -> str:
     if state.thread is not None and not state.thread.messages:
         return no_messages_words(state)
     return "Select a message in the buffer to read it in full."
-
-
-def _tokens(message: Message, size: Sizer, name: str) -> str:
-    """Return `1,131 tokens of the prompt · estimated 941 by Roku`: as the gauge and the chosen estimator measure."""
-    estimated = grouped(count(estimator(name), message))
-    tokens = grouped(size.row(message))
-    return f"{tokens} tokens of the prompt · estimated {estimated} by {ESTIMATOR_TITLES[name]}"
-
-
-def _counted_words(message: Message) -> str:
-    """Return the tokens that tiktoken counted, or that it failed."""
-    tokenizer = estimator(COUNTED)
-    if refusals(tokenizer, (message,)):
-        return "tiktoken could not count it"
-    return f"tiktoken {grouped(count(tokenizer, message))}"
-
-
-def _badges(message: Message) -> list[str]:
-    badges = [_MARKS[message.mark]] if message.mark else []
-    if any(isinstance(part, ToolResult) and part.is_error for part in message.parts):
-        badges.append("error")
-    return badges
-
-
-def _facts(message: Message) -> list[str]:
-    """Return the line, the time to the second, and the id unless it only repeats the line."""
-    facts = list[str]()
-    if message.line:
-        facts.append(f"line {message.line:,}")
-    if message.time:
-        facts.append(line(message.time[:19].replace("T", " ")))
-    if message.id != f"L{message.line}":
-        facts.append(line(message.id))
-    return facts

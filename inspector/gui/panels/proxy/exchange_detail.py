@@ -1,5 +1,5 @@
-"""One exchange in full: what the client sent and what came back as messages, and beside it heads and bodies as they
-were recorded, keys taken out."""
+"""An exchange in full: the messages that the client sent and the answer, and beside them heads and bodies as recorded,
+without keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -18,17 +18,19 @@ from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import original
-from inspector.gui.panels.proxy.exchange_rows import ListedExchange, kind_words, status_words
+from inspector.gui.panels.proxy.exchange_rows import ListedExchange, exchange_status, kind_words
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
 from inspector.transcripts.files import find_exchange
 
 
 class ExchangeDetail(QWidget):
-    """Hidden while none is chosen. `wanted`: its request is to be stood at; `closed`: put away by hand."""
+    """Shows the chosen exchange; hidden if none is chosen."""
 
-    wanted = Signal(object)
+    go_wanted = Signal(object)
+    """The user wants to go to the request of the exchange."""
     closed = Signal()
+    """The user closed the exchange."""
 
     def __init__(self, theme: Theme, bridge: Bridge) -> None:
         super().__init__()
@@ -36,94 +38,112 @@ class ExchangeDetail(QWidget):
         self._row: ListedExchange | None = None
         self._path = ""
         self.head = label(role="strong")
-        self.go = button("Go to the request", self._go, about="Stand at it: its buffer, its size (a double click)")
+        about_go = "Go to the request: its buffer, its size (a double click)"
+        self.go = button("Go to the request", self._go, about=about_go)
         self.away = small_button("✕", self._close, name="Close the exchange")
-        self.said = TextReader(theme, "Messages of the exchange", bridge)
+        self.messages = TextReader(theme, "Messages of the exchange", bridge)
         self.raw = TextReader(theme, "Heads and bodies of the exchange")
-        captions = (("MESSAGES, NEWEST FIRST", self.said), ("HEADS AND BODIES, AS RECORDED", self.raw))
-        sides = splitter(*(holding(column(label(words, role="caption"), (one, 1), gap=2)) for words, one in captions))
-        column(row((self.head, 1), self.go, self.away), (sides, 1), of=self, margins=(0, 4, 0, 0), gap=4)
+        left = _captioned("MESSAGES, NEWEST FIRST", self.messages)
+        right = _captioned("HEADS AND BODIES, AS RECORDED", self.raw)
+        head = row((self.head, 1), self.go, self.away)
+        column(head, (splitter(left, right), 1), of=self, margins=(0, 4, 0, 0), gap=4)
         self.hide()
 
     def show_exchange(self, path: str, chosen: ListedExchange) -> None:
-        """It is read from the recording, off the GUI thread."""
-        same = self._row is not None and path == self._path and chosen.what == self._row.what and self.isVisible()
+        """Show an exchange, which is read from the recording at `path` off the GUI thread."""
+        former, former_path = self._row, self._path
         self._row, self._path = chosen, path
-        one = chosen.what
-        words = (f"{one.number:,}", f"{one.method} {one.path}", status_words(one), kind_words(chosen))
-        self.head.setText(line(" · ".join(word for word in words if word), 140))
+        exchange = chosen.what
+        request_line = f"{exchange.method} {exchange.path}"
+        words = (f"{exchange.number:,}", request_line, exchange_status(exchange), kind_words(chosen))
+        self.head.setText(line(" · ".join(filter(None, words)), 140))
         self.go.setEnabled(chosen.place.request is not None)
+        is_shown = self.isVisible() and former is not None and former.what == exchange and former_path == path
         self.show()
-        if not same:
+        if not is_shown:
             self._bridge.run(
-                lambda task: _sections(path, one.line),
-                partial(self._read, chosen),
+                lambda task: _sections(path, exchange.line),
+                partial(self._show_sections, chosen),
                 lambda error: self.raw.text.show_sections((Section(str(error)),)),
             )
 
-    def _read(self, chosen: ListedExchange, found: "tuple[Sequence[Section], Sequence[Section]]") -> None:
+    def _show_sections(self, chosen: ListedExchange, sections: "tuple[Sequence[Section], Sequence[Section]]") -> None:
+        """Show the messages and the raw exchange, unless another exchange has been chosen meanwhile."""
         if chosen is self._row:
-            for reader, sections in zip((self.said, self.raw), found, strict=True):
-                reader.text.show_sections(sections)
+            self.messages.text.show_sections(sections[0])
+            self.raw.text.show_sections(sections[1])
 
     def _go(self) -> None:
         if self._row is not None:
-            self.wanted.emit(self._row)
+            self.go_wanted.emit(self._row)
 
     def _close(self) -> None:
         self.forget()
         self.closed.emit()
 
     def forget(self) -> None:
-        """Another recording: none is chosen."""
+        """Hide the exchange, when another recording is shown."""
         self._row = None
         self.hide()
 
 
+def _captioned(caption: str, reader: TextReader) -> QWidget:
+    return holding(column(label(caption, role="caption"), (reader, 1), gap=2))
+
+
 def _sections(path: str, at: int) -> tuple[Sequence[Section], Sequence[Section]]:
-    one = find_exchange(path, at)
-    if one is None:
-        return (), (Section("It does not stand in the recording any more."),)
-    return tuple(_said(one)), tuple(_raw(one))
+    """Return the messages and the raw form of the exchange in a line of a recording."""
+    exchange = find_exchange(path, at)
+    if exchange is None:
+        return (), (Section("The recording does not contain this exchange any more."),)
+    return tuple(_message_sections(exchange)), tuple(_raw_sections(exchange))
 
 
-def _said(one: WholeExchange) -> Iterator[Section]:
-    for message in one.answer():
+def _message_sections(exchange: WholeExchange) -> Iterator[Section]:
+    """Yield the answer, then the messages from the newest to the oldest."""
+    for message in exchange.answer():
         yield Section(f"answer · {message.role}", original(message))
-    messages = one.messages()
-    if one.sent is not None:
-        sent = plural(len(one.messages(forwarded=False)), "message")
-        yield Section(f"the client sent {sent}; {plural(len(messages), 'message')} went on:")
+    messages = exchange.messages()
+    if exchange.sent is not None:
+        sent = plural(len(exchange.messages(forwarded=False)), "message")
+        forwarded = plural(len(messages), "message")
+        yield Section(f"the client sent {sent}; {forwarded} forwarded:")
     for n in range(len(messages) - 1, -1, -1):
-        yield Section(f"{n:,} · {messages[n].role}{_calls(messages[n])}", original(messages[n]))
+        message = messages[n]
+        yield Section(f"{n:,} · {message.role}{_tool_names(message)}", original(message))
     if not messages:
         yield Section("no messages: it is no call of a model")
 
 
-def _calls(message: Message) -> str:
+def _tool_names(message: Message) -> str:
     names = ", ".join(call.name for call in message.calls)
     return f" · {line(names, 80)}" if names else ""
 
 
-def _raw(one: WholeExchange) -> Iterator[Section]:
-    head = f"{one.request.get('method')} {one.request.get('path')}"
-    yield Section("request", f"{line(head, 2_000)}\n{_head(one.request)}", "exact")
-    yield from _body("request body", one.request)
-    if one.sent is not None:
-        yield from _body("forwarded instead", one.sent)
-    if one.response is None:
+def _raw_sections(exchange: WholeExchange) -> Iterator[Section]:
+    """Yield heads and bodies of request and answer, as recorded."""
+    request, response = exchange.request, exchange.response
+    request_line = line(f"{request.get('method')} {request.get('path')}", 2_000)
+    yield Section("request", f"{request_line}\n{_headers(request)}", "exact")
+    yield from _body("request body", request)
+    if exchange.sent is not None:
+        yield from _body("forwarded instead", exchange.sent)
+    if response is None:
         yield Section("no answer yet")
         return
-    error = f"\n{one.response['error']}" if one.response.get("error") else ""
-    yield Section(
-        "answer", f"{one.response.get('status')} · {one.response.get('ended')}{error}\n{_head(one.response)}", "exact"
-    )
-    yield from _body("answer body", one.response)
+    status_line = f"{response.get('status')} · {response.get('ended')}"
+    if response.get("error"):
+        status_line += f"\n{response['error']}"
+    yield Section("answer", f"{status_line}\n{_headers(response)}", "exact")
+    yield from _body("answer body", response)
 
 
-def _head(record: Mapping[str, Any]) -> str:
-    found = record.get("headers")
-    pairs = [pair for pair in found if isinstance(pair, list) and len(pair) == 2] if isinstance(found, list) else []
+def _headers(record: Mapping[str, Any]) -> str:
+    """Return the headers, one per line."""
+    headers = record.get("headers")
+    if not isinstance(headers, list):
+        return ""
+    pairs = [pair for pair in headers if isinstance(pair, list) and len(pair) == 2]
     return "\n".join(f"{line(str(name), 200)}: {line(str(value), 4_000)}" for name, value in pairs)
 
 

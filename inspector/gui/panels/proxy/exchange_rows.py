@@ -1,5 +1,5 @@
-"""The rows of the network table, exchanges or the calls of a transcript that holds none: what stands in each column,
-what it is sorted by, which rows a filter keeps, and where the bars of the waterfall lie."""
+"""The rows of the network table (exchanges, or the calls of a transcript without any): columns, order, filter, and the
+bars of the waterfall."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,76 +23,79 @@ Tone: TypeAlias = Literal["", "good", "bad", "waits"]
 
 @dataclass(frozen=True, slots=True)
 class ListedExchange:
-    """One row."""
+    """A row of the table: an exchange, or a call of a transcript without exchanges."""
 
     what: ExchangeSummary
     place: ExchangePlace
     request: Request | None = None
-    """None for a side call."""
+    """None: it is a side call."""
 
     @property
     def id(self) -> object:
-        """Tells it from the others of the session."""
+        """A key that no other row of the session has."""
         return self.what.line if self.what.method else (self.place.thread, self.place.request, self.what.line)
 
     @property
     def tone(self) -> Tone:
-        """How its status is coloured."""
-        one = self.what
-        if one.is_waiting:
+        """The kind of its status, which decides on the colour."""
+        if self.what.is_waiting:
             return "waits"
-        if one.has_failed:
+        if self.what.has_failed:
             return "bad"
-        return "good" if one.ended else ""
+        return "good" if self.what.ended else ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeColumn(Column[ListedExchange]):
-    """`key`: what it is sorted by; `rank`: where there is no room for all, those of the highest go first. `width` is
-    the most that it takes."""
+    """A column of the table; `width` is the most that it takes."""
 
     key: Callable[[ListedExchange], Any] = field(kw_only=True)
+    """Returns the value by which rows are sorted."""
     rank: int = 0
+    """If there is no room for all columns, those of the highest rank are hidden first; 0: never."""
 
 
-def listed(session: Session) -> list[ListedExchange]:
-    """All exchanges of a recording or capture; of any other session its calls. O(exchanges + requests)."""
+def list_exchanges(session: Session) -> list[ListedExchange]:
+    """Return all exchanges of a recording or capture, or the calls of any other session. O(exchanges + requests)."""
     if not session.exchanges:
         return [replace(row, what=replace(row.what, number=n)) for n, row in enumerate(_calls(session))]
-    places, threads = exchange_places(session), {thread.id: thread.requests for thread in session.threads}
-
-    def row(one: ExchangeSummary) -> ListedExchange:
-        place = places.get(one.line, NOWHERE)
-        return ListedExchange(one, place, None if place.request is None else threads[place.thread][place.request])
-
-    return [row(exchange) for exchange in session.exchanges]
+    places = exchange_places(session)
+    requests = {thread.id: thread.requests for thread in session.threads}
+    rows = list[ListedExchange]()
+    for exchange in session.exchanges:
+        place = places.get(exchange.line, NOWHERE)
+        request = None if place.request is None else requests[place.thread][place.request]
+        rows.append(ListedExchange(exchange, place, request))
+    return rows
 
 
 def _calls(session: Session) -> Iterator[ListedExchange]:
+    """Yield the requests and the side calls of a transcript as exchanges."""
     for thread in session.threads:
         for request in thread.requests:
-            told = ExchangeSummary(
+            exchange = ExchangeSummary(
                 0, request.line, request.time, "", "", thread.client, request.model or thread.model,
                 first_byte_ms=request.first_byte_ms,
                 elapsed_ms=request.elapsed_ms,
                 ended="complete",
                 usage=request.usage,
             )  # fmt: skip
-            yield ListedExchange(told, ExchangePlace(thread.id, request.index, "", bool(thread.parent)), request)
+            place = ExchangePlace(thread.id, request.index, "", bool(thread.parent))
+            yield ListedExchange(exchange, place, request)
     subs = {thread.id for thread in session.threads if thread.parent}
     for side in session.side_calls:
-        told = ExchangeSummary(
+        exchange = ExchangeSummary(
             0, side.line, side.time, "", side.what, model=side.model, status=side.status, ended="complete",
             usage=side.usage,
         )  # fmt: skip
-        yield ListedExchange(told, ExchangePlace(side.thread, None, side.kind, side.thread in subs))
+        yield ListedExchange(exchange, ExchangePlace(side.thread, None, side.kind, side.thread in subs))
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
 def time_words(milliseconds: float | None) -> str:
-    """`640 ms`, `1.9 s`, `2:05 min`; empty for an unknown one."""
+    """Return `640 ms`, `1.9 s` or `2:05 min`; empty if unknown."""
     if milliseconds is None:
         return ""
     if milliseconds < 999.5:
@@ -101,40 +104,46 @@ def time_words(milliseconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds < 99.95 else f"{int(seconds) // 60}:{int(seconds) % 60:02} min"
 
 
-def status_words(one: ExchangeSummary) -> str:
-    """`200`, `429`, `held`, `…` while it is under way, `none` where nothing came; empty where none is recorded."""
-    if one.is_waiting:
+def exchange_status(exchange: ExchangeSummary) -> str:
+    """Return `200`, `429`, `held`, `…` while under way, or `none` without an answer; empty if not recorded."""
+    if exchange.is_waiting:
         return "held"
-    if not one.ended:
+    if not exchange.ended:
         return "…"
-    if one.status:
-        return str(one.status)
-    return "none" if one.method else ""
+    if exchange.status:
+        return str(exchange.status)
+    return "none" if exchange.method else ""
 
 
 def kind_words(row: ListedExchange) -> str:
-    """`request 12`, or what kind of side call it is."""
+    """Return `request 12`, or the kind of a side call."""
     if row.place.kind:
         return row.place.kind
     return f"request {row.place.request}" if row.place.request is not None else ""
 
 
-def held_words(one: ExchangeSummary) -> str:
-    """How long it was held, and what was done to it: `41 s · changed`, `cut again`."""
-    words = ["held" if one.is_waiting else time_words(one.held_ms)]
-    words += [one.done if one.done != "as it was" else "", one.ended if one.ended not in ("", "complete") else ""]
-    return " · ".join(dict.fromkeys(word for word in words if word))
+def held_words(exchange: ExchangeSummary) -> str:
+    """Return how long an exchange was held and what was done to it, such as `41 s · changed` or `cut again`."""
+    words = ["held" if exchange.is_waiting else time_words(exchange.held_ms)]
+    if exchange.done != "as it was":
+        words.append(exchange.done)
+    if exchange.ended != "complete":
+        words.append(exchange.ended)
+    return " · ".join(dict.fromkeys(filter(None, words)))
 
 
-def up_words(one: ExchangeSummary) -> str:
-    """What the client sent, and what went on where that was something else."""
-    sent = f" → {size_words(one.sent)}" if one.sent is not None else ""
-    return size_words(one.up) + sent
+def up_words(exchange: ExchangeSummary) -> str:
+    """Return the bytes that the client sent and, if they differ, those that were forwarded."""
+    forwarded = f" → {size_words(exchange.sent)}" if exchange.sent is not None else ""
+    return size_words(exchange.up) + forwarded
 
 
 def _output(row: ListedExchange) -> str:
     usage = row.what.usage
-    return "" if usage is None else f"{'' if usage.output_is_final else '≥ '}{grouped(usage.output)}"
+    if usage is None:
+        return ""
+    sign = "" if usage.output_is_final else "≥ "
+    return f"{sign}{grouped(usage.output)}"
 
 
 def _client(row: ListedExchange) -> str:
@@ -149,7 +158,7 @@ def _time(row: ListedExchange) -> str:
     return row.what.time[:19].replace("T", " ")
 
 
-def _came(row: ListedExchange) -> tuple[str, int]:
+def _arrival(row: ListedExchange) -> tuple[str, int]:
     return row.what.time, row.what.number
 
 
@@ -160,7 +169,7 @@ def _number(value: float | None) -> float:
 def _figures(
     title: str, of: Callable[[ListedExchange], Any], words: Callable[[Any], str], width: int, rank: int
 ) -> ExchangeColumn:
-    """A column of numbers, in words and in order of their size; of what is unknown nothing is said."""
+    """Return a column of numbers, sorted by size; unknown numbers are left empty."""
 
     def text(row: ListedExchange) -> str:
         value = of(row)
@@ -170,9 +179,9 @@ def _figures(
 
 
 COLUMNS: Sequence[ExchangeColumn] = (
-    ExchangeColumn("#", lambda row: f"{row.what.number:,}" if row.what.method else "", 6, True, key=_came),
-    ExchangeColumn("sent at", _time, 20, key=_came, rank=12),
-    ExchangeColumn("status", lambda row: status_words(row.what), 6, key=lambda row: row.what.status or 0),
+    ExchangeColumn("#", lambda row: f"{row.what.number:,}" if row.what.method else "", 6, True, key=_arrival),
+    ExchangeColumn("sent at", _time, 20, key=_arrival, rank=12),
+    ExchangeColumn("status", lambda row: exchange_status(row.what), 6, key=lambda row: row.what.status or 0),
     ExchangeColumn("client", _client, 14, key=_client, rank=6),
     ExchangeColumn("model", lambda row: row.what.model, 26, key=lambda row: row.what.model, rank=4),
     ExchangeColumn("thread", lambda row: row.place.thread, 14, key=lambda row: row.place.thread, rank=3),
@@ -192,11 +201,11 @@ COLUMNS: Sequence[ExchangeColumn] = (
     ExchangeColumn("ended", _finish, 12, key=_finish, rank=13),
     ExchangeColumn("held", lambda row: held_words(row.what), 18, key=lambda row: _number(row.what.held_ms)),
 )  # fmt: skip
-WATERFALL = next(n for n, one in enumerate(COLUMNS) if one.title == "time")
+WATERFALL = next(n for n, column in enumerate(COLUMNS) if column.title == "time")
 """The column with the bars."""
 
 
-# -- which of them -----------------------------------------------------------------------------------------------------
+# -- the filter --------------------------------------------------------------------------------------------------------
 
 ALL, MAIN, SUB, SIDE, ERRORS = "all", "main", "sub-agents", "side calls", "errors"
 CHOICES = (
@@ -216,14 +225,13 @@ _KEEPS: Mapping[str, Callable[[ListedExchange], bool]] = {
 
 
 def kinds_of(rows: Sequence[ListedExchange]) -> frozenset[str]:
-    """The kinds that some of them are of, and not all. O(rows)."""
+    """Return the kinds that some of the rows, but not all, are of. O(rows)."""
     counts = {kind: sum(map(keeps, rows)) for kind, keeps in _KEEPS.items()}
     return frozenset(kind for kind, many in counts.items() if 0 < many < len(rows))
 
 
 class RowFilter:
-    """Which of these rows are kept. What stands in them is written down once: a key that is pressed then costs 0.2 µs
-    a row."""
+    """Sorts and filters rows. Their texts are computed once, so that each typed letter costs 0.2 µs per row."""
 
     def __init__(self, rows: Sequence[ListedExchange]) -> None:
         self._rows = rows
@@ -234,81 +242,104 @@ class RowFilter:
         return len(self._rows)
 
     def order(self, by: int, falling: bool) -> Sequence[int]:
-        """The places of the rows as that column puts them in order; remembered until another is asked for."""
+        """Return the places of the rows, sorted by a column; the last order is cached."""
         if self._order[0] != (by, falling):
             keys = [*map(COLUMNS[by].key, self._rows)]
             self._order = (by, falling), sorted(range(len(keys)), key=keys.__getitem__, reverse=falling)
         return self._order[1]
 
     def prepare(self) -> None:
-        """Write down what stands in the rows. O(rows); what most of them share is spelt once."""
+        """Compute the texts of the rows. O(rows); texts that many rows share are built once."""
         if len(self._texts) == len(self._rows):
             return
-        known, texts = dict[object, str](), list[str]()
+        shared_texts, texts = dict[object, str](), list[str]()
         for row in self._rows:
-            one, place = row.what, row.place
-            told = (one.status, one.ended, one.client, one.model, one.held, one.done, one.held_ms, one.method, one.path)
-            key = (told, one.error, place.thread, place.kind, _finish(row))
-            if (shared := known.get(key)) is None:
-                words = (status_words(one), _client(row), one.model, place.thread, place.kind, _finish(row))
-                whole = " ".join((*words, held_words(one), one.method, one.path, one.error))
-                shared = known[key] = whole.casefold()
-            texts.append(shared if place.kind else f"{kind_words(row)} {shared}")
+            key = _text_key(row)
+            shared = shared_texts.get(key)
+            if shared is None:
+                shared = shared_texts[key] = _shared_text(row)
+            texts.append(shared if row.place.kind else f"{kind_words(row)} {shared}")
         self._texts = texts
 
-    def kept(self, order: Iterable[int], which: str, text: str) -> list[ListedExchange]:
-        """Of the rows at these places those of that kind in which all words of the text stand, in a column, in the path
-        or in the error."""
-        left, keep, rows = list(order), _KEEPS[which], self._rows
-        if words := text.casefold().split():
+    def filter_rows(self, order: Iterable[int], which: str, text: str) -> list[ListedExchange]:
+        """Return the rows at these places that are of a kind and contain all words of a text.
+
+        Words are searched in the columns, in the path and in the error.
+        """
+        places = list(order)
+        words = text.casefold().split()
+        if words:
             self.prepare()
         for word in words:
-            left = [n for n in left if word in self._texts[n]]
-        found = [rows[n] for n in left]
-        return found if which == ALL else [row for row in found if keep(row)]
+            places = [n for n in places if word in self._texts[n]]
+        matching = [self._rows[n] for n in places]
+        return matching if which == ALL else list(filter(_KEEPS[which], matching))
+
+
+def _text_key(row: ListedExchange) -> object:
+    """Return everything that the shared text of a row depends on."""
+    what, place = row.what, row.place
+    outcome = (what.status, what.ended, what.held, what.done, what.held_ms, what.error)
+    origin = (what.client, what.model, what.method, what.path)
+    return outcome, origin, place.thread, place.kind, _finish(row)
+
+
+def _shared_text(row: ListedExchange) -> str:
+    """Return the text of a row that is searched, without its request, which no other row has."""
+    what, place = row.what, row.place
+    columns = (exchange_status(what), _client(row), what.model, place.thread, place.kind, _finish(row))
+    return " ".join((*columns, held_words(what), what.method, what.path, what.error)).casefold()
 
 
 # -- the model ---------------------------------------------------------------------------------------------------------
 
 
 MANY = 20_000
-"""Rows from which on they are put in order off the GUI thread."""
+"""Number of rows from which they are sorted and filtered off the GUI thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Rows in order, and what is new of them."""
+    """Sorted and filtered rows, compared with those shown before."""
 
     rows: Sequence[ListedExchange]
     more: int | None
-    """That stand above all others; None: the rows are others, or in another order."""
+    """Number of new rows above the former ones; None: the rows have been replaced or reordered."""
     changed: tuple[int, int] | None
-    """The first and the last that tell something else."""
+    """The first and the last row whose content has changed."""
     places: Mapping[object, int]
-    """Where each stands, by its id, and by its thread and request."""
+    """The place of each row, by its id and by its thread and request."""
 
 
-def arranged(
+def arrange_rows(
     old: Sequence[ListedExchange], among: RowFilter, chosen: tuple[str, str], by: int, falling: bool
 ) -> Arrangement:
-    """Those that are chosen, in the order of that column. `old`: what was shown before. O(rows)."""
+    """Sort and filter rows. O(rows).
+
+    Args:
+        old: the rows shown before.
+        chosen: the kind of rows to keep, and the text that they contain.
+        by: the column by which they are sorted.
+    """
     if len(among) > MANY:
-        among.prepare()  # elsewhere, before anybody types
-    rows = among.kept(among.order(by, falling), *chosen)
+        among.prepare()  # off the GUI thread, before the user types
+    rows = among.filter_rows(among.order(by, falling), *chosen)
     ids, more = [row.id for row in rows], len(rows) - len(old)
-    places: dict[object, int] = {(one.place.thread, one.place.request): n for n, one in reversed([*enumerate(rows)])}
+    places = dict[object, int]()
+    for n, row in enumerate(rows):
+        places.setdefault((row.place.thread, row.place.request), n)
     places.update(zip(ids, range(len(ids)), strict=True))
-    if not old or more < 0 or ids[more:] != [one.id for one in old]:
+    if not old or more < 0 or ids[more:] != [row.id for row in old]:
         return Arrangement(rows, None, None, places)
-    changed = [more + n for n, one in enumerate(old) if rows[more + n] != one]
+    changed = [more + n for n, row in enumerate(old) if rows[more + n] != row]
     return Arrangement(rows, more, (changed[0], changed[-1]) if changed else None, places)
 
 
 class ExchangeModel(TableModel[ListedExchange]):
-    """Knows which rows are new or changed, so that thousands are not laid out again for one that came."""
+    """Knows which rows are new or changed, so that a new row does not cause thousands to be laid out again."""
 
     replaced = Signal()
-    """The rows are others, or in another order."""
+    """The rows have been replaced or reordered."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(COLUMNS)
@@ -316,12 +347,12 @@ class ExchangeModel(TableModel[ListedExchange]):
         self._filter, self._chosen = RowFilter(()), (ALL, "")
         self._by, self._falling = 0, True
         self.seen: Collection[int] = range(len(COLUMNS))
-        """Columns that are not left out."""
+        """The visible columns."""
         self.places: Mapping[object, int] = {}
-        """Where each row stands, by the exchange's id, and by (thread, request)."""
+        """The place of each row, by its id and by (thread, request)."""
 
     def show_all(self, rows: Sequence[ListedExchange]) -> None:
-        """All that passed, in the order in which it came."""
+        """Show all exchanges, in the order of their arrival."""
         self._filter = RowFilter(rows)
         self._arrange()
 
@@ -330,90 +361,107 @@ class ExchangeModel(TableModel[ListedExchange]):
         self._arrange()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """By that column; equal ones as they came."""
+        """Sort by a column, and equal rows by their arrival."""
         self._by, self._falling = column, order == Qt.SortOrder.DescendingOrder
         self._arrange()
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
 
     def _arrange(self) -> None:
-        job = partial(arranged, self.rows, self._filter, self._chosen, self._by, self._falling)
+        job = partial(arrange_rows, self.rows, self._filter, self._chosen, self._by, self._falling)
         self._job.cancel()
         if len(self._filter) <= MANY:
-            self._take(job())
+            self._show_arrangement(job())
         else:
-            self._job.run(lambda task: job(), self._take)
+            self._job.run(lambda task: job(), self._show_arrangement)
 
-    def _take(self, new: Arrangement) -> None:
+    def _show_arrangement(self, new: Arrangement) -> None:
         self.places = new.places
         if new.more is None:
             self.show_rows(new.rows)
             self.replaced.emit()
             return
-        if new.more:  # newest first: they stand above all others
+        if new.more:
             self.beginInsertRows(TOP, 0, new.more - 1)
             self.rows = new.rows
             self.endInsertRows()
         self.rows = new.rows
         if new.changed:
-            self.dataChanged.emit(self.index(new.changed[0], 0), self.index(new.changed[1], len(COLUMNS) - 1))
+            first, last = new.changed
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role != Qt.ItemDataRole.ToolTipRole:
             return super().data(index, role)
         row, column = self.rows[index.row()], COLUMNS[index.column()]
-        told = (f"{row.what.method} {row.what.path}".strip(), column.text(row), row.what.error)
-        return tip("\n".join(line(text, 600) for text in told if text))
+        texts = (f"{row.what.method} {row.what.path}".strip(), column.text(row), row.what.error)
+        return tip("\n".join(line(text, 600) for text in texts if text))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        told = super().headerData(section, orientation, role)
-        alike = [n for n in self.seen if COLUMNS[n].key is COLUMNS[self._by].key]
-        by = self._by if self._by in alike else next(iter(alike), None)  # `#` and `sent at` are the same order
-        if told is None or role != Qt.ItemDataRole.DisplayRole or section != by:
-            return told
-        return sorted_title(told, self._falling)
+        title = super().headerData(section, orientation, role)
+        if title is None or role != Qt.ItemDataRole.DisplayRole or section != self._sorted_column():
+            return title
+        return sorted_title(title, self._falling)
+
+    def _sorted_column(self) -> int | None:
+        """Return the visible column that shows the order: if `#` is hidden that is `sent at`, and vice versa."""
+        same_order = [n for n in self.seen if COLUMNS[n].key is COLUMNS[self._by].key]
+        if self._by in same_order:
+            return self._by
+        return next(iter(same_order), None)
 
 
 # -- the waterfall -----------------------------------------------------------------------------------------------------
 
 _GAP = 0.03
-"""Share of the column that a time takes in which nothing was under way, however long it was."""
+"""Share of the column's width that an idle time takes, however long it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The times of an exchange in seconds."""
+
+    id: object
+    start: float
+    first_byte: float
+    end: float
 
 
 def waterfall(rows: Sequence[ListedExchange]) -> dict[object, tuple[float, float, float]]:
-    """Where each bar begins, has its first byte, and ends, from 0 to 1, by the row's id.
+    """Return where each bar begins, has its first byte, and ends, from 0 to 1, by the row's id. O(n log n).
 
-    One axis for all of them; a time in which none of them was under way is a small gap, however long it was. What is
-    held is not under way. Without those that have no times yet. O(n log n).
+    All bars have one axis, on which every idle time is a small gap, however long it was. Holding is idle time. Rows
+    without times have no bar.
     """
-    spans = sorted(((span, row.id) for row in rows if (span := _span(row.what)) is not None), key=lambda one: one[0])
-    edges: list[tuple[float, float]] = []
-    end = shift = gaps = 0.0
-    for n, ((start, _, last), _) in enumerate(spans):
+    spans = sorted(filter(None, map(_span, rows)), key=lambda span: (span.start, span.first_byte, span.end))
+    lefts = list[tuple[float, int]]()  # busy seconds and gaps before each span
+    idle, busy_until, gaps = 0.0, 0.0, 0
+    for n, span in enumerate(spans):
         if n == 0:
-            shift, end = start, start
-        if start > end:
-            shift += start - end
+            idle = busy_until = span.start
+        if span.start > busy_until:
+            idle += span.start - busy_until
             gaps += 1
-        end = max(end, last)
-        edges.append((start - shift, gaps))
-    whole = max((last - start + edge for ((start, _, last), _), (edge, _) in zip(spans, edges, strict=True)), default=0)
-    share = min(_GAP, 0.5 / gaps) if gaps else 0.0
-    scale = (1 - gaps * share) / (whole or 1.0)
-    found = {}
-    for ((start, first, last), id_), (edge, before) in zip(spans, edges, strict=True):
-        left = edge * scale + before * share
-        found[id_] = (left, left + (first - start) * scale, left + (last - start) * scale)
-    return found
+        busy_until = max(busy_until, span.end)
+        lefts.append((span.start - idle, gaps))
+    ends = [busy + span.end - span.start for span, (busy, _) in zip(spans, lefts, strict=True)]
+    gap = min(_GAP, 0.5 / gaps) if gaps else 0.0
+    per_second = (1 - gaps * gap) / (max(ends, default=0.0) or 1.0)
+    bars = dict[object, tuple[float, float, float]]()
+    for span, (busy, gaps_before) in zip(spans, lefts, strict=True):
+        left = busy * per_second + gaps_before * gap
+        first_byte = left + (span.first_byte - span.start) * per_second
+        bars[span.id] = (left, first_byte, left + (span.end - span.start) * per_second)
+    return bars
 
 
-def _span(one: ExchangeSummary) -> tuple[float, float, float] | None:
-    """When it was handed on, had its first byte, and ended, in seconds."""
-    if one.elapsed_ms is None:
+def _span(row: ListedExchange) -> _Span | None:
+    """Return when an exchange was forwarded, got its first byte and ended; None if that is not recorded."""
+    exchange = row.what
+    if exchange.elapsed_ms is None:
         return None
     try:
-        start = datetime.fromisoformat(one.time).timestamp() + (one.held_ms or 0.0) / 1000
+        start = datetime.fromisoformat(exchange.time).timestamp() + (exchange.held_ms or 0.0) / 1000
     except ValueError:
         return None
-    last = start + one.elapsed_ms / 1000
-    first = start + min(one.first_byte_ms or one.elapsed_ms, one.elapsed_ms) / 1000
-    return start, first, last
+    first_byte_ms = min(exchange.first_byte_ms or exchange.elapsed_ms, exchange.elapsed_ms)
+    return _Span(row.id, start, start + first_byte_ms / 1000, start + exchange.elapsed_ms / 1000)

@@ -25,17 +25,21 @@ from inspector.gui.widgets.table import FittedTable, Index
 
 _PAD = 7
 """Pixels at both sides of a cell."""
+_GAP = 5
+"""Pixels between a bar and its duration."""
 _BARS = 14
-"""Figures of room that the waterfall has at least."""
+"""Least width of the waterfall in digits."""
 _MEASURED = 50
-"""Rows, the first and the last, by whose texts columns get their widths."""
+"""Number of first and of last rows whose texts are measured for the widths of columns."""
 
 
 class ExchangeTable(FittedTable[ListedExchange]):
-    """`chosen`: a row was clicked or walked to; `opened`: Enter or a double click on it."""
+    """The network table with its waterfall."""
 
     chosen = Signal(object)
+    """A row was clicked, or an arrow key moved to it."""
     opened = Signal(object)
+    """Enter or a double click on a row."""
 
     def __init__(self, theme: Theme, bridge: Bridge) -> None:
         model = ExchangeModel(bridge)
@@ -43,7 +47,7 @@ class ExchangeTable(FittedTable[ListedExchange]):
         self._exchanges = model
         self._bars: tuple[object, dict[object, tuple[float, float, float]]] = (None, {})
         self._chosen: object = None
-        """Id of the row that is chosen, or its thread and request."""
+        """Id of the chosen row, or its thread and request."""
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setItemDelegate(_ExchangeCell(theme, self))
@@ -52,34 +56,34 @@ class ExchangeTable(FittedTable[ListedExchange]):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        header.setSortIndicatorShown(False)  # it stands in the heading's words: Qt's own lies over them
-        self._exchanges.replaced.connect(self._stand_again)
+        header.setSortIndicatorShown(False)  # Qt's sign would cover the heading, which contains its own
+        self._exchanges.replaced.connect(self._restore_choice)
         for changed in (self._model.modelReset, self._model.rowsInserted, self._model.dataChanged):
             changed.connect(lambda *_: self._fit())
         self.clicked.connect(lambda index: self._walk(index.row()))
 
     def show_rows(self, rows: list[ListedExchange]) -> None:
-        """All exchanges, in the order in which they came."""
+        """Show all exchanges, in the order of their arrival."""
         self._exchanges.show_all(rows)
 
     def show_only(self, which: str, text: str) -> None:
-        """Those of a kind in which the text stands."""
+        """Show only the exchanges of a kind that contain a text."""
         self._exchanges.choose(which, text)
 
     def show_place(self, thread: str, request: int | None) -> None:
-        """The row of that request is the chosen one."""
+        """Choose the row of a request; None: choose none."""
         self._chosen = (thread, request) if request is not None else None
-        self._stand_again()
+        self._restore_choice()
 
     def bars(self) -> dict[object, tuple[float, float, float]]:
-        """The waterfall of the rows in sight."""
+        """Return the waterfall of the visible rows."""
         rows = self.rows
         top, bottom = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
-        seen = rows[max(0, top) : bottom + 1 if bottom >= 0 else len(rows)]
         key = (id(rows), top, bottom)
         if self._bars[0] != key:
-            self._bars = (key, waterfall(seen))
-            self.viewport().update()  # rows that stayed where they were have their bars elsewhere
+            end = bottom + 1 if bottom >= 0 else len(rows)
+            self._bars = (key, waterfall(rows[max(0, top) : end]))
+            self.viewport().update()  # the bars move even in rows that do not
         return self._bars[1]
 
     def _open(self, row: int) -> None:
@@ -89,53 +93,72 @@ class ExchangeTable(FittedTable[ListedExchange]):
         self._chosen = self.rows[row].id
         self.chosen.emit(self.rows[row])
 
-    def _stand_again(self) -> None:
+    def _restore_choice(self) -> None:
+        """Choose the row again after the rows were replaced, and scroll to it."""
         at = self._exchanges.places.get(self._chosen) if self._chosen is not None else None
         if at is None:
             self.clearSelection()
         elif at != self.currentIndex().row() or not self.selectedIndexes():
-            seen = next((n for n in range(len(COLUMNS)) if not self.isColumnHidden(n)), 0)
-            self.setCurrentIndex(self._model.index(at, seen))
+            visible = (n for n in range(len(COLUMNS)) if not self.isColumnHidden(n))
+            self.setCurrentIndex(self._model.index(at, next(visible, 0)))
             QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))  # new rows have no place yet
 
     def _fit(self) -> None:
-        """Columns in which nothing stands are left out; where there is no room for all others, those that say least go.
-        What is left over is the waterfall's; without one all get a share of it."""
-        rows = (*self.rows[:_MEASURED], *self.rows[-_MEASURED:])
-        letters, heads = self.fontMetrics(), self.horizontalHeader().fontMetrics()
-        figure, widths, whole = letters.horizontalAdvance("0"), dict[int, int](), dict[int, int]()
-        for n, one in enumerate(COLUMNS):
-            texts = {text for row in rows if (text := one.text(row))}
-            if texts or not rows:
-                least = heads.horizontalAdvance(one.title) + 2 * figure
-                whole[n] = max(max(map(letters.horizontalAdvance, texts), default=0) + 2, least) + 2 * _PAD
-                widths[n] = min(whole[n], max(one.width * figure, least) + 2 * _PAD)
-        if WATERFALL in widths:
-            widths[WATERFALL] = _BARS * figure
+        """Choose the visible columns and their widths. Empty columns are hidden."""
+        full, widths = self._measure_columns()
         room = self.viewport().width()
-        gone = dict[int, int]()
-        for n in sorted(widths, key=lambda n: -COLUMNS[n].rank):
-            if sum(widths.values()) > room and COLUMNS[n].rank:
-                gone[n] = widths.pop(n)
-        for n in reversed(gone):  # a narrow one may fit where a wide one did not
-            if sum(widths.values()) + gone[n] <= room:
-                widths[n] = gone[n]
+        _drop_columns(widths, room)
         for n in widths:
-            if n != WATERFALL:  # what the columns leave over goes to those whose texts are longer
-                widths[n] = min(whole[n], widths[n] + max(0, room - sum(widths.values())))
-        left = max(0, room - sum(widths.values()))
-        wider = [WATERFALL] if WATERFALL in widths else sorted(widths)
-        for place, n in enumerate(wider, 1):
-            widths[n] += left * place // len(wider) - left * (place - 1) // len(wider)
+            if n != WATERFALL:
+                more = max(0, room - sum(widths.values()))
+                widths[n] = min(full[n], widths[n] + more)
+        _share_room(widths, room)
         self._exchanges.seen = sorted(widths)
         for n in range(len(COLUMNS)):
             self.setColumnHidden(n, n not in widths)
             if n in widths:
                 self.setColumnWidth(n, widths[n])
 
+    def _measure_columns(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Return the pixels that each column needs for its whole texts, and its usual width; without empty columns."""
+        rows = (*self.rows[:_MEASURED], *self.rows[-_MEASURED:])
+        letters, heads = self.fontMetrics(), self.horizontalHeader().fontMetrics()
+        digit = letters.horizontalAdvance("0")
+        full, usual = dict[int, int](), dict[int, int]()
+        for n, shown_column in enumerate(COLUMNS):
+            texts = {shown_column.text(row) for row in rows} - {""}
+            if rows and not texts:
+                continue
+            heading = heads.horizontalAdvance(shown_column.title) + 2 * digit
+            longest = max(map(letters.horizontalAdvance, texts), default=0) + 2
+            full[n] = max(longest, heading) + 2 * _PAD
+            usual[n] = min(full[n], max(shown_column.width * digit, heading) + 2 * _PAD)
+        if WATERFALL in usual:
+            usual[WATERFALL] = _BARS * digit
+        return full, usual
+
+
+def _drop_columns(widths: dict[int, int], room: int) -> None:
+    """Remove the columns of the highest rank until the others fit; then restore those for which there is room."""
+    dropped = dict[int, int]()
+    for n in sorted(widths, key=lambda n: -COLUMNS[n].rank):
+        if sum(widths.values()) > room and COLUMNS[n].rank:
+            dropped[n] = widths.pop(n)
+    for n in reversed(dropped):
+        if sum(widths.values()) + dropped[n] <= room:
+            widths[n] = dropped[n]
+
+
+def _share_room(widths: dict[int, int], room: int) -> None:
+    """Give the remaining pixels to the waterfall or, if it is hidden, to all columns alike."""
+    left = max(0, room - sum(widths.values()))
+    wider = [WATERFALL] if WATERFALL in widths else sorted(widths)
+    for place, n in enumerate(wider, 1):
+        widths[n] += left * place // len(wider) - left * (place - 1) // len(wider)
+
 
 class ExchangeFilter(QWidget):
-    """Over the table: which exchanges, and what is done with all of them. `save` is called to export."""
+    """Above the table: which exchanges are shown, and a button that saves all of them."""
 
     chosen = Signal(str, str)
 
@@ -153,7 +176,7 @@ class ExchangeFilter(QWidget):
         self.text.textChanged.connect(lambda _: self.chosen.emit(self._which, self.text.text()))
 
     def offer(self, kinds: Collection[str]) -> None:
-        """Chips for these only, and for all of them."""
+        """Show chips for these kinds and for all exchanges."""
         for word, chip in self.which.buttons.items():
             chip.setVisible(bool(kinds) if word == ALL else word in kinds)
         if self._which != ALL and self._which not in kinds:
@@ -171,40 +194,46 @@ class _ExchangeCell(PaintedCell):
         self._table = table
 
     def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
-        row, inner = self._table.rows[index.row()], rect.adjusted(_PAD, 0, -_PAD, 0)
+        row = self._table.rows[index.row()]
+        inner = rect.adjusted(_PAD, 0, -_PAD, 0)
         if index.column() == WATERFALL:
             self._paint_bar(painter, inner, row, c)
-        else:
-            one = COLUMNS[index.column()]
-            text, colour = str(index.data() or ""), _colour(c, row, index.column())
-            paint_text(painter, inner, text, colour, RIGHT if one.figures else MIDDLE)
+            return
+        text, colour = str(index.data() or ""), _colour(c, row, index.column())
+        alignment = RIGHT if COLUMNS[index.column()].figures else MIDDLE
+        paint_text(painter, inner, text, colour, alignment)
 
     def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange, c: Colours) -> None:
-        words = COLUMNS[WATERFALL].text(row)
-        at = self._table.bars().get(row.id)
-        gap, width = 5, painter.fontMetrics().horizontalAdvance("000 ms")
-        high = room.height() * 0.4
-        top, wide = room.center().y() - high / 2 + 1, max(10, room.width() - width - gap)
-        right = 0.0
-        if at is not None:
-            left, first, right = (room.left() + share * wide for share in at)
+        """Paint the bar of an exchange, in two colours before and after its first byte, and its duration beside it."""
+        shares = self._table.bars().get(row.id)
+        text_width = painter.fontMetrics().horizontalAdvance("000 ms") + _GAP
+        text_left = room.left()
+        if shares is not None:
+            bar_width = max(10, room.width() - text_width)
+            left, first, right = (room.left() + share * bar_width for share in shares)
             right = max(right, left + 2)
+            height = room.height() * 0.4
+            top = room.center().y() - height / 2 + 1
             before, after = (c.high, c.high) if row.what.has_failed else (c.missing, c.accent)
-            painter.fillRect(QRectF(left, top, first - left, high), ink(before))
-            painter.fillRect(QRectF(first, top, right - first, high), ink(after))
+            painter.fillRect(QRectF(left, top, first - left, height), ink(before))
+            painter.fillRect(QRectF(first, top, right - first, height), ink(after))
+            text_left = int(right) + _GAP
         painter.setPen(ink(c.quiet))
-        where = QRect(int(right) + gap if at is not None else room.left(), room.top(), width + gap, room.height())
-        painter.drawText(where, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
+        text_room = QRect(text_left, room.top(), text_width, room.height())
+        alignment = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(text_room, alignment, COLUMNS[WATERFALL].text(row))
 
 
 def _colour(c: Colours, row: ListedExchange, at: int) -> str:
+    """Return the colour of the text of a cell."""
     if COLUMNS[at].title == "status":
         return {"good": c.good, "bad": c.high, "waits": c.low, "": c.quiet}[row.tone]
-    return c.low if COLUMNS[at].title == "held" and row.tone == "waits" else c.text
+    is_held = COLUMNS[at].title == "held" and row.tone == "waits"
+    return c.low if is_held else c.text
 
 
 def filtered_table(theme: Theme, bridge: Bridge) -> tuple[QWidget, ExchangeFilter, ExchangeTable]:
-    """The table under its filter."""
+    """Return a widget with the filter above the table, and both of these."""
     over, table = ExchangeFilter(), ExchangeTable(theme, bridge)
     over.chosen.connect(table.show_only)
     return holding(column(over, (table, 1), gap=4)), over, table

@@ -72,7 +72,7 @@ class HoldBox(QFrame):
         self.tick()
 
     def tick(self) -> None:
-        """A second has passed."""
+        """Update the countdown. Called every second."""
         self.left.setText(countdown(self.hold))
         self.bar.setValue(int(1000 * min(1.0, left(self.hold) / max(1.0, self.hold.patience.limit_s))))
         self.bar.setVisible(not self.hold.is_gone)
@@ -104,7 +104,7 @@ def headline(hold: HoldInfo) -> str:
 
 
 def size(hold: HoldInfo) -> str:
-    """How large it is."""
+    """Return the messages and tokens of a held request."""
     told = plural(hold.messages, "message")
     if hold.tokens is None:
         return told
@@ -120,7 +120,7 @@ def left(hold: HoldInfo) -> float:
 
 
 def clock(seconds: float) -> str:
-    """`4:07`."""
+    """Return minutes and seconds, such as `4:07`."""
     whole = int(seconds)
     return f"{whole // 60}:{whole % 60:02}"
 
@@ -167,7 +167,7 @@ def _counts(after: int, before: int) -> str:
 
 
 def tokens(count: int, hold: HoldInfo) -> str:
-    """`5,410 tokens (18%)`."""
+    """Return `5,410 tokens (18%)`."""
     share = f" ({per_cent(count / hold.window, 1)})" if hold.window else ""
     return f"{grouped(count)} tokens{share}"
 

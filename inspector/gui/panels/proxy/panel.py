@@ -24,7 +24,7 @@ from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.proxy.exchange_detail import ExchangeDetail
-from inspector.gui.panels.proxy.exchange_rows import ListedExchange, kinds_of, listed
+from inspector.gui.panels.proxy.exchange_rows import ListedExchange, kinds_of, list_exchanges
 from inspector.gui.panels.proxy.exchange_table import filtered_table
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.proxies.dialog import ClientLines
@@ -150,7 +150,7 @@ class ProxyPanel(Panel):
         self.filter.save.clicked.connect(lambda _: self._save_har())
         self.table.chosen.connect(self._look_into)
         self.table.opened.connect(self._go_to)
-        self.detail.wanted.connect(self._go_to)
+        self.detail.go_wanted.connect(self._go_to)
         self.detail.closed.connect(self.table.setFocus)
         self._second = QTimer(self, interval=1000)
         self._second.timeout.connect(self._tick)
@@ -282,7 +282,7 @@ class ProxyPanel(Panel):
 
     def _list(self, session: Session) -> None:
         def work() -> tuple[list[ListedExchange], Collection[str], str]:
-            rows = listed(session)
+            rows = list_exchanges(session)
             return rows, kinds_of(rows), last_promise(session) if session.format == "proxy" else ""
 
         def done(found: tuple[list[ListedExchange], Collection[str], str]) -> None:

@@ -287,7 +287,7 @@ class BreakRows(QWidget):
 
     @property
     def breakpoints(self) -> Breakpoints:
-        """As they are checked."""
+        """The breakpoints that are checked."""
         on = {field: box.isChecked() for field, box in self.boxes.items()}
         return Breakpoints(
             on["requests"],

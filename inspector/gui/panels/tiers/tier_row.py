@@ -38,7 +38,7 @@ def fix_width(button: QPushButton, texts: Sequence[str]) -> None:
 
 
 class TierRow(Guarded, QFrame):
-    """The row of a tier."""
+    """Shows a tier in a row of the stepper."""
 
     run = Signal(str)
     """The button was pressed."""

@@ -61,7 +61,7 @@ class TimelineFrame(QObject):
 
     @property
     def metrics(self) -> QFontMetricsF:
-        """Text measures of `font`."""
+        """Text measures of the timeline's font."""
         return QFontMetricsF(self.font)
 
     def fit_gutters(self, width: int, labels_width: float) -> None:
