@@ -28,8 +28,8 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.labels import label, tip
 
 Item: TypeAlias = "QWidget | QLayout | int | EllipsisType | tuple[QWidget | QLayout | EllipsisType, int]"
-"""What a row or column holds: a widget, a layout, so many pixels of nothing, `...` for all the room that is left; the
-first two and `...` also with a stretch factor: `(table, 1)`."""
+"""An item of a row or column: a widget, a layout, a number of empty pixels, or `...` for the remaining room. Widgets,
+layouts and `...` may have a stretch factor: `(table, 1)`."""
 Margins: TypeAlias = tuple[int, int, int, int] | None
 """Left, top, right, bottom, in pixels; None = as the style has it."""
 _NONE: Margins = (0, 0, 0, 0)
@@ -55,13 +55,13 @@ def _filled(box: _Box, items: tuple[Item, ...], margins: Margins, gap: int | Non
     if gap is not None:
         box.setSpacing(gap)
     for item in items:
-        one, stretch = item if isinstance(item, tuple) else (item, 0)
-        if isinstance(one, QWidget):
-            box.addWidget(one, stretch)
-        elif isinstance(one, QLayout):
-            box.addLayout(one, stretch)
-        elif isinstance(one, int):
-            box.addSpacing(one)
+        part, stretch = item if isinstance(item, tuple) else (item, 0)
+        if isinstance(part, QWidget):
+            box.addWidget(part, stretch)
+        elif isinstance(part, QLayout):
+            box.addLayout(part, stretch)
+        elif isinstance(part, int):
+            box.addSpacing(part)
         else:
             box.addStretch(stretch)
     return box
@@ -69,9 +69,9 @@ def _filled(box: _Box, items: tuple[Item, ...], margins: Margins, gap: int | Non
 
 def holding(layout: QLayout) -> QWidget:
     """A widget with that layout."""
-    made = QWidget()
-    made.setLayout(layout)
-    return made
+    widget = QWidget()
+    widget.setLayout(layout)
+    return widget
 
 
 def keep(owner: QWidget, *widgets: QWidget) -> None:
@@ -86,31 +86,30 @@ def splitter(*parts: QWidget, down: bool = False, shares: Sequence[int] = ()) ->
 
     `shares`: by which they grow.
     """
-    made = QSplitter(Qt.Orientation.Vertical if down else Qt.Orientation.Horizontal)
-    made.setChildrenCollapsible(False)
+    divided = QSplitter(Qt.Orientation.Vertical if down else Qt.Orientation.Horizontal)
+    divided.setChildrenCollapsible(False)
     for part in parts:
-        made.addWidget(part)
+        divided.addWidget(part)
     for n, share in enumerate(shares):
-        made.setStretchFactor(n, share)
-    return made
+        divided.setStretchFactor(n, share)
+    return divided
 
 
 def pages(of: QWidget, *widgets: QWidget) -> QStackedLayout:
     """One of these at a time, the first one now, as the layout of a widget."""
-    made = QStackedLayout(of)
+    stack = QStackedLayout(of)
     for widget in widgets:
-        made.addWidget(widget)
-    return made
+        stack.addWidget(widget)
+    return stack
 
 
 def scrolled(inner: QWidget, name: str = "") -> QScrollArea:
     """As wide as there is room; what is too high is scrolled."""
-    made = QScrollArea()
-    made.setWidgetResizable(True)
-    made.setFrameShape(QFrame.Shape.NoFrame)
-    made.setAccessibleName(name)
-    made.setWidget(inner)
-    return made
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidget(inner)
+    return area
 
 
 def button(
@@ -122,9 +121,9 @@ def button(
     checkable: bool = False,
 ) -> QPushButton:
     """A button; `about` = its tooltip, `role` its look from the style sheet: primary, flat, chip, field."""
-    made = QPushButton(text)
-    made.setCheckable(checkable)
-    return _dressed(made, clicked, about, role)
+    push_button = QPushButton(text)
+    push_button.setCheckable(checkable)
+    return _dressed(push_button, clicked, about, role)
 
 
 def small_button(
@@ -137,11 +136,11 @@ def small_button(
     checkable: bool = False,
 ) -> QToolButton:
     """A flat one, as in the heads and feet of panels; `name` = what is read out instead of the text."""
-    made = QToolButton()
-    made.setText(text)
-    made.setAccessibleName(name)
-    made.setCheckable(checkable)
-    return _dressed(made, clicked, about, role)
+    tool_button = QToolButton()
+    tool_button.setText(text)
+    tool_button.setAccessibleName(name)
+    tool_button.setCheckable(checkable)
+    return _dressed(tool_button, clicked, about, role)
 
 
 def menu_button(
@@ -153,11 +152,11 @@ def menu_button(
     role: str = "flat",
     anew: bool = False,
 ) -> QToolButton:
-    """It drops down a menu, which `fill` puts the actions into: now, or `anew` each time it is opened."""
-    made = small_button(text, about=about, name=name, role=role)
-    made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-    menu = QMenu(made)
-    made.setMenu(menu)
+    """Return a button with a menu; `fill` adds the actions, once or, with `anew`, each time the menu is opened."""
+    opener = small_button(text, about=about, name=name, role=role)
+    opener.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    menu = QMenu(opener)
+    opener.setMenu(menu)
 
     def refill() -> None:
         menu.clear()
@@ -167,7 +166,7 @@ def menu_button(
         menu.aboutToShow.connect(refill)
     else:
         fill(menu)
-    return made
+    return opener
 
 
 def checked_action(menu: QMenu, words: str, checked: bool = False) -> QAction:
@@ -179,19 +178,19 @@ def checked_action(menu: QMenu, words: str, checked: bool = False) -> QAction:
 
 
 def choice(name: str, entries: Iterable[str | tuple[str, object]] = (), *, about: str = "") -> QComboBox:
-    """One of these: words, or words with what they stand for."""
-    made = QComboBox()
-    made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-    made.setAccessibleName(name)
-    made.setToolTip(tip(about))
+    """Return a box to choose one of these texts, or of texts with their values."""
+    box = QComboBox()
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+    box.setAccessibleName(name)
+    box.setToolTip(tip(about))
     for entry in entries:
         words, value = (entry, None) if isinstance(entry, str) else entry
-        made.addItem(words, value)
-    return made
+        box.addItem(words, value)
+    return box
 
 
 class HintedField(Guarded, QLineEdit):
-    """A line to type in; what it is for stands in it, in as many words as there is room for."""
+    """A field for a line of text, with the longest hint that fits as its placeholder."""
 
     def __init__(self, *hints: str) -> None:
         """Take the hints, the longest first."""
@@ -208,18 +207,18 @@ class HintedField(Guarded, QLineEdit):
 
 def field(*hints: str, name: str = "") -> QLineEdit:
     """A line to type in, with a button that clears it; `name` = what is read out instead of the first hint."""
-    made = HintedField(*hints)
-    made.setAccessibleName(name or hints[0])
-    return made
+    hinted = HintedField(*hints)
+    hinted.setAccessibleName(name or hints[0])
+    return hinted
 
 
 def line_field(name: str, text: str = "", hint: str = "", *, about: str = "") -> QLineEdit:
     """Return a field for a single line of text."""
-    made = QLineEdit(text)
-    made.setAccessibleName(name)
-    made.setPlaceholderText(hint)
-    made.setToolTip(tip(about))
-    return made
+    edit = QLineEdit(text)
+    edit.setAccessibleName(name)
+    edit.setPlaceholderText(hint)
+    edit.setToolTip(tip(about))
+    return edit
 
 
 def empty_page(what: str, *begin: QPushButton) -> QWidget:
@@ -234,15 +233,15 @@ def delayed(owner: QObject, milliseconds: int, call: Callable[[], object]) -> QT
     return timer
 
 
-def _dressed(made: _Button, clicked: Callable[..., object] | None, about: str, role: str) -> _Button:
+def _dressed(widget: _Button, clicked: Callable[..., object] | None, about: str, role: str) -> _Button:
     if about:
-        made.setToolTip(tip(about))
-        made.setAccessibleDescription(about)
+        widget.setToolTip(tip(about))
+        widget.setAccessibleDescription(about)
     if role:
-        made.setProperty("role", role)
+        widget.setProperty("role", role)
     if clicked is not None:
-        made.clicked.connect(clicked)
-    return made
+        widget.clicked.connect(clicked)
+    return widget
 
 
 def mark(widget: QWidget, name: str, value: object) -> None:

@@ -1,4 +1,5 @@
-"""The colours of the window, light and dark. Categories follow Okabe and Ito: told apart by colour-blind people too.
+"""The colours of the window, light and dark. Categories follow Okabe and Ito, whose colours colour-blind people can
+distinguish.
 
 A fate has a letter besides its colour, for the same reason.
 """
@@ -177,6 +178,6 @@ def role_colour(colours: Colours, role: str) -> str:
 
 def mixed(ground: str, colour: str, share: float = _GROUND) -> QColor:
     """The ground with so much of the colour."""
-    one, other = QColor(ground), QColor(colour)
-    pairs = ((one.red(), other.red()), (one.green(), other.green()), (one.blue(), other.blue()))
+    below, other = QColor(ground), QColor(colour)
+    pairs = ((below.red(), other.red()), (below.green(), other.green()), (below.blue(), other.blue()))
     return QColor(*(round(a + (b - a) * share) for a, b in pairs))

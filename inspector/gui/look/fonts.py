@@ -41,7 +41,7 @@ def load() -> None:
     cjk = files("noto_cjk_sans_otc").joinpath("NotoSansCJK-Regular.ttc")
     for path in (*(str(resource(f"fonts/{name}")) for name in _SHIPPED), str(cjk)):
         if QFontDatabase.addApplicationFont(path) < 0:
-            raise FontMissing(f"The font {path} cannot be read; install the program anew.")
+            raise FontMissing(f"The font {path} cannot be read; reinstall the program.")
     QGuiApplication.setFont(ui_font())
 
 

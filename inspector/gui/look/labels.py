@@ -23,24 +23,24 @@ def label(
     text: str = "", *, role: str = "", parent: QWidget | None = None, wrap: bool = False, centred: bool = False
 ) -> QLabel:
     """A label of plain text. `role` picks its look from the style sheet: caption, quiet, strong, number."""
-    made = QLabel(parent)
-    made.setTextFormat(Qt.TextFormat.PlainText)
-    made.setText(text)
-    made.setWordWrap(wrap)
+    widget = QLabel(parent)
+    widget.setTextFormat(Qt.TextFormat.PlainText)
+    widget.setText(text)
+    widget.setWordWrap(wrap)
     if centred:
-        made.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        widget.setAlignment(Qt.AlignmentFlag.AlignCenter)
     if role:
-        made.setProperty("role", role)
-    return made
+        widget.setProperty("role", role)
+    return widget
 
 
-def say(made: QLabel, text: str) -> None:
+def say(widget: QLabel, text: str) -> None:
     """Show this; a label with nothing to say takes no room."""
-    made.setText(text)
-    made.setVisible(bool(text))
+    widget.setText(text)
+    widget.setVisible(bool(text))
 
 
 def tip(text: str) -> str:
     """A tooltip's text: escaped, lines kept, cut at 2,000 characters."""
-    shown = text if len(text) <= 2000 else text[:2000] + "…"
-    return f"<p style='white-space:pre-wrap'>{escape(shown)}</p>" if shown else ""
+    shortened = text if len(text) <= 2000 else text[:2000] + "…"
+    return f"<p style='white-space:pre-wrap'>{escape(shortened)}</p>" if shortened else ""

@@ -26,8 +26,8 @@ class Theme(QObject):
         super().__init__(application)
         self._application = application
         self._settings = settings
-        kept = settings.text("theme", "system")
-        self._mode: Mode = next((mode for mode in get_args(Mode) if mode == kept), "system")
+        stored = settings.text("theme", "system")
+        self._mode: Mode = next((mode for mode in get_args(Mode) if mode == stored), "system")
         self._colours = self._choose()
         self._points = application.font().pointSizeF()
         """The size that the system has."""
@@ -63,7 +63,7 @@ class Theme(QObject):
         self.choose("light" if self._colours.dark else "dark")
 
     def zoom(self, steps: int) -> None:
-        """So many steps larger; 0: as large as the system has it."""
+        """Make text larger by a number of steps (negative: smaller); 0: the size of the system."""
         at = SIZES.index(self._size) + steps if steps else SIZES.index(1.0)
         self._size = SIZES[max(0, min(at, len(SIZES) - 1))]
         self._settings.keep_text("size", str(self._size))

@@ -50,7 +50,7 @@ _FLAG = pattern("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,7}\U00
 
 
 class Edit(NamedTuple):
-    """`shown[start:end]` stands for `original[first:last]`."""
+    """A replacement: the displayed text `[start:end]` replaces the original `[first:last]`."""
 
     start: int
     end: int
@@ -60,23 +60,23 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A text as it is displayed, and how it came about."""
+    """A displayed text, and how it maps back to the original."""
 
     text: str
     original: str
     edits: Sequence[Edit] = ()
 
     def origin(self, start: int, end: int) -> str:
-        """The original of `text[start:end]`; a token cut in half counts as whole."""
+        """Return the original of `text[start:end]`; of a token that is cut, all of it."""
         starts = [edit.start for edit in self.edits]
         return self.original[self._back(start, starts, after=False) : self._back(end, starts, after=True)]
 
     def back(self, at: int) -> int:
-        """Where `text[at]` comes from."""
+        """Return the place in the original of `text[at]`."""
         return self._back(at, [edit.start for edit in self.edits], after=False)
 
     def place(self, at: int) -> int:
-        """Where `original[at]` stands in the text; what lies in a token stands where that begins."""
+        """Return the place in the text of `original[at]`; within a token, the beginning of the token."""
         index = bisect_right(self.edits, at, key=lambda edit: edit.first) - 1
         if index < 0:
             return at
@@ -94,61 +94,94 @@ class Shown:
 
 
 def visible(text: str, *, strict: bool = False) -> Shown:
-    """The text with hidden characters as `⟨U+202E⟩`, a run of one as `⟨NUL ×12⟩`, and long lines broken. Linear.
+    """Spell out hidden characters as `⟨U+202E⟩`, repeated ones as `⟨NUL ×12⟩`, and break long lines. O(text).
 
-    `strict`: nobody may take one text for another. Blanks that are none are spelt, too, and so is what joins pictures.
+    Args:
+        strict: no two texts may look alike: spell out unusual blanks and joiners of pictures, too.
     """
     pieces: list[str] = []
     edits: list[Edit] = []
     at = length = 0
-    for first, last, instead in _tokens(text, strict):
-        pieces += (text[at:first], instead)
+    for first, last, spelt in _tokens(text, strict):
+        pieces += (text[at:first], spelt)
         length += first - at
-        edits.append(Edit(length, length + len(instead), first, last))
-        length += len(instead)
+        edits.append(Edit(length, length + len(spelt), first, last))
+        length += len(spelt)
         at = last
-    shown = Shown("".join([*pieces, text[at:]]), text, edits) if edits else Shown(text, text)
-    return _broken(shown)
+    displayed = Shown("".join([*pieces, text[at:]]), text, edits) if edits else Shown(text, text)
+    return _broken(displayed)
 
 
 def token(character: str, times: int = 1) -> str:
-    """How a hidden character is spelt."""
+    """Return the spelling of a hidden character that occurs `times` in a row."""
     code = ord(character)
     name = _NAMES.get(code) or f"U+{code:04X}"
     return f"⟨{name} ×{times:,}⟩" if times > 1 else f"⟨{name}⟩"
 
 
 def _tokens(text: str, strict: bool) -> Iterator[tuple[int, int, str]]:
-    """(first, last, what is shown instead), in order, never overlapping."""
-    flag_end = joined = 0
-    joined_at = -9
+    """Yield (first, last, spelling) of the hidden characters, in order, never overlapping."""
     hidden = _HIDDEN_OR_BLANK if strict else _HIDDEN
     if text.isascii():
         hidden = _PLAIN_HIDDEN
+    joiners = _Joiners(text)
     for match in hidden.finditer(text):
         at, end = match.span()
         character = text[at]
         if character in "\r\u2028\u2029":
-            for n in range(at, end):
-                yield n, n + 1, token(character) + ("" if character == "\r" and text[n + 1 : n + 2] == "\n" else "\n")
+            yield from _line_ends(text, at, end)
         elif strict:
             yield at, end, token(character, end - at)
-        elif "\U000e0000" < character < "\U000e0080" and (flag := _FLAG.match(text, at - 1)):
-            flag_end = flag.end()
-        elif at >= flag_end:
-            belongs = _belongs(text, at)
-            if belongs and character == "\u200d":
-                joined = joined + 1 if _is_one(text[joined_at + 1 : at]) else 1
-                joined_at = at
-                if joined > MOST_JOINED:
-                    belongs, joined = False, 0
-            at += belongs
+        elif not joiners.is_in_flag(at):
+            at += joiners.is_visible(at)
             if at < end:
                 yield at, end, token(character, end - at)
 
 
-def _is_one(between: str) -> bool:
-    """Is it one picture, with what belongs to it?"""
+def _line_ends(text: str, at: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the unusual line ends in a stretch, with a line break after each that is not followed by one."""
+    for n in range(at, end):
+        has_break = text[n] == "\r" and text[n + 1 : n + 2] == "\n"
+        yield n, n + 1, token(text[n]) + ("" if has_break else "\n")
+
+
+class _Joiners:
+    """Decides which hidden characters of a text are parts of visible ones. Call it for ascending places."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._flag_end = 0
+        self._joined = 0
+        """Number of pictures joined in a row up to `_joined_at`."""
+        self._joined_at = -9
+
+    def is_in_flag(self, at: int) -> bool:
+        """Is the character a part of a flag of a region?"""
+        character = self._text[at]
+        if "\U000e0000" < character < "\U000e0080":
+            flag = _FLAG.match(self._text, at - 1)
+            if flag:
+                self._flag_end = flag.end()
+                return True
+        return at < self._flag_end
+
+    def is_visible(self, at: int) -> bool:
+        """Is the character a joiner or variation selector of a visible one? At most MOST_JOINED are, in a row."""
+        if not _belongs(self._text, at):
+            return False
+        if self._text[at] != "\u200d":
+            return True
+        is_chain = _is_picture(self._text[self._joined_at + 1 : at])  # a single picture since the last joiner
+        self._joined = self._joined + 1 if is_chain else 1
+        self._joined_at = at
+        if self._joined > MOST_JOINED:
+            self._joined = 0
+            return False
+        return True
+
+
+def _is_picture(between: str) -> bool:
+    """Is it a single picture, with its joiners and selectors?"""
     return len(between) < 5 and sum(character not in _GLUE for character in between) == 1
 
 
@@ -164,32 +197,32 @@ def _belongs(text: str, at: int) -> bool:
     return character in "\u200c\u200d" and bool(_JOINING.match(before) and _JOINING.match(after))
 
 
-def _broken(shown: Shown) -> Shown:
-    """The same with long lines broken, never inside a token or a spelt-together character."""
-    marks: list[tuple[int, Edit | None]] = [
-        (at, None) for start, end, every in _long_lines(shown.text) for at in _places(shown.text, start, end, every)
-    ]
-    if not marks:
-        return shown
-    tokens: list[tuple[int, Edit | None]] = [(edit.start, edit) for edit in shown.edits]
+def _broken(displayed: Shown) -> Shown:
+    """Break long lines, but never inside a token or a composed character."""
+    breaks: list[tuple[int, Edit | None]] = []
+    for start, end, every in _long_lines(displayed.text):
+        breaks += [(at, None) for at in _places(displayed.text, start, end, every)]
+    if not breaks:
+        return displayed
+    tokens: list[tuple[int, Edit | None]] = [(edit.start, edit) for edit in displayed.edits]
     pieces: list[str] = []
     edits: list[Edit] = []
-    at = shift = drift = 0  # drift: how far the original lags the shown text
+    at = shift = drift = 0  # drift: how far the original lags behind the displayed text
     end = 0
-    for place, edit in sorted(marks + tokens, key=lambda mark: mark[0]):
+    for place, edit in sorted(breaks + tokens, key=lambda mark: mark[0]):
         if edit is not None:
             edits.append(edit._replace(start=edit.start + shift, end=edit.end + shift))
             drift, end = edit.last - edit.end, edit.end
             continue
         place = max(place, end)
-        pieces += (shown.text[at:place], BROKEN)
+        pieces += (displayed.text[at:place], BROKEN)
         edits.append(Edit(place + shift, place + shift + len(BROKEN), place + drift, place + drift))
         at, shift = place, shift + len(BROKEN)
-    return Shown("".join([*pieces, shown.text[at:]]), shown.original, edits)
+    return Shown("".join([*pieces, displayed.text[at:]]), displayed.original, edits)
 
 
 def _long_lines(text: str) -> Iterator[tuple[int, int, int]]:
-    """(start, end, how often it is broken) of lines too long to lay out."""
+    """Yield (start, end, characters between two breaks) of the lines that are too long to lay out."""
     for line in (_LONG if text.isascii() else _LONGISH).finditer(text):
         start, end = line.span()
         if len(_DRAWN.findall(text, start, end)) * 4 > end - start:
@@ -209,7 +242,7 @@ def _glued(text: str, at: int) -> bool:
 
 
 def line(text: str, most: int = 200) -> str:
-    """The beginning of a text on one line, for lists and labels: hidden characters spelt out, cut at `most`."""
+    """Return the first `most` characters of a text on one line, with hidden characters spelt out, for lists and labels."""
     head = text[: most + 1].strip()
-    shown = " ".join(visible(head[:most]).text.split())
-    return shown + "…" if len(text.strip()) > most else shown
+    displayed = " ".join(visible(head[:most]).text.split())
+    return displayed + "…" if len(text.strip()) > most else displayed

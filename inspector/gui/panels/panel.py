@@ -5,16 +5,16 @@ To add one: a file with a `Panel` subclass, named with its place in the list in
 
 - `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
 - `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
-  seen (a hidden one, when it comes to light) and must cost nothing when nothing it shows has changed: ask
+  seen (for a hidden panel, once it is shown) and must cost nothing when nothing it shows has changed: ask
   `self.is_new("rows", state.session, state.at)`.
-- What the user wants goes up: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
-- Anything over 50 ms: `self.desk.bridge.run(job, done)`, or a `LatestJob` where only the newest matters; what goes over
-  a whole session in the lane `pass`, so that nothing waits for it. A panel makes no thread.
-- Colours: `self.desk.theme.colours`, read while painting. A widget that keeps some has a `restyle()`, which is called
-  when they change.
-- A widget paints in `with QPainter(self) as painter:`. A painter that a trace keeps alive ends the program.
-- Text of a transcript goes into widgets that never interpret it: labels by `look.labels.label`, tooltips
-  by `look.labels.tip`.
+- Actions of the user are passed on: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
+- Work of more than 50 ms is a job: `self.desk.bridge.run(job, done)`, or a `LatestJob` if only the newest result is
+  needed. Work on a whole session uses the lane `pass`, so that nothing waits for it. A panel creates no threads.
+- Colours are read from `self.desk.theme.colours` while painting. A widget that keeps colours has a `restyle()`, which
+  is called when they change.
+- A widget paints in `with QPainter(self) as painter:`. A painter kept alive by a traceback crashes the program.
+- Text of a transcript is shown by widgets that never interpret it: labels by `look.labels.label`, tooltips by
+  `look.labels.tip`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -123,7 +123,7 @@ class ProxyController(QObject):
         }
         if prospects != status.prospects:
             self._workbench.show_proxy(replace(status, prospects=MappingProxyType(prospects)))
-        hold = next((one for one in status.holds if one.id == self._look_at), None)
+        hold = next((candidate for candidate in status.holds if candidate.id == self._look_at), None)
         place = self.place(hold) if hold is not None else None
         if hold is None or place is not None:
             self._look_at = None
@@ -208,15 +208,15 @@ class ProxyController(QObject):
             self._workbench.set_window(rule.window)
         self._show()
 
-    def hold_next(self, wanted: bool) -> None:
+    def hold_next(self, is_on: bool) -> None:
         """Hold the next request, whatever the rule says."""
         if self._proxy is None:
             self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
-        self._try(lambda proxy: proxy.holds.hold_next(wanted))
+        self._try(lambda proxy: proxy.holds.hold_next(is_on))
         self._show()
 
     def look(self, hold: HoldInfo) -> None:
-        """Stand at the held request, as soon as the recording shows it."""
+        """Go to the held request as soon as the recording shows it."""
         self._look_at = hold.id
         self.show_recording()
         self._seen(self._workbench.state)
@@ -231,13 +231,13 @@ class ProxyController(QObject):
         elif self._try(lambda proxy: proxy.holds.release(hold.id, steps.buffer, steps.sent)):
             # what the steps made is what the recording now holds: they would start from what was never sent
             state = self._workbench.state
-            trees = {key: one for key, one in state.trees.items() if key[:2] != steps.start[:2]}
+            trees = {key: tree for key, tree in state.trees.items() if key[:2] != steps.start[:2]}
             self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
     def compact(self, hold: HoldInfo) -> None:
         """Let it go with what the policy proposes."""
-        known = self.status.prospects.get(hold.id) if self.status is not None else None
-        proposal = known.proposal if known is not None else None
+        prospect = self.status.prospects.get(hold.id) if self.status is not None else None
+        proposal = prospect.proposal if prospect is not None else None
         if proposal is not None and proposal.after is not None:
             after = proposal.after
             if self._try(lambda proxy: proxy.holds.release(hold.id, after, proposal.before)):
@@ -273,8 +273,8 @@ class Prospects:
     """What would become of held requests: by the chosen policy, and with the steps that were taken. Worked out
     elsewhere, since a tokenizer reads all of it; `told` is called as soon as something more is known."""
 
-    def __init__(self, workbench: Workbench, bridge: Bridge, told: Callable[[], None]) -> None:
-        self._workbench, self._bridge, self._told = workbench, bridge, told
+    def __init__(self, workbench: Workbench, bridge: Bridge, changed: Callable[[], None]) -> None:
+        self._workbench, self._bridge, self._told = workbench, bridge, changed
         self._known: dict[tuple[Any, ...], Any] = {}
         """By hold and what was asked: what that is about, and what is known; None while it is being worked out."""
         self._compactors: dict[tuple[Any, ...], Compactor] = {}
@@ -300,13 +300,13 @@ class Prospects:
             return None  # the recording is about to show it
 
         def propose() -> Proposal:
-            there = None if place is None else self._context(state, place)
-            buffer = holds.buffer(hold.id) if there is None else there.buffer
-            return compactor.propose(hold, buffer, partial(holds.predicted, hold.id), there)
+            context = None if place is None else self._context(state, place)
+            buffer = holds.buffer(hold.id) if context is None else context.buffer
+            return compactor.propose(hold, buffer, partial(holds.predicted, hold.id), context)
 
         chosen = replace(choices, answer_by="", model="")
-        found: Proposal | None = self._find((hold.id, place, chosen, state.user_window), propose)
-        return found
+        proposal: Proposal | None = self._find((hold.id, place, chosen, state.user_window), propose)
+        return proposal
 
     def _context(self, state: State, place: tuple[str, int]) -> PolicyContext[Any, Any]:
         """What the policy goes by at a request of the open recording. O(messages)."""
@@ -331,13 +331,13 @@ class Prospects:
         return self._compactors[key]
 
     def _find(self, key: tuple[Any, ...], work: Callable[[], Any], about: object = None) -> Any:
-        """`about` is kept as long as what is known of it, since its id stands in the key."""
+        """Return the result of `work` if it is known, else compute it; `about` is kept because its id is in the key."""
         if key not in self._known:
             self._known[key] = (about, None)
 
-            def done(found: Any) -> None:
+            def done(value: Any) -> None:
                 if key in self._known:
-                    self._known[key] = (about, found)
+                    self._known[key] = (about, value)
                     self._told()
 
             self._bridge.run(lambda task: work(), done, lambda error: None)  # fails where it was let go meanwhile

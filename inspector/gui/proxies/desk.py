@@ -105,9 +105,9 @@ class ProxyDesk:
 
     def close(self) -> None:
         """End proxy and receiver when the window closes."""
-        for one in (self._made, self._receiver):
-            if one is not None:
-                one.close()
+        for controller in (self._made, self._receiver):
+            if controller is not None:
+                controller.close()
 
     def commands(self) -> tuple[Command, ...]:
         """Watch an agent between it and its provider."""

@@ -48,12 +48,12 @@ class ProxyDialog(FormDialog):
         self.setMinimumWidth(600)
         self._settings = settings
         self.wanted: tuple[str, Path, int] | None = None
-        kept = settings.text("proxy/upstream", "anthropic")
-        kept = "anthropic" if address_trouble(kept) else kept  # kept by an earlier version
-        self._kind = kept if kept in dict(PROVIDERS) else ADDRESS
+        stored = settings.text("proxy/upstream", "anthropic")
+        stored = "anthropic" if address_trouble(stored) else stored  # kept by an earlier version
+        self._kind = stored if stored in dict(PROVIDERS) else ADDRESS
         self.chips = Chips("Provider", PROVIDERS)
         self.chips.chosen.connect(self._choose)
-        named = kept if self._kind == ADDRESS else ""
+        named = stored if self._kind == ADDRESS else ""
         self.address = line_field("Address of the provider", named, "https://gateway.example.com/anthropic")
         self.note = label(role="quiet", wrap=True)
         self.record, beside = path_field(new_record("recordings", "proxy"), "Recording", self._choose_record)
@@ -108,7 +108,7 @@ class ConnectDialog(QDialog):
         self.clients.setAccessibleName("Clients")
         self.clients.setMaximumWidth(190)
         self.clients.setSpacing(3)
-        about = "Stands in the address, so that this launch can be distinguished from others. May be empty."
+        about = "Part of the address, so that this launch can be distinguished from others. May be empty."
         self.tag = line_field("Tag of this launch", new_tag(), about=about)
         self.tag.setMaximumWidth(150)
         again = button("Another", lambda: self.tag.setText(new_tag()))
@@ -140,17 +140,17 @@ class ConnectDialog(QDialog):
             self.page.setWidget(_page(self._setups[at]))
 
 
-def _page(one: ClientSetup) -> QWidget:
-    page = column(label(one.title, role="strong"), margins=(0, 6, 12, 6), gap=6)
-    tried = f" · tried with {one.tried}" if one.tried else ""
-    page.addWidget(label(f"Speaks to {one.speaks}: the proxy must forward there{tried}.", role="quiet"))
-    for snippet in one.snippets:
+def _page(setup: ClientSetup) -> QWidget:
+    page = column(label(setup.title, role="strong"), margins=(0, 6, 12, 6), gap=6)
+    tried = f" · tried with {setup.tried}" if setup.tried else ""
+    page.addWidget(label(f"Speaks to {setup.speaks}: the proxy must forward there{tried}.", role="quiet"))
+    for snippet in setup.snippets:
         page.addSpacing(4)
         page.addWidget(_snippet(snippet))
-    if one.effects:
+    if setup.effects:
         page.addSpacing(8)
         page.addWidget(label("WHAT IT DOES OTHERWISE, AND WHAT TO SET AGAINST IT", role="caption"))
-    for effect in one.effects:
+    for effect in setup.effects:
         page.addWidget(label(f"• {effect.what}", wrap=True))
         if effect.against:
             page.addWidget(label(f"   → {effect.against}", role="good", wrap=True))
@@ -211,18 +211,18 @@ class ClientLines(QScrollArea):
         page, grid = QWidget(), QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.setVerticalSpacing(6)
-        for n, one in enumerate(connections(url)):
-            text = one.snippets[0].text.rstrip("\n")
-            shown = label(text, wrap=True)
-            shown.setFont(mono_font())
-            self.copies[one.name] = copy = button(
-                COPY, partial(self._copy, one.name, text), about=one.snippets[0].where
+        for n, setup in enumerate(connections(url)):
+            text = setup.snippets[0].text.rstrip("\n")
+            lines = label(text, wrap=True)
+            lines.setFont(mono_font())
+            self.copies[setup.name] = copy = button(
+                COPY, partial(self._copy, setup.name, text), about=setup.snippets[0].where
             )
-            copy.setAccessibleName(f"{COPY}: {one.title}")
+            copy.setAccessibleName(f"{COPY}: {setup.title}")
             name = QWidget()
-            where = label(one.snippets[0].where, role="small")
-            column(..., label(one.title, role="strong"), where, ..., of=name, gap=0)
-            for at, widget in enumerate((name, shown, copy)):
+            where = label(setup.snippets[0].where, role="small")
+            column(..., label(setup.title, role="strong"), where, ..., of=name, gap=0)
+            for at, widget in enumerate((name, lines, copy)):
                 grid.addWidget(widget, n, at)
         column(label("Nothing has passed yet. Start an agent with its line:", role="quiet"), grid, ..., of=page, gap=8)
         self.setWidget(page)

@@ -29,7 +29,7 @@ class ReceiverController(QObject):
         self._frames = Frames(self._show, FRAME)
 
     def begin(self) -> None:
-        """Listen where tracers send to when nobody tells them, or at any free port; where one listens, show it."""
+        """Listen at the default port of tracers, else at any free one; if a receiver is running, show its recording."""
         if self._workbench.state.receiver is not None:
             self.show_recording()
             return
@@ -82,13 +82,13 @@ class ReceiverController(QObject):
             receiver.close()
 
 
-def _listening(record: Path, told: Callable[[], None]) -> SpanReceiver:
+def _listening(record: Path, changed: Callable[[], None]) -> SpanReceiver:
     try:
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as why:
         raise InspectorError(f"{record.parent} cannot be made: {why.strerror or why}.") from None
     try:
-        made = SpanReceiver(record, on_change=told)
+        receiver = SpanReceiver(record, on_change=changed)
     except InspectorError:  # somebody else listens there
-        made = SpanReceiver(record, port=0, on_change=told)
-    return made.start()
+        receiver = SpanReceiver(record, port=0, on_change=changed)
+    return receiver.start()

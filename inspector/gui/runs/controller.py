@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 FRAME = 16
 """Milliseconds between two pictures of the run."""
 KEPT = 500
-"""So many turns are kept as lines; the journal has them all."""
+"""Number of turns that are listed; the journal has all of them."""
 PATIENCE = 5_000
 """Milliseconds in which a run that is stopped should have ended."""
 CATCH_UP = 1.5
-"""Seconds that the journal may take to show what the run holds; then we stand at its end all the same."""
+"""Seconds that the journal may take to show the buffer of the run, before its end is shown anyway."""
 _PLACE = "run/stop"
 """Where the settings keep the breakpoints of the last run."""
 MakePlan: TypeAlias = "Callable[[], Plan]"
@@ -176,8 +176,8 @@ class RunController(QObject):
             lambda task: job(), self._begun, self._failed, fell=lambda failure: self._not_begun(), lane="wait"
         )
 
-    def _begun(self, made: "tuple[Runner, Plan, bool]") -> None:
-        self._runner, plan, remote = made
+    def _begun(self, started: "tuple[Runner, Plan, bool]") -> None:
+        self._runner, plan, remote = started
         self._change(plan=plan, remote=remote)
         if self._workbench.state.run_is_open:
             self._workbench.stepping.adopt(plan.policy, plan.all_settings, remote)
@@ -282,8 +282,8 @@ class RunController(QObject):
 
 
 class Pause:
-    """Where a paused run stands in the window: after the last record of its thread, with steps that start from its own
-    buffer and running state, so that what the person makes of it can be handed back message for message."""
+    """Shows a paused run in the window: after the last record of its thread, with steps that start from the run's own
+    buffer and running state, so that the changed buffer can be handed back message by message."""
 
     def __init__(self, workbench: Workbench) -> None:
         self._workbench = workbench
@@ -300,9 +300,9 @@ class Pause:
             self._now, self._policy, self._placed, self._since = now, policy, False, monotonic()
             QTimer.singleShot(int(CATCH_UP * 1000) + 50, lambda: self.settle(self._workbench.state.run_is_open))
 
-    def settle(self, shown: bool) -> None:
-        """Stand there as soon as the journal shows it. `shown`: the journal is what is open."""
-        if self._now is None or self._placed or not shown:
+    def settle(self, is_shown: bool) -> None:
+        """Go to the paused buffer as soon as the journal shows it; `is_shown`: the journal is open."""
+        if self._now is None or self._placed or not is_shown:
             return
         if self._caught_up(self._now) or monotonic() - self._since > CATCH_UP:
             self._placed = True
@@ -311,11 +311,11 @@ class Pause:
     def _caught_up(self, now: RunStatus) -> bool:
         session = self._workbench.state.session
         threads = session.threads if session is not None else ()
-        thread = next((one for one in threads if one.id == now.thread), None)
-        wanted = now.buffer.messages
-        if thread is None or len(thread.end) != len(wanted):
+        thread = next((candidate for candidate in threads if candidate.id == now.thread), None)
+        messages = now.buffer.messages
+        if thread is None or len(thread.end) != len(messages):
             return False
-        return not wanted or next(thread.end.backwards()).id == wanted[-1].id
+        return not messages or next(thread.end.backwards()).id == messages[-1].id
 
     def _stand(self) -> None:
         if self._now is None:
@@ -326,7 +326,7 @@ class Pause:
         go_to(self._workbench, self._now.thread, None, "")
 
     def changed(self) -> tuple[Buffer, Any] | None:
-        """The buffer to go on with and the policy's running state (None = as it was); None where nothing was changed.
+        """Return the buffer to continue with and the policy's running state (None: unchanged); None: nothing changed.
 
         Messages that are as they were are the run's own again.
         """
@@ -341,11 +341,11 @@ class Pause:
         """Drop the steps that were taken on the paused buffer."""
         now, state = self._now, self._workbench.state
         if now is not None and state.run_is_open:
-            trees = {key: one for key, one in state.trees.items() if key[:2] != (now.thread, None)}
+            trees = {key: tree for key, tree in state.trees.items() if key[:2] != (now.thread, None)}
             self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
     def leave(self) -> None:
-        """The run goes on: the playhead follows its newest request again, where it stood at the end."""
+        """Let the playhead follow the newest request of the running run again, if it was at the end."""
         now, state = self._now, self._workbench.state
         self.forget()
         self._now = None
@@ -354,7 +354,7 @@ class Pause:
 
 
 def _own(message: Message, own: Message | None) -> Message:
-    """The run's own message, where a reader of the journal only told line and time anew."""
+    """Return the run's own message if the one read from the journal differs only in line and time."""
     if own is None or message is own:
         return message
     return own if replace(message, line=own.line, time=own.time) == own else message
@@ -369,18 +369,13 @@ def keep_breakpoints(settings: Settings, now: Breakpoints) -> None:
 
 
 def kept_breakpoints(settings: Settings) -> Breakpoints:
-    """Those of the last run; what cannot be read is left out."""
+    """Return the breakpoints of the last run, without those that cannot be read."""
     words = settings.text(_PLACE, "").split()
-    told = dict(word.split("=", 1) for word in words if "=" in word)
+    stored = dict(word.split("=", 1) for word in words if "=" in word)
     try:
-        watermark = float(told["watermark"]) if "watermark" in told else None
+        watermark = float(stored["watermark"]) if "watermark" in stored else None
     except ValueError:
         watermark = None
-    return Breakpoints(
-        requests="requests" in words,
-        watermark=watermark,
-        tiers=frozenset({told["tier"]} if "tier" in told else ()),
-        overflow="overflow" in words,
-        tools=frozenset({told["tool"]} if "tool" in told else ()),
-        errors="errors" in words,
-    )
+    tiers = frozenset({stored["tier"]}) if "tier" in stored else frozenset[str]()
+    tools = frozenset({stored["tool"]}) if "tool" in stored else frozenset[str]()
+    return Breakpoints("requests" in words, watermark, tiers, "overflow" in words, tools, "errors" in words)

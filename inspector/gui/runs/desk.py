@@ -48,7 +48,7 @@ class RunDesk:
                 self.controller.begin(lambda: plan, dialog.paused.isChecked())
 
     def demo(self) -> None:
-        """The demo: no key, a small window, a real workspace of its own; every tier fires within a minute."""
+        """Run the demo: no key, a small window, a real workspace made for it; every tier fires within a minute."""
         if self._free():
             self.controller.begin(_demo(self._workbench.state.choices.usual_policy))
 
@@ -85,7 +85,7 @@ class RunDesk:
         return state.session is not None and state.session.format == JOURNAL and not under_way
 
     def resume(self) -> None:
-        """Go on with the run whose journal is open."""
+        """Resume the run whose journal is open."""
         session = self._workbench.state.session
         if session is None or session.format != JOURNAL:
             self._workbench.failed("Open the journal of a run first: only that can be resumed.")
@@ -94,7 +94,7 @@ class RunDesk:
             self._ask_resume(Path(session.path), over is not None and over.role == "assistant" and not over.calls)
 
     def resume_last(self) -> None:
-        """Go on with the run that was the last one here."""
+        """Resume the last run of this window."""
         run = self._workbench.state.run
         if run is not None and run.plan is not None and self._free():
             self._ask_resume(run.plan.record, run.now.end == "done")
@@ -133,8 +133,8 @@ class RunDesk:
             Command("Run a live demo", self.demo, (), "Run"),
             Command("Run from here…", self.fork, ("Ctrl+Shift+R",), "Run"),
             Command("Resume this run", self.resume, (), "Run"),
-            Command("Go on with the run", run.go, ("F5",), "Run"),
-            Command("Go on with the run as it was, without the steps", run.go_as_it_was, (), "Run"),
+            Command("Continue the run", run.go, ("F5",), "Run"),
+            Command("Continue the run without the steps", run.go_as_it_was, (), "Run"),
             Command("Pause the run", run.pause, ("F6",), "Run"),
             Command("Run one model call", run.step_model, ("F10",), "Run"),
             Command("Run one tool call", run.step_tool, ("Shift+F10",), "Run"),
@@ -146,8 +146,8 @@ class RunDesk:
 def _forked(state: State) -> str:
     place = "the buffer after the last record" if state.at is None else f"the buffer of request {state.at}"
     steps = state.steps
-    taken = f", after {plural(len(steps.own_path), 'step')} of yours" if steps and steps.stepped else ""
-    return f"Goes on from {place}{taken}, with our own agent's tools in the place of the recorded ones."
+    after_steps = f", after {plural(len(steps.own_path), 'step')} of yours" if steps and steps.stepped else ""
+    return f"Continues from {place}{after_steps}, with our own agent's tools instead of the recorded ones."
 
 
 def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
@@ -160,12 +160,12 @@ def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
         assert session is not None
         assert thread is not None
         stepped = steps.buffer if steps is not None and steps.stepped else None
-        made = fork(session, thread, state.at, plan.workspace, stepped, "ours" if ours else "recorded")
-        told = dict(made.forked_from)
+        forked = fork(session, thread, state.at, plan.workspace, stepped, "ours" if ours else "recorded")
+        origin = dict(forked.forked_from)
         if steps is not None and stepped is not None:
-            told["steps"] = [steps.taken[at].name for at in steps.own_path]
+            origin["steps"] = [steps.taken[at].name for at in steps.own_path]
         same = (state.choices.policy, state.choices.settings) == (plan.policy, plan.settings)
-        return replace(plan, start=made.start, running=start_of(state).state if same else None, forked_from=told)
+        return replace(plan, start=forked.start, running=start_of(state).state if same else None, forked_from=origin)
 
     return make
 

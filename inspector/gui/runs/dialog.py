@@ -148,7 +148,7 @@ class ResumeDialog(FormDialog):
         says = (
             "The run had come to its end. What is to be done next?"
             if over
-            else "The run goes on where it was. Write something only where it should do something else instead."
+            else "The run continues where it was interrupted. Write something only to have it do something else."
         )
         self.lay_out(says, (self._text, 1), self.paused)
 
@@ -203,8 +203,8 @@ class ProviderForm(QWidget):
 
     def _show_key(self, kind: str, place: str) -> None:
         if kind == self._kind:
-            found = {"environment": "The key comes from the environment.", "keyring": "The key is in the keyring."}
-            self.note.setText(f"{dict(PROVIDERS)[kind]} {found.get(place, 'There is no key yet: add one.')}")
+            origins = {"environment": "The key comes from the environment.", "keyring": "The key is in the keyring."}
+            self.note.setText(f"{dict(PROVIDERS)[kind]} {origins.get(place, 'There is no key yet: add one.')}")
 
     def leave(self, result: int) -> None:
         """The dialog was closed: what is still being looked up comes too late."""
@@ -247,10 +247,10 @@ class PolicyForm(QWidget):
         self._show()
 
     def _put(self, name: str, text: str | None) -> None:
-        wanted = tuple(pair for pair in self.settings if pair[0] != name)
-        wanted += () if text is None else ((name, text),)
-        find_policy(self.policy).settings(wanted)
-        self.settings = wanted
+        changed = tuple(pair for pair in self.settings if pair[0] != name)
+        changed += () if text is None else ((name, text),)
+        find_policy(self.policy).settings(changed)
+        self.settings = changed
         self._show()
 
     def _show(self) -> None:
@@ -260,38 +260,38 @@ class PolicyForm(QWidget):
 
 
 def _task_field(name: str, text: str = "", asks: str = "") -> QPlainTextEdit:
-    made = QPlainTextEdit(text)
-    made.setObjectName("RunTask")
-    made.setAccessibleName(name)
-    made.setTabChangesFocus(True)
-    made.setPlaceholderText(asks)
-    return made
+    task_field = QPlainTextEdit(text)
+    task_field.setObjectName("RunTask")
+    task_field.setAccessibleName(name)
+    task_field.setTabChangesFocus(True)
+    task_field.setPlaceholderText(asks)
+    return task_field
 
 
 def _choice(name: str, choices: tuple[tuple[str, str], ...], now: str) -> QComboBox:
-    made = choice(name, ((words, key) for key, words in choices), about=name)
-    made.setCurrentIndex(max(0, made.findData(now)))
-    return made
+    box = choice(name, ((words, key) for key, words in choices), about=name)
+    box.setCurrentIndex(max(0, box.findData(now)))
+    return box
 
 
 # -- for the next time -------------------------------------------------------------------------------------------------
 
 
 def remember(settings: Settings, plan: Plan) -> None:
-    """For the next time; never a key."""
-    told = {name: str(getattr(plan, name)) for name in _KEPT}
-    settings.keep_text("run/last", dumps({**told, "settings": [*map(list, plan.settings)], "window": plan.window}))
+    """Store the plan for the next run, without a key."""
+    values = {name: str(getattr(plan, name)) for name in _KEPT}
+    settings.keep_text("run/last", dumps({**values, "settings": [*map(list, plan.settings)], "window": plan.window}))
 
 
 def remembered(settings: Settings) -> Plan:
-    """As it was asked for the last time, with a journal of its own."""
+    """Return the plan of the last run, with a new journal."""
     plan = Plan("", Path(), Path(new_record("runs", "run")))
-    told = object_in(settings.text("run/last"))
-    kept: dict[str, Any] = {name: told[name] for name in _KEPT if isinstance(told.get(name), str)}
-    if "workspace" in kept:
-        kept["workspace"] = Path(kept["workspace"])
-    if address_trouble(kept.get("provider", "")):  # kept by an earlier version
-        del kept["provider"]
-    pairs = tuple((str(one[0]), str(one[1])) for one in told.get("settings") or () if len(one) == 2)
-    window = told.get("window") if isinstance(told.get("window"), int) else None
-    return replace(plan, **kept, settings=pairs, window=window)
+    stored = object_in(settings.text("run/last"))
+    values: dict[str, Any] = {name: stored[name] for name in _KEPT if isinstance(stored.get(name), str)}
+    if "workspace" in values:
+        values["workspace"] = Path(values["workspace"])
+    if address_trouble(values.get("provider", "")):  # kept by an earlier version
+        del values["provider"]
+    pairs = tuple((str(pair[0]), str(pair[1])) for pair in stored.get("settings") or () if len(pair) == 2)
+    window = stored.get("window") if isinstance(stored.get("window"), int) else None
+    return replace(plan, **values, settings=pairs, window=window)

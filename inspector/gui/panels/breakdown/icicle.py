@@ -62,7 +62,7 @@ class IcicleCell:
     part: PartPath
     node: BreakdownNode
     rest: bool = False
-    """Stands for all parts that are too thin: it leads to what they are in."""
+    """Is it the cell of all parts that are too thin? A click on it selects the part that contains them."""
 
     @property
     def leads_to(self) -> PartPath:
@@ -160,10 +160,10 @@ class Icicle(Guarded, QWidget):
                     ground = grounds[of] = cell_colour(colours, cell.part)
                 self._paint_cell(painter, cell, ground)
             if self.hasFocus() and self.cells:
-                here = next((cell for cell in self.cells if cell.part == self.part), self.cells[0])
+                current = next((cell for cell in self.cells if cell.part == self.part), self.cells[0])
                 painter.setPen(QPen(ink(self._theme.colours.playhead), 2))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.drawRect(here.rect.adjusted(1, 1, -1, -2))
+                painter.drawRect(current.rect.adjusted(1, 1, -1, -2))
 
     def _paint_cell(self, painter: QPainter, cell: IcicleCell, ground: QColor) -> None:
         inner = cell.rect.adjusted(0, 0, -1 if cell.rect.width() > 3 else 0, -1)
@@ -180,9 +180,9 @@ class Icicle(Guarded, QWidget):
         if room.width() > metrics.horizontalAdvance(name[:12]) + figures + 8:
             painter.drawText(room, int(RIGHT), number)
             room.setRight(room.right() - figures - 8)
-        shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
-        if shown == name or (len(shown) >= _LETTERS and not cell.rest):
-            painter.drawText(room, int(MIDDLE), shown)
+        elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
+        if elided == name or (len(elided) >= _LETTERS and not cell.rest):
+            painter.drawText(room, int(MIDDLE), elided)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -276,9 +276,9 @@ def about(node: BreakdownNode, part: PartPath, total: int) -> str:
     """`tool results › Read › src/a.py`, and how much that is."""
     share = f" · {per_cent(node.tokens / total, 1)}" if total else ""
     calls = f" · {plural(node.calls, 'call')}" if node.calls else ""
-    said = f" · {plural(len(node.messages), 'message')}" if node.messages else ""
+    message_count = f" · {plural(len(node.messages), 'message')}" if node.messages else ""
     where = " › ".join((*part[:-1], shown_name(node))) if part else "all of the buffer"
-    return f"{where}\n{grouped(node.tokens)} tokens{share}{calls}{said}"
+    return f"{where}\n{grouped(node.tokens)} tokens{share}{calls}{message_count}"
 
 
 def spoken(tree: BreakdownNode | None, part: PartPath) -> str:

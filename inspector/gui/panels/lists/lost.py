@@ -1,5 +1,5 @@
-"""What was lost: facts that stood in the buffer before and stand nowhere after, what hurts most first. Each leads to
-where it stood, and where the recording itself lost it, to the request that needed it again."""
+"""What was lost: facts of the buffer before that are not in the buffer after, the most harmful first. Each leads to its
+former place and, if the recording lost it, to the request that needed it again."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -134,7 +134,7 @@ class LostPanel(ListPanel[LossRow]):
         self.attempt(state)
 
     def show_state(self, state: State) -> None:
-        """Look anew where other buffers are compared."""
+        """Find the losses again if other buffers are compared."""
         chosen = sides(state)
         if chosen is None:
             self._soon.stop()
@@ -149,23 +149,23 @@ class LostPanel(ListPanel[LossRow]):
 
     def _look(self) -> None:
         """One look at a time; what was wanted meanwhile is looked at next."""
-        wanted = self._wanted
-        session, thread, known = self._session, self._thread, self._known
-        if wanted is None or session is None or self._job.busy or wanted.is_same(self._shown):
+        choice = self._wanted
+        session, thread, cached = self._session, self._thread, self._known
+        if choice is None or session is None or self._job.busy or choice.is_same(self._shown):
             return
 
         def work(task: Task) -> tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]:
-            found = known
-            if thread is not None and _recorded_at(wanted) is not None:
-                found = known if known[0] is thread else (thread, lost_by_compactions(session, thread))
-            return losses(wanted, found[1]), found
+            by_thread = cached
+            if thread is not None and _recorded_at(choice) is not None:
+                by_thread = cached if cached[0] is thread else (thread, lost_by_compactions(session, thread))
+            return losses(choice, by_thread[1]), by_thread
 
         def done(worked: tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]) -> None:
-            found, self._known = worked
-            is_newest = wanted.is_same(self._wanted)
+            rows, self._known = worked
+            is_newest = choice.is_same(self._wanted)
             if is_newest:
-                self._shown = wanted if thread is self._thread else None
-                self._show_losses(found)
+                self._shown = choice if thread is self._thread else None
+                self._show_losses(rows)
             if not is_newest or thread is not self._thread:
                 self._look()
 
@@ -173,16 +173,16 @@ class LostPanel(ListPanel[LossRow]):
         if not self._job.is_late:
             self.says.setText("looking …")
 
-    def _show_losses(self, found: Sequence[LossRow]) -> None:
-        self._losses = found
-        self.table.leave_out(AGAIN, not any(loss.lost.needed for loss in found))
-        self.table.leave_out(VERDICT, len({loss.lost.verdict for loss in found}) < 2)
-        counts = by_kind(loss.lost.fact for loss in found)
+    def _show_losses(self, rows: Sequence[LossRow]) -> None:
+        self._losses = rows
+        self.table.leave_out(AGAIN, not any(loss.lost.needed for loss in rows))
+        self.table.leave_out(VERDICT, len({loss.lost.verdict for loss in rows}) < 2)
+        counts = by_kind(loss.lost.fact for loss in rows)
         for kind, chip in self.kinds.items():
-            many = len(found) if kind is None else counts[kind]
+            many = len(rows) if kind is None else counts[kind]
             chip.setText("all" if kind is None else plural(many, *_NAMES[kind]))
             chip.setVisible(bool(many))
-        gone = sum(loss.lost.fate != "paraphrased" for loss in found)
+        gone = sum(loss.lost.fate != "paraphrased" for loss in rows)
         count = grouped(gone) if gone < 1_000 else short(round(gone, -2))  # other tabs need room, too
         self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
@@ -192,8 +192,8 @@ class LostPanel(ListPanel[LossRow]):
     def _show_kind(self, kind: FactKind | None) -> None:
         self._kind = kind
         self.menu.setText(f"{self.kinds[kind].text()} ▾")
-        kept = [loss for loss in self._losses if kind is None or loss.lost.fact.kind == kind]
-        self.show_rows(kept, self._says())
+        rows = [loss for loss in self._losses if kind is None or loss.lost.fact.kind == kind]
+        self.show_rows(rows, self._says())
         self.fit()
 
     def _says(self) -> str:
@@ -201,8 +201,8 @@ class LostPanel(ListPanel[LossRow]):
             return "Take a step, or look at a preview, to see which facts it loses."
         if self._shown is None:
             return "looking …"
-        made = _recorded(self._shown, self._known[1])
-        if made is not None and not made.is_shown:
+        change = _recorded(self._shown, self._known[1])
+        if change is not None and not change.is_shown:
             return (
                 "All messages are still in context, but the provider counted less: what was removed is not in the file."
             )
@@ -213,11 +213,11 @@ class LostPanel(ListPanel[LossRow]):
         words = ", ".join(
             f"{grouped(counts[verdict])} {word}" for verdict, word in VERDICT_WORDS.items() if counts[verdict]
         )
-        if made is None:
+        if change is None:
             return f"{words}."
-        if not made.is_readable:
+        if not change.is_readable:
             return f"The summary is not readable in this file: {words}."
-        return f"{made.forgetting.sentence} {words}."
+        return f"{change.forgetting.sentence} {words}."
 
     def choose(self, place: int, column: int = -1) -> None:
         self.desk.workbench.select(self.table.rows[place].lost.message)
@@ -235,14 +235,14 @@ def losses(chosen: Sides, recorded: Sequence[CompactionLoss] = ()) -> Sequence[L
     """What a step lost, with its places; of what the recording did, as these say. O(text)."""
     if _recorded_at(chosen) is None:
         return _placed(lost_between(chosen.before.messages, chosen.after.messages), chosen)
-    made = _recorded(chosen, recorded)
-    return _placed(made.rows if made is not None else (), chosen)
+    change = _recorded(chosen, recorded)
+    return _placed(change.rows if change is not None else (), chosen)
 
 
 def _recorded(chosen: Sides, recorded: Sequence[CompactionLoss]) -> CompactionLoss | None:
-    """What is said of the recorded change that is looked at; None where it is another step."""
+    """Return what is known of the recorded change that is shown; None: another step is shown."""
     at = _recorded_at(chosen)
-    return next((one for one in recorded if one.before_request == at), None)
+    return next((change for change in recorded if change.before_request == at), None)
 
 
 def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:

@@ -273,8 +273,8 @@ class PinsPanel(ListPanel[PinLine]):
 
 def _kept_words(run: str, histories: Sequence[PinHistory]) -> str:
     """Return `3 of 4 under pi`: how many pins never left the buffer."""
-    kept, total = pins_kept(histories)
-    return f"{kept} of {total} {run}"
+    in_context, total = pins_kept(histories)
+    return f"{in_context} of {total} {run}"
 
 
 class StripDelegate(PaintedCell):

@@ -23,7 +23,7 @@ AS_IT_WAS, DROP = "Forward as it was", "Drop"
 
 
 class HoldBox(QFrame):
-    """`look` and the controller are called with the hold as it is then."""
+    """Shows a held request. `look` and the controller are called with its current state."""
 
     def __init__(self, hold: HoldInfo, look: Callable[[HoldInfo], None], to: ProxyController) -> None:
         super().__init__()
@@ -37,23 +37,23 @@ class HoldBox(QFrame):
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
         self.bar.setAccessibleName("Time that is left")
-        stepped = "Send it with what the steps made of it; the same cut is made on later turns"
-        compacted = "Send it with what the policy makes of it; summaries are made offline"
+        stepped = "Send the request as changed by the steps; later turns are cut in the same way"
+        compacted = "Send the request as compacted by the policy; summaries are made offline"
         buttons = (
-            (LOOK, lambda: look(self.hold), "Stand at this request: its buffer, the tiers, what each would free"),
+            (LOOK, lambda: look(self.hold), "Go to this request: its buffer, the tiers, what each would free"),
             (STEPPED, lambda: to.forward(self.hold, True), stepped),
             (COMPACT, lambda: to.compact(self.hold), compacted),
-            (AS_IT_WAS, lambda: to.forward(self.hold, False), "Send it as it stands, without your steps"),
+            (AS_IT_WAS, lambda: to.forward(self.hold, False), "Send the request unchanged, without your steps"),
             (DROP, lambda: to.drop(self.hold), "Answer it with an error; the provider never sees it"),
         )
-        made = [button(words, clicked, about=about) for words, clicked, about in buttons]
-        self.look, self.stepped, self.compact, self.as_it_was, self.drop = made
-        parts = (self.who, self.size_, self.would, self.bar, self.left, self.made, holding(flow(*made)))
+        row_buttons = [button(words, clicked, about=about) for words, clicked, about in buttons]
+        self.look, self.stepped, self.compact, self.as_it_was, self.drop = row_buttons
+        parts = (self.who, self.size_, self.would, self.bar, self.left, self.made, holding(flow(*row_buttons)))
         column(*parts, of=self, margins=(10, 8, 10, 8), gap=4)
         self.show_hold(hold, Prospect())
 
     def show_hold(self, hold: HoldInfo, prospect: Prospect) -> None:
-        """It has changed, or what was made of it, or what is known of that."""
+        """Show a held request, and what steps and policy would change in it."""
         steps, proposal = prospect.steps, prospect.proposal
         new = hold is not self.hold or prospect != self._prospect or not self.who.text()
         self.hold = hold
@@ -62,8 +62,10 @@ class HoldBox(QFrame):
             self.who.setText(line(headline(hold), 160))
             self.size_.setText(size(hold))
             say(self.would, proposed(hold, proposal, prospect.policy))
-            made, refused = (instead(hold, steps, prospect.left), refusal(steps)) if steps is not None else ("", "")
-            say(self.made, hold.cannot or made + refused)
+            outcome, refused = (
+                (stepped_words(hold, steps, prospect.left), refusal(steps)) if steps is not None else ("", "")
+            )
+            say(self.made, hold.cannot or outcome + refused)
             mark(self.made, "role", "bad" if hold.cannot or refused else "good")
             self.stepped.setEnabled(steps is not None and not hold.cannot)
             mark(self.stepped, "role", "primary" if self.stepped.isEnabled() else "")
@@ -93,29 +95,29 @@ _NAMES = {
 
 
 def client_title(name: str) -> str:
-    """A client as people call it."""
+    """Return the name of a client on screen."""
     return _NAMES.get(name, name) or "A client"
 
 
 def headline(hold: HoldInfo) -> str:
-    """Who waits; its launch or its session, where several do."""
+    """Return client, launch or session, model, and why the request is held."""
     launch = hold.tag or hold.session[:8]
     return " · ".join(word for word in (client_title(hold.client), launch, hold.model, _WHY[hold.why]) if word)
 
 
 def size(hold: HoldInfo) -> str:
     """Return the messages and tokens of a held request."""
-    told = plural(hold.messages, "message")
+    count = plural(hold.messages, "message")
     if hold.tokens is None:
-        return told
+        return count
     of = f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, 1)})" if hold.window else ""
     if hold.band is not None:
         of += f", between {grouped(hold.band[0])} and {grouped(hold.band[1])}"
-    return f"{told}, about {grouped(hold.tokens)} tokens{of}"
+    return f"{count}, about {grouped(hold.tokens)} tokens{of}"
 
 
 def left(hold: HoldInfo) -> float:
-    """Seconds until it goes by itself."""
+    """Return the seconds until a held request is forwarded automatically."""
     return max(0.0, hold.until - time())
 
 
@@ -126,7 +128,7 @@ def clock(seconds: float) -> str:
 
 
 def countdown(hold: HoldInfo) -> str:
-    """What happens when nobody decides."""
+    """Return what happens if the user does nothing."""
     if hold.is_gone:
         return "The client has closed. If it asks again, its new request takes the place of this one."
     words = f"Forwarded unchanged in {clock(left(hold))} unless you act"
@@ -138,7 +140,7 @@ def countdown(hold: HoldInfo) -> str:
 
 
 def patience(hold: HoldInfo) -> str:
-    """Why so long, for a tooltip."""
+    """Explain in a tooltip how long the request can be held."""
     bears = hold.patience
     silent = f"Without a byte this client waits {bears.silent_s:g} seconds. {bears.how_known}"
     if not bears.ping:
@@ -151,7 +153,7 @@ def patience(hold: HoldInfo) -> str:
 
 
 def proposed(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
-    """What the policy would make of it: what goes, and the sizes before and after."""
+    """Return what the policy would remove from a held request, and the sizes before and after."""
     if hold.cannot or proposal is None:
         return ""
     if proposal.after is None:
@@ -162,8 +164,9 @@ def proposed(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
 
 
 def _counts(after: int, before: int) -> str:
-    """`2 messages instead of 5`, `5 messages as before`."""
-    return f"{plural(after, 'message')} {f'instead of {before:,}' if after != before else 'as before'}"
+    """Return `2 messages instead of 5` or `5 messages as before`."""
+    comparison = f"instead of {before:,}" if after != before else "as before"
+    return f"{plural(after, 'message')} {comparison}"
 
 
 def tokens(count: int, hold: HoldInfo) -> str:
@@ -172,17 +175,17 @@ def tokens(count: int, hold: HoldInfo) -> str:
     return f"{grouped(count)} tokens{share}"
 
 
-def instead(hold: HoldInfo, steps: Steps, left: int | None) -> str:
-    """What the steps make of it, and the tokens before and after."""
+def stepped_words(hold: HoldInfo, steps: Steps, left: int | None) -> str:
+    """Return what the steps change in a held request, and the tokens before and after."""
     count = _counts(len(steps.buffer.messages), len(steps.origin.messages))
-    known = left is not None and hold.tokens is not None
-    sizes = f", {tokens(hold.tokens or 0, hold)} to {tokens(left or 0, hold)}" if known else ""
+    has_sizes = left is not None and hold.tokens is not None
+    sizes = f", {tokens(hold.tokens or 0, hold)} to {tokens(left or 0, hold)}" if has_sizes else ""
     return f"{plural(len(steps.path()), 'step')} taken: {count}{sizes}."
 
 
 def refusal(steps: Steps) -> str:
-    """Why a provider would refuse what the steps make of it; empty where it is no worse than before."""
-    known = {(one.rule, one.message) for one in find_refusals(steps.origin)}
-    worse = (one.why for one in find_refusals(steps.buffer) if (one.rule, one.message) not in known)
+    """Return why a provider would refuse the request after the steps; empty if it is not worse than before."""
+    former = {(problem.rule, problem.message) for problem in find_refusals(steps.origin)}
+    worse = (problem.why for problem in find_refusals(steps.buffer) if (problem.rule, problem.message) not in former)
     why = next(worse, "")
     return f" A provider would refuse this: {why}" if why else ""

@@ -176,23 +176,22 @@ class ProxyPanel(Panel):
         words = label(what_for, role="quiet", wrap=True)
         self._begins = holding(column(words, row(self.begin, self.begin_receiving, ...), gap=7))
         heads = (self._begins, self.receiver, self._listening, self._holds, self.outcome, self._elsewhere)
-        tables = ((one, 1) for one in (self.clients, self._split))
+        tables = ((table, 1) for table in (self.clients, self._split))
         column(*heads, *tables, of=self, margins=(13, 8, 10, 8), gap=9)
 
     def receive(self, state: State) -> None:
-        """Seen or not: a new address and a request that comes to be held bring it to the front; the tab tells of one
-        that is held."""
+        """Show the panel for a new address and for each newly held request, and mark its tab while one is held."""
         super().receive(state)
         holds = state.proxy.holds if state.proxy is not None else ()
         self.setWindowTitle(f"{self.TITLE} ●" if holds else self.TITLE)
         if state.session is None:
             return  # the recording is still being opened: nothing can be brought to the front before it is
-        here = {hold.id for hold in holds if hold.time} | {
-            one.url for one in (state.proxy, state.receiver) if one is not None and one.url
+        current = {hold.id for hold in holds if hold.time} | {
+            view.url for view in (state.proxy, state.receiver) if view is not None and view.url
         }
-        if here - self._brought:
+        if current - self._brought:
             self.desk.show_panel(self.TITLE)
-        self._brought = here
+        self._brought = current
 
     def show_state(self, state: State) -> None:
         """The proxy as it stands, what would become of what it holds, and what has passed."""
@@ -240,8 +239,8 @@ class ProxyPanel(Panel):
             if hold.id not in self.boxes:
                 self.boxes[hold.id] = HoldBox(hold, self._look_at, self._controller)
                 self._held.insertWidget(n, self.boxes[hold.id])
-            known = proxy.prospects.get(hold.id) if proxy is not None else None
-            self.boxes[hold.id].show_hold(hold, known or Prospect())
+            prospect = proxy.prospects.get(hold.id) if proxy is not None else None
+            self.boxes[hold.id].show_hold(hold, prospect or Prospect())
         self._holds.setVisible(bool(holds))
         self.fit()
         if bool(holds) != self._second.isActive():
@@ -275,7 +274,7 @@ class ProxyPanel(Panel):
             say(self.outcome, "")
         self._session = session
         self.caption.setText("EXCHANGES" if self._is_recording else "CALLS")
-        self.table.empty = "" if session is not None else "The calls of a transcript that is opened stand here."
+        self.table.empty = "" if session is not None else "Open a transcript to see its calls here."
         self.filter.save.setVisible(self._is_recording)
         if session is not None and not self._listing.busy:
             self._list(session)
@@ -285,8 +284,8 @@ class ProxyPanel(Panel):
             rows = list_exchanges(session)
             return rows, kinds_of(rows), last_promise(session) if session.format == "proxy" else ""
 
-        def done(found: tuple[list[ListedExchange], Collection[str], str]) -> None:
-            rows, kinds, promise = found
+        def done(result: tuple[list[ListedExchange], Collection[str], str]) -> None:
+            rows, kinds, promise = result
             say(self.outcome, promise)
             self.filter.offer(kinds)
             self.filter.text.setVisible(bool(rows))
@@ -374,9 +373,9 @@ class ReceiverRow(QWidget):
 
 
 def _address() -> tuple[QLabel, QPushButton]:
-    made = label(role="title")
-    made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return made, _copy_button(made, "Copy the address")
+    address = label(role="title")
+    address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return address, _copy_button(address, "Copy the address")
 
 
 def _copy_button(of: QLabel, about: str) -> QPushButton:

@@ -21,7 +21,7 @@ from inspector.workbench.steps import Steps
 from inspector.workbench.words.live_words import next_tier_words, summarise_run
 from inspector.workbench.workbench import Workbench
 
-GO, GO_WITH = "Run", "Go on with this buffer"
+GO, GO_WITH = "Run", "Run with this buffer"
 PAUSING = "stops before the next tier, model call or tool"
 Kind: TypeAlias = Literal["runs", "waits", "good", "bad"]
 _STATES: dict[RunState, tuple[Kind, str]] = {
@@ -48,7 +48,7 @@ def chip(standing: RunStatus) -> tuple[Kind, str]:
 
 
 def told(standing: RunStatus) -> str:
-    """One line: where it is, how full the window is, and why it stands there."""
+    """Return a line about the run: its turn, how full the window is, and why it waits."""
     words = []
     if standing.state == "ended" and standing.thread == "main":
         words.append(plural(standing.turn, "turn"))  # it names the one that would come next
@@ -83,14 +83,14 @@ class RunBar(QFrame):
         self._instead = ""
         self.chip = button("", show, about="Show the run and its journal", role="run")
         self.says = Elided()
-        self.go = button(GO, run.go, about="Run on, to the next place to stop at (F5)")
+        self.go = button(GO, run.go, about="Continue to the next breakpoint (F5)")
         as_it_was = "Drop the steps, and send what would have been"
-        self.as_it_was = button("Go on as it was", run.go_as_it_was, about=as_it_was)
+        self.as_it_was = button("Run without the steps", run.go_as_it_was, about=as_it_was)
         self.pause = button("Pause", run.pause, about="Stop before the next tier, model call or tool (F6)")
         self.model = button("Step call", run.step_model, about="Run until one model call is answered (F10)")
         self.tool = button("Step tool", run.step_tool, about="Run until one tool call has its result (Shift+F10)")
         self.stop = button("Stop", run.stop, about="End the run at once (Shift+F5)")
-        self.resume = button("Resume…", runs.resume_last, about="Go on with the run from its journal")
+        self.resume = button("Resume…", runs.resume_last, about="Resume the run from its journal")
         self.away = button("✕", run.forget, about="Take this bar away; the journal stays")
         self.away.setAccessibleName("Take the bar of the run away")
         self._controls = (self.as_it_was, self.go, self.pause, self.model, self.tool, self.stop)
@@ -132,23 +132,20 @@ class RunBar(QFrame):
         self.says.show_text(self._instead if paused and stepped else running)
         self.go.setText(GO_WITH if stepped else GO)
         mark(self.go, "role", "primary" if paused else "")
-        for one in self._controls:
-            one.setVisible(run.active and (one is not self.as_it_was or (paused and stepped)))
-        for one in (self.resume, self.away):
-            one.setVisible(not run.active)
-        for one in (self.go, self.model, self.tool):
-            one.setEnabled(paused)
+        for widget in self._controls:
+            widget.setVisible(run.active and (widget is not self.as_it_was or (paused and stepped)))
+        for widget in (self.resume, self.away):
+            widget.setVisible(not run.active)
+        for widget in (self.go, self.model, self.tool):
+            widget.setEnabled(paused)
         self.pause.setEnabled(run.active and not paused and not run.pausing)
         self.stop.setEnabled(run.active)
 
 
 def instead(steps: Steps, size: Sizer) -> str:
-    """What the steps make of the next call: how many messages and tokens go, and how many would have gone."""
+    """Return the messages and tokens that the next call will send after the steps, and without them."""
     if steps.step is None:
         return ""
-    before, after = size.tokens(steps.origin), size.tokens(steps.buffer)
-    return (
-        f"{plural(len(steps.path()), 'step')}: {plural(len(steps.buffer.messages), 'message')}, about "
-        f"{grouped(after)} tokens will be sent, instead of {plural(len(steps.origin.messages), 'message')}, "
-        f"{grouped(before)} tokens"
-    )
+    after = f"{plural(len(steps.buffer.messages), 'message')}, about {grouped(size.tokens(steps.buffer))} tokens"
+    before = f"{plural(len(steps.origin.messages), 'message')}, {grouped(size.tokens(steps.origin))} tokens"
+    return f"{plural(len(steps.path()), 'step')}: {after} will be sent, instead of {before}"

@@ -77,10 +77,10 @@ def size(report: TurnReport) -> str:
 
 
 COLUMNS: Sequence[Column[TurnReport]] = (
-    Column("turn", lambda one: str(one.turn), 4, figures=True),
+    Column("turn", lambda report: str(report.turn), 4, figures=True),
     Column("tokens", size, 8, figures=True),
-    Column("own count", lambda one: grouped(one.calibrated), 9, figures=True),
-    Column("what", lambda one: ("sub-agent · " if one.thread != "main" else "") + happened(one)),
+    Column("own count", lambda report: grouped(report.calibrated), 9, figures=True),
+    Column("what", lambda report: ("sub-agent · " if report.thread != "main" else "") + happened(report)),
 )
 
 
@@ -123,7 +123,7 @@ class RunPanel(Panel):
         self._stack = pages(self, empty_page(what, self.begin, self.demo), page)
 
     def receive(self, state: State) -> None:
-        """Seen or not: a question comes to the front, and the tab tells that there is one."""
+        """Show the panel when the run asks a question, and mark its tab, even while it is hidden."""
         super().receive(state)
         run = state.run
         doing = run.now.state if run is not None else "ended"
@@ -172,7 +172,7 @@ class RunPanel(Panel):
             self.turns.show_rows(reports)
 
     def _show_plan(self, plan: "Plan") -> None:
-        self.task.setText(line(plan.task, 240) or "Goes on from a buffer")
+        self.task.setText(line(plan.task, 240) or "Continues from a buffer")
         self.task.setToolTip(tip(plan.task))
         model = f"{plan.provider} · {plan.model}" if plan.model else plan.provider
         by = find_policy(plan.policy)
@@ -188,10 +188,10 @@ class RunPanel(Panel):
         more = len(calls) - len(listed)
         if more > 0:
             listed.append(f"and {more} more")
-        say(self.calls, "\n".join(f"{'→' if n == 0 else '  '} {one}" for n, one in enumerate(listed)))
+        say(self.calls, "\n".join(f"{'→' if n == 0 else '  '} {text}" for n, text in enumerate(listed)))
 
     def _go_to(self, report: TurnReport) -> None:
-        """Stand at the request of a turn, where the journal is open."""
+        """Go to the request of a turn, if the journal is open."""
         state = self.desk.workbench.state
         if state.run_is_open and state.thread is not None and state.thread.id == report.thread:
             self.desk.workbench.move(report.turn)
@@ -289,17 +289,13 @@ class BreakRows(QWidget):
     def breakpoints(self) -> Breakpoints:
         """The breakpoints that are checked."""
         on = {field: box.isChecked() for field, box in self.boxes.items()}
-        return Breakpoints(
-            on["requests"],
-            _percent(self.share.text()) if on["watermark"] else None,
-            _named(self.tiers) if on["tiers"] else frozenset(),
-            on["overflow"],
-            _named(self.tools) if on["tools"] else frozenset(),
-            on["errors"],
-        )
+        watermark = _percent(self.share.text()) if on["watermark"] else None
+        tiers = _named(self.tiers) if on["tiers"] else frozenset[str]()
+        tools = _named(self.tools) if on["tools"] else frozenset[str]()
+        return Breakpoints(on["requests"], watermark, tiers, on["overflow"], tools, on["errors"])
 
     def show_breakpoints(self, now: Breakpoints) -> None:
-        """These, without telling anybody."""
+        """Show these breakpoints without emitting `chosen`."""
         for field, box in self.boxes.items():
             box.setChecked(bool(getattr(now, field)))
         if now.watermark is not None or not self.share.text():
@@ -380,16 +376,16 @@ class QuestionBox(Guarded, QFrame):
         if permission is None or (before is not None and before.id == permission.id):
             return False
         self._allow(not self._again.isActive())
-        asked = permission.what
-        blanks = max(map(len, _BLANKS.findall(asked.exact)), default=0)
-        size = f" ({plural(asked.exact.count(chr(10)) + 1, 'line')}, {plural(len(asked.exact), 'character')}"
+        question = permission.what
+        blanks = max(map(len, _BLANKS.findall(question.exact)), default=0)
+        size = f" ({plural(question.exact.count(chr(10)) + 1, 'line')}, {plural(len(question.exact), 'character')}"
         size += f"; with {blanks:,} blanks in a row)" if blanks else ")"
         self.says.setText(f"May it use {line(permission.call.name, 60)}?")
-        self.about.setText(visible(asked.says, strict=True).text + (size if asked.exact else ""))
-        self.covers.setText(asked.covers)
-        self.what.setVisible(bool(asked.exact))
-        self.what.setMinimumHeight(self.fontMetrics().height() * min(7, asked.exact.count("\n") + 2))
-        self.what.show_sections((Section("", asked.exact, "diff" if asked.is_diff else "exact", strict=True),))
+        self.about.setText(visible(question.says, strict=True).text + (size if question.exact else ""))
+        self.covers.setText(question.covers)
+        self.what.setVisible(bool(question.exact))
+        self.what.setMinimumHeight(self.fontMetrics().height() * min(7, question.exact.count("\n") + 2))
+        self.what.show_sections((Section("", question.exact, "diff" if question.is_diff else "exact", strict=True),))
         self._fit()
         return True
 
@@ -409,8 +405,8 @@ class QuestionBox(Guarded, QFrame):
             self._permit(self._permission.id, how)
 
     def _allow(self, may: bool) -> None:
-        for one in self.buttons.values():
-            one.setEnabled(may)
+        for answer_button in self.buttons.values():
+            answer_button.setEnabled(may)
 
     def _show_rest(self) -> None:
         """Very long: what is beyond the first part is laid in when it is wanted."""

@@ -1,7 +1,7 @@
 """Model calls: the call that a tier waits for, answered by the user (edit and send, paste, fail, give up); else the
 calls of the step that is shown, with their answers.
 
-The panel comes to the front when a need waits for the person, or when an answer takes longer than a moment.
+The panel is shown when a call waits for the user, or when an answer takes longer than a moment.
 """
 
 from collections.abc import Callable
