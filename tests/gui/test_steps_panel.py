@@ -11,7 +11,7 @@ from inspector.core.jsontext import loads
 from inspector.core.needs import ProviderFailure
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
-from inspector.gui.panels.steps.panel import StepsPanel, words
+from inspector.gui.panels.steps.panel import StepsPanel, step_text
 from inspector.gui.window import MainWindow
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.saving import NATIVE, SHAPES
@@ -75,9 +75,9 @@ def test_steps_are_listed_with_tokens_tiers_and_who_answered(desk: Desk, panel: 
     assert panel.windowTitle() == "Steps (2)"
     recorded, first, second = panel.model.rows
     assert recorded.name == "request 1 as recorded"
-    assert words(first, False) == f"step 1, L0, {recorded.tokens:,} to {first.tokens:,} tokens. {first.words}"
+    assert step_text(first, False) == f"step 1, L0, {recorded.tokens:,} to {first.tokens:,} tokens. {first.words}"
     assert second.before == first.tokens
-    assert words(second, True).endswith(" replaced by a summary. 1 model call answered offline. You are here.")
+    assert step_text(second, True).endswith(" replaced by a summary. 1 model call answered offline. You are here.")
     tip = panel.model.data(panel.model.index(2, 0), Qt.ItemDataRole.ToolTipRole)
     assert second.words in tip, "what is cut off can be read in full"
     assert panel.model.here == 1
@@ -148,7 +148,7 @@ def test_a_failure_is_told(desk: Desk, panel: StepsPanel, qtbot: QtBot) -> None:
     desk.workbench.stepping.answer(ProviderFailure("no such key", 403, "http"))
     settled(desk, panel, qtbot)
     said = "The model call failed (no such key), so a mechanical digest was used for 10 messages. You are here."
-    assert words(panel.model.rows[1], True).endswith(said)
+    assert step_text(panel.model.rows[1], True).endswith(said)
 
 
 def test_dropping_all_steps(desk: Desk, panel: StepsPanel, qtbot: QtBot) -> None:

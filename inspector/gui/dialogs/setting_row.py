@@ -1,5 +1,5 @@
 """A policy's settings as a form, made from the fields of their dataclass: one row each, with its name, a fit editor,
-what it means, and a way back to the policy's own value. An impossible value is reported beside it, and not taken."""
+what it means, and a way back to the policy's own value. An impossible value is reported beside it, and not applied."""
 
 from collections.abc import Callable, Collection
 from dataclasses import Field
@@ -46,7 +46,7 @@ class SettingRows(QScrollArea):
             for setting in form_fields(own)
         }
         for n, row in enumerate(self.rows.values()):
-            row.taken.connect(self._take)
+            row.changed.connect(self._take)
             row.reset.connect(lambda name: self._put(name, None))
             self._list.insertWidget(n, row)
 
@@ -58,9 +58,9 @@ class SettingRows(QScrollArea):
 
 
 class SettingRow(QWidget):
-    """`taken`: (name, text) as `--set` takes it; `reset`: the name."""
+    """A setting with its editor. `changed` carries name and text, as `--set` takes them, `reset` the name."""
 
-    taken = Signal(str, str)
+    changed = Signal(str, str)
     reset = Signal(str)
 
     def __init__(self, field: Field[Any], hint: Any, own: Any) -> None:
@@ -92,7 +92,7 @@ class SettingRow(QWidget):
 
     def _take_word(self, button: QToolButton) -> None:
         button.setChecked(True)  # it stays down until a number is typed
-        self.taken.emit(self.field.name, button.text())
+        self.changed.emit(self.field.name, button.text())
 
     def _lay_out(self) -> None:
         grid = QGridLayout(self)
@@ -125,7 +125,7 @@ class SettingRow(QWidget):
 
     def _take(self, text: str) -> None:
         if text.strip() != self._shown:
-            self.taken.emit(self.field.name, text.strip())
+            self.changed.emit(self.field.name, text.strip())
 
     def show_value(self, value: Any, changed: bool, origin: WindowFrom = "set") -> None:
         """What holds now; of the window also whose it is."""
@@ -148,7 +148,7 @@ class SettingRow(QWidget):
         mark(self.name, "role", "changed" if changed else "")
 
     def show_trouble(self, sentence: str) -> None:
-        """What was typed cannot be; it stays as it is typed, and is not taken."""
+        """Report that the typed value is impossible; it stays in the field and is not applied."""
         self.trouble.setText(sentence)
         self.trouble.show()
         mark(self.editor, "bad", True)

@@ -152,7 +152,7 @@ def menu_button(
     role: str = "flat",
     anew: bool = False,
 ) -> QToolButton:
-    """Return a button with a menu; `fill` adds the actions, once or, with `anew`, each time the menu is opened."""
+    """Return a button with a menu; `fill` adds the actions, once, or each time the menu is opened."""
     opener = small_button(text, about=about, name=name, role=role)
     opener.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
     menu = QMenu(opener)

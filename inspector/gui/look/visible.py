@@ -242,7 +242,7 @@ def _glued(text: str, at: int) -> bool:
 
 
 def line(text: str, most: int = 200) -> str:
-    """Return the first `most` characters of a text on one line, with hidden characters spelt out, for lists and labels."""
+    """Return the beginning of a text on one line, with hidden characters spelt out; at most `most` characters."""
     head = text[: most + 1].strip()
     displayed = " ".join(visible(head[:most]).text.split())
     return displayed + "…" if len(text.strip()) > most else displayed

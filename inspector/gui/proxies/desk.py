@@ -51,7 +51,7 @@ class ProxyDesk:
         self.receiver.begin()
 
     def stop_receiving(self) -> None:
-        """Stop receiving spans."""
+        """Stop the receiver of spans."""
         if self._receiver is not None:
             self._receiver.stop()
 
@@ -82,7 +82,7 @@ class ProxyDesk:
         self.controller.hold_next(True)
 
     def stop(self) -> None:
-        """Stop the proxy."""
+        """Stop the proxy; the recording stays."""
         if self._made is not None:
             self._made.stop()
 

@@ -245,7 +245,7 @@ class RunController(QObject):
             self._change(pausing=self.status.now.state != "paused")
 
     def stop(self) -> None:
-        """End the run immediately."""
+        """End the run without waiting for it."""
         if self._runner is not None and self.active:
             self._runner.stop()
 

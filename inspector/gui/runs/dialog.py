@@ -78,7 +78,7 @@ class RunDialog(FormDialog):
         self.finished.connect(self.provider.leave)
 
     def _lay_out(self, says: str, choose: QWidget, keep: QWidget) -> None:
-        grid = fields(
+        rows = (
             (label("Task"), self.task),
             (label("Workspace"), choose),
             (label("Provider"), self.provider),
@@ -90,8 +90,8 @@ class RunDialog(FormDialog):
             (label("Journal"), keep),
             (label(), self.ours),
             (label(), self.paused),
-            top=True,
         )
+        grid = fields(*rows, top=True)
         grid.setRowStretch(0, 1)
         self.lay_out(says, (grid, 1), self.trouble)
 
@@ -105,17 +105,20 @@ class RunDialog(FormDialog):
         digits = self.limit.text().replace(",", "").replace(" ", "").strip()
         window = (digits_of(digits) or 0) if digits else None
         workspace, record = self.workspace.text().strip(), self.record.text().strip()
+        task, model = self.task.toPlainText().strip(), self.provider.model.text().strip()
+        policy, settings = self.policy.policy, self.policy.settings
+        permissions, needs_by = self.permissions.currentData(), self.needs.currentData()
         plan = Plan(
-            task=self.task.toPlainText().strip(),
+            task=task,
             workspace=Path(workspace),
             record=Path(record),
             provider=self.provider.provider,
-            model=self.provider.model.text().strip(),
-            policy=self.policy.policy,
-            settings=self.policy.settings,
+            model=model,
+            policy=policy,
+            settings=settings,
             window=window,
-            permissions=self.permissions.currentData(),
-            needs_by=self.needs.currentData(),
+            permissions=permissions,
+            needs_by=needs_by,
         )
         if self._needs_task and not plan.task:
             self.refuse("Write down what is to be done.")

@@ -134,10 +134,10 @@ class DiffModel(PaintedModel):
     def words_at(self, place: int) -> str:
         line = self.row_at(place)
         fate = self.comparison.sides.words[line.of.fate.name] if self.comparison and line.of else ""
-        return words(line, fate)
+        return diff_row_text(line, fate)
 
 
-def words(line: DiffLine, fate: str) -> str:
+def diff_row_text(line: DiffLine, fate: str) -> str:
     """A row as it is read out. `fate`: what its fate is called here."""
     if line.of is None:
         return line.out

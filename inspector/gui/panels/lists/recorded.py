@@ -73,16 +73,10 @@ def _recorded(thread: Thread, pressures: Pressures, compaction: Compaction, drop
 
 
 def _silent(drop: Drop, sizes: ChangeSizes) -> CompactionRow:
-    return CompactionRow(
-        drop.request,
-        drop.kind,
-        "silent" if drop.loss else "no loss",
-        sizes,
-        plural(drop.kept, "message") if drop.kept else "",
-        f"{drop.marker}{_counts(drop)}. {drop.why}",
-        drop.line,
-        drop.time,
-    )
+    trigger = "silent" if drop.loss else "no loss"
+    stayed = plural(drop.kept, "message") if drop.kept else ""
+    evidence = f"{drop.marker}{_counts(drop)}. {drop.why}"
+    return CompactionRow(drop.request, drop.kind, trigger, sizes, stayed, evidence, drop.line, drop.time)
 
 
 def _counts(drop: Drop | None) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame
 
 from inspector.gui.look.build import button, mark, row
 from inspector.gui.look.visible import line
-from inspector.gui.panels.proxy.hold_box import clock
+from inspector.gui.panels.proxy.hold_box import clock_words
 from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.policy_input import sizer_of
@@ -64,7 +64,7 @@ class ProxyBar(QFrame):
         self.chip.setAccessibleName(f"Proxy: {words}")
         if proxy.holds:
             soonest = min(hold.until for hold in proxy.holds)
-            waits += f", forwarded unchanged in {clock(max(0.0, soonest - time()))}"
+            waits += f", forwarded unchanged in {clock_words(max(0.0, soonest - time()))}"
         parts = (f"{proxy.url} to {proxy.upstream}", waits, self._next, proxy.trouble)
         self.says.show_text(line(" · ".join(part for part in parts if part), 400))
 

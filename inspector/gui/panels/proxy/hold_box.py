@@ -59,24 +59,24 @@ class HoldBox(QFrame):
         self.hold = hold
         if new:
             self._prospect = prospect
-            self.who.setText(line(headline(hold), 160))
-            self.size_.setText(size(hold))
-            say(self.would, proposed(hold, proposal, prospect.policy))
+            self.who.setText(line(hold_headline(hold), 160))
+            self.size_.setText(hold_size(hold))
+            say(self.would, proposal_words(hold, proposal, prospect.policy))
             outcome, refused = (
-                (stepped_words(hold, steps, prospect.left), refusal(steps)) if steps is not None else ("", "")
+                (stepped_words(hold, steps, prospect.left), refusal_words(steps)) if steps is not None else ("", "")
             )
             say(self.made, hold.cannot or outcome + refused)
             mark(self.made, "role", "bad" if hold.cannot or refused else "good")
             self.stepped.setEnabled(steps is not None and not hold.cannot)
             mark(self.stepped, "role", "primary" if self.stepped.isEnabled() else "")
             self.compact.setEnabled(proposal is not None and proposal.after is not None)
-            self.setToolTip(tip(patience(hold)))
+            self.setToolTip(tip(patience_words(hold)))
         self.tick()
 
     def tick(self) -> None:
         """Update the countdown. Called every second."""
-        self.left.setText(countdown(self.hold))
-        self.bar.setValue(int(1000 * min(1.0, left(self.hold) / max(1.0, self.hold.patience.limit_s))))
+        self.left.setText(countdown_words(self.hold))
+        self.bar.setValue(int(1000 * min(1.0, seconds_left(self.hold) / max(1.0, self.hold.patience.limit_s))))
         self.bar.setVisible(not self.hold.is_gone)
 
 
@@ -99,13 +99,13 @@ def client_title(name: str) -> str:
     return _NAMES.get(name, name) or "A client"
 
 
-def headline(hold: HoldInfo) -> str:
+def hold_headline(hold: HoldInfo) -> str:
     """Return client, launch or session, model, and why the request is held."""
     launch = hold.tag or hold.session[:8]
     return " · ".join(word for word in (client_title(hold.client), launch, hold.model, _WHY[hold.why]) if word)
 
 
-def size(hold: HoldInfo) -> str:
+def hold_size(hold: HoldInfo) -> str:
     """Return the messages and tokens of a held request."""
     count = plural(hold.messages, "message")
     if hold.tokens is None:
@@ -116,22 +116,22 @@ def size(hold: HoldInfo) -> str:
     return f"{count}, about {grouped(hold.tokens)} tokens{of}"
 
 
-def left(hold: HoldInfo) -> float:
+def seconds_left(hold: HoldInfo) -> float:
     """Return the seconds until a held request is forwarded automatically."""
     return max(0.0, hold.until - time())
 
 
-def clock(seconds: float) -> str:
+def clock_words(seconds: float) -> str:
     """Return minutes and seconds, such as `4:07`."""
     whole = int(seconds)
     return f"{whole // 60}:{whole % 60:02}"
 
 
-def countdown(hold: HoldInfo) -> str:
+def countdown_words(hold: HoldInfo) -> str:
     """Return what happens if the user does nothing."""
     if hold.is_gone:
         return "The client has closed. If it asks again, its new request takes the place of this one."
-    words = f"Forwarded unchanged in {clock(left(hold))} unless you act"
+    words = f"Forwarded unchanged in {clock_words(seconds_left(hold))} unless you act"
     if hold.retries:
         words += f" · asked again {plural(hold.retries, 'time')}: the newest request waits here"
     if hold.is_begun:
@@ -139,7 +139,7 @@ def countdown(hold: HoldInfo) -> str:
     return words
 
 
-def patience(hold: HoldInfo) -> str:
+def patience_words(hold: HoldInfo) -> str:
     """Explain in a tooltip how long the request can be held."""
     bears = hold.patience
     silent = f"Without a byte this client waits {bears.silent_s:g} seconds. {bears.how_known}"
@@ -152,13 +152,13 @@ def patience(hold: HoldInfo) -> str:
     )
 
 
-def proposed(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
+def proposal_words(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
     """Return what the policy would remove from a held request, and the sizes before and after."""
     if hold.cannot or proposal is None:
         return ""
     if proposal.after is None:
         return f"By {policy}: {proposal.why}."
-    sizes = f"{tokens(proposal.tokens_before, hold)} to {tokens(proposal.tokens_after, hold)}"
+    sizes = f"{tokens_words(proposal.tokens_before, hold)} to {tokens_words(proposal.tokens_after, hold)}"
     count = _counts(len(proposal.after.messages), len(proposal.before.messages))
     return f"By {policy}: {count}, {sizes}: {', '.join(proposal.gone)}."
 
@@ -169,7 +169,7 @@ def _counts(after: int, before: int) -> str:
     return f"{plural(after, 'message')} {comparison}"
 
 
-def tokens(count: int, hold: HoldInfo) -> str:
+def tokens_words(count: int, hold: HoldInfo) -> str:
     """Return `5,410 tokens (18%)`."""
     share = f" ({per_cent(count / hold.window, 1)})" if hold.window else ""
     return f"{grouped(count)} tokens{share}"
@@ -179,11 +179,11 @@ def stepped_words(hold: HoldInfo, steps: Steps, left: int | None) -> str:
     """Return what the steps change in a held request, and the tokens before and after."""
     count = _counts(len(steps.buffer.messages), len(steps.origin.messages))
     has_sizes = left is not None and hold.tokens is not None
-    sizes = f", {tokens(hold.tokens or 0, hold)} to {tokens(left or 0, hold)}" if has_sizes else ""
+    sizes = f", {tokens_words(hold.tokens or 0, hold)} to {tokens_words(left or 0, hold)}" if has_sizes else ""
     return f"{plural(len(steps.path()), 'step')} taken: {count}{sizes}."
 
 
-def refusal(steps: Steps) -> str:
+def refusal_words(steps: Steps) -> str:
     """Return why a provider would refuse the request after the steps; empty if it is not worse than before."""
     former = {(problem.rule, problem.message) for problem in find_refusals(steps.origin)}
     worse = (problem.why for problem in find_refusals(steps.buffer) if (problem.rule, problem.message) not in former)

@@ -194,37 +194,37 @@ class ProxyPanel(Panel):
         self._brought = current
 
     def show_state(self, state: State) -> None:
-        """The proxy as it stands, what would become of what it holds, and what has passed."""
-        proxy, session = state.proxy, state.session
-        listens = proxy is not None and bool(proxy.url)
-        recorded = session is not None and session.format == "proxy"
-        passed = recorded and session is not None and bool(session.exchanges)
+        """Show the proxy with the requests that it holds, the receiver, and the exchanges or calls of the session."""
+        session = state.session
+        proxy = state.proxy if state.proxy is not None and state.proxy.url else None
         receiver = state.receiver if state.receiver is not None and state.receiver.url else None
-        self._begins.setVisible(not listens and receiver is None and not passed)
+        is_recording = session is not None and session.format == "proxy"
+        has_exchanges = is_recording and session is not None and bool(session.exchanges)
+        self._begins.setVisible(proxy is None and receiver is None and not has_exchanges)
+        self.begin.setEnabled(state.proxy is None)
+        self.begin_receiving.setEnabled(state.receiver is None)
         self.receiver.setVisible(receiver is not None)
         if receiver is not None:
             self.receiver.show_receiver(receiver, state.receiver_is_open)
-        self.begin.setEnabled(proxy is None)
-        self.begin_receiving.setEnabled(state.receiver is None)
-        self._listening.setVisible(listens)
-        self.clients.setVisible(listens and state.proxy_is_open and not passed)
+        self._listening.setVisible(proxy is not None)
+        self.clients.setVisible(proxy is not None and state.proxy_is_open and not has_exchanges)
         self._split.setVisible(not self.clients.isVisibleTo(self))
-        self._elsewhere.setVisible(listens and not recorded)
-        if proxy is not None and listens:
-            self._show_proxy(proxy, state, passed)
-        self._show_holds(proxy if listens else None)
+        self._elsewhere.setVisible(proxy is not None and not is_recording)
+        if proxy is not None:
+            self._show_proxy(proxy, state, has_exchanges)
+        self._show_holds(proxy)
         if session is not self._session:
             self._show_session(session)
         self._show_place(state)
 
-    def _show_proxy(self, proxy: ProxyView, state: State, passed: bool) -> None:
+    def _show_proxy(self, proxy: ProxyView, state: State, has_exchanges: bool) -> None:
         self.address.setText(proxy.url)
         trouble = f" · {proxy.trouble}" if proxy.trouble else ""
         name = Path(proxy.record).name
         self.to.setText(line(f"to {proxy.upstream}, into {name}{trouble}", 300))
         self.to.setToolTip(tip(proxy.record))
         self.clients.show_url(proxy.url)
-        mark(self.connect_, "role", "" if passed else "primary")
+        mark(self.connect_, "role", "" if has_exchanges else "primary")
         self.show_recording.setVisible(not state.proxy_is_open)
         self.rule.show_rule(proxy.rule, proxy.is_next)
 
@@ -363,7 +363,7 @@ class ReceiverRow(QWidget):
         column(top, self.how, of=self, gap=7)
 
     def show_receiver(self, view: ReceiverView, is_open: bool) -> None:
-        """How it stands."""
+        """Show the address, the number of spans received, and how to connect a client."""
         self.address.setText(view.url)
         self.says.setText(line(f"{plural(view.spans, 'span')} received, into {Path(view.record).name}", 300))
         self.says.setToolTip(tip(view.record))

@@ -107,7 +107,7 @@ class RunBar(QFrame):
                 self._instead, self._run = "", None
             else:
                 size = sizer(state.pressures, steps.request)
-                self._bridge.run(lambda task: instead(steps, size), partial(self._measured, steps))
+                self._bridge.run(lambda task: compare_sizes(steps, size), partial(self._measured, steps))
         if state.run is not self._run or state.run is None:
             self._show(state.run)
 
@@ -121,28 +121,36 @@ class RunBar(QFrame):
         self.setVisible(run is not None)
         if run is None:
             return
-        pausing = run.pausing and run.now.state not in ("asking", "needing")
-        kind, words = ("waits", "‖ pausing") if pausing else chip(run.now)
+        is_pausing = run.pausing and run.now.state not in ("asking", "needing")
+        kind, words = ("waits", "‖ pausing") if is_pausing else chip(run.now)
         mark(self, "kind", kind)
         mark(self.chip, "kind", kind)
         self.chip.setText(words)
         self.chip.setAccessibleName(f"Run: {words}")
-        paused, stepped = run.now.state == "paused", bool(self._instead)
-        running = f"{PAUSING} · {describe_run(run)}" if pausing else describe_run(run)
-        self.says.show_text(self._instead if paused and stepped else running)
-        self.go.setText(GO_WITH if stepped else GO)
-        mark(self.go, "role", "primary" if paused else "")
-        for widget in self._controls:
-            widget.setVisible(run.active and (widget is not self.as_it_was or (paused and stepped)))
+        sentence = describe_run(run)
+        if is_pausing:
+            sentence = f"{PAUSING} · {sentence}"
+        is_paused = run.now.state == "paused"
+        self.says.show_text(self._instead if is_paused and self._instead else sentence)
+        self._show_buttons(run, is_paused)
+
+    def _show_buttons(self, run: RunView, is_paused: bool) -> None:
+        """Show the controls of a running run, or the buttons of one that has ended."""
+        has_steps = bool(self._instead)
+        self.go.setText(GO_WITH if has_steps else GO)
+        mark(self.go, "role", "primary" if is_paused else "")
+        for control in self._controls:
+            control.setVisible(run.active)
+        self.as_it_was.setVisible(run.active and is_paused and has_steps)
         for widget in (self.resume, self.away):
             widget.setVisible(not run.active)
         for widget in (self.go, self.model, self.tool):
-            widget.setEnabled(paused)
-        self.pause.setEnabled(run.active and not paused and not run.pausing)
+            widget.setEnabled(is_paused)
+        self.pause.setEnabled(run.active and not is_paused and not run.pausing)
         self.stop.setEnabled(run.active)
 
 
-def instead(steps: Steps, size: Sizer) -> str:
+def compare_sizes(steps: Steps, size: Sizer) -> str:
     """Return the messages and tokens that the next call will send after the steps, and without them."""
     if steps.step is None:
         return ""

@@ -71,14 +71,14 @@ def happened(report: TurnReport) -> str:
     return " · ".join(words)
 
 
-def size(report: TurnReport) -> str:
+def prompt_size(report: TurnReport) -> str:
     """Tokens of the prompt: as reported, else as predicted or estimated (≈)."""
     return f"{'' if report.kind == 'reported' else '≈'}{grouped(report.tokens)}"
 
 
 COLUMNS: Sequence[Column[TurnReport]] = (
     Column("turn", lambda report: str(report.turn), 4, figures=True),
-    Column("tokens", size, 8, figures=True),
+    Column("tokens", prompt_size, 8, figures=True),
     Column("own count", lambda report: grouped(report.calibrated), 9, figures=True),
     Column("what", lambda report: ("sub-agent · " if report.thread != "main" else "") + happened(report)),
 )
@@ -141,13 +141,12 @@ class RunPanel(Panel):
             self.desk.show_panel(self.TITLE)
 
     def _look_at_tier(self, state: State) -> None:
-        """A run that paused before a tier shows what that tier would do."""
+        """Show the preview of the tier that the run paused before."""
         now = state.run.now if state.run is not None else None
-        stands = now is not None and state.run_is_open and state.at is None and state.thread_id == now.thread
-        verdict = now.verdict if now is not None and stands and now.stop == "tier" else None
+        verdict = _verdict_here(state)
         if verdict is not None and verdict is not self._verdict:
             tier = verdict.tier
-            QTimer.singleShot(0, self, lambda: self.desk.workbench.previews.point(tier))  # others are still being told
+            QTimer.singleShot(0, self, lambda: self.desk.workbench.previews.point(tier))  # after all subscribers
             self.desk.show_panel("Tiers")
         if now is None or now.state != "paused" or verdict is not None:
             self._verdict = verdict
@@ -197,8 +196,17 @@ class RunPanel(Panel):
             self.desk.workbench.move(report.turn)
 
 
+def _verdict_here(state: State) -> "Verdict | None":
+    """Return the verdict of the tier that the run paused before, if the end of its thread is shown."""
+    now = state.run.now if state.run is not None else None
+    if now is None or now.stop != "tier":
+        return None
+    is_shown = state.run_is_open and state.at is None and state.thread_id == now.thread
+    return now.verdict if is_shown else None
+
+
 class RunText(QPlainTextEdit):
-    """`show_text` costs what is new, not what is there."""
+    """The text of the model. `show_text` costs what is new, not what is there."""
 
     def __init__(self) -> None:
         super().__init__()

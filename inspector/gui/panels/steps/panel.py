@@ -67,7 +67,7 @@ class StepsModel(PaintedModel):
         return self.rows[place]
 
     def words_at(self, place: int) -> str:
-        return words(self.rows[place], self.rows[place].at == self.here)
+        return step_text(self.rows[place], self.rows[place].at == self.here)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Let the name be edited, except that of the recorded buffer."""
@@ -98,7 +98,7 @@ def _can_be_named(row: StepRow) -> bool:
     return row.at != ORIGIN and not row.is_recorded
 
 
-def words(row: StepRow, is_current: bool) -> str:
+def step_text(row: StepRow, is_current: bool) -> str:
     """Return the text of a row for screen readers."""
     place = " You are here." if is_current else ""
     if row.before is None:
