@@ -417,7 +417,7 @@ _GAP = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
+class _BarTimes:
     """The times of an exchange in seconds."""
 
     id: object
@@ -454,7 +454,7 @@ def waterfall(rows: Sequence[ListedExchange]) -> dict[object, tuple[float, float
     return bars
 
 
-def _span(row: ListedExchange) -> _Span | None:
+def _span(row: ListedExchange) -> _BarTimes | None:
     """Return when an exchange was forwarded, got its first byte and ended; None if that is not recorded."""
     exchange = row.what
     if exchange.elapsed_ms is None:
@@ -464,4 +464,4 @@ def _span(row: ListedExchange) -> _Span | None:
     except ValueError:
         return None
     first_byte_ms = min(exchange.first_byte_ms or exchange.elapsed_ms, exchange.elapsed_ms)
-    return _Span(row.id, start, start + first_byte_ms / 1000, start + exchange.elapsed_ms / 1000)
+    return _BarTimes(row.id, start, start + first_byte_ms / 1000, start + exchange.elapsed_ms / 1000)
