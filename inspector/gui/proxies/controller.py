@@ -1,8 +1,7 @@
-"""The proxy and the window: intents go to its gate, what passes and what is held goes into the State a frame at a time,
-and the recording is followed like any transcript. One proxy at a time.
+"""Connects the proxy with the window: actions of the user are passed to its gate, exchanges and held requests are shown
+in the State at most once per frame, and the recording is followed like any transcript. Only one proxy runs at a time.
 
-A held request is the last request of its thread in the recording. Steps that are taken there are what goes on in its
-place.
+A held request is the last request of its thread in the recording. Steps taken there change what is forwarded.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,6 +1,7 @@
-"""The breakdown as an icicle: every level a row, every part as wide as its share; what is chosen is as wide as all.
+"""The breakdown as an icicle chart: a row for each level, in which parts are as wide as their shares. The chosen part
+takes the whole width.
 
-A difference below zero has no width: the other parts, which are more than their sum then, share the whole width.
+A negative difference has no width: the other parts, which then exceed their sum, share the whole width.
 """
 
 import re
@@ -33,30 +34,29 @@ from inspector.gui.look.visible import line
 from inspector.gui.widgets.painted import MIDDLE, RIGHT
 
 PartPath: TypeAlias = tuple[str, ...]
-"""Names from the category down; empty = all of the buffer."""
+"""Names from the category down; empty: the whole buffer."""
 LEVELS = 5
 HIGH = 48
-"""Most pixels of a level; at least its words have room."""
+"""Most pixels of a level, which has room for a line of text in any case."""
 _NARROW = 2.0
-"""What is narrower is painted, but not what is in it."""
+"""Pixels; of a narrower part the children are not painted."""
 _THIN = 0.5
-"""Pixels. The parts that are narrower are painted as one, after the others: there may be 100,000 of them."""
-_GROUP = 24.0
-"""Pixels of the thin parts that are painted as one, or as many as the widest part has."""
+"""Pixels; narrower parts are painted as a single one after the others, as there may be 100,000 of them."""
 _WORDS = 34
-"""Pixels from which on a part has words in it."""
+"""Least pixels of a part with a name."""
 _LETTERS = 4
-"""Fewer of a name that is cut say nothing."""
+"""Least letters of a name that is cut; fewer say nothing."""
 _FOLDER = re.compile(r"^\S*[/\\](?=[^\s/\\]+$)")
 _PALE = 0.35
+"""Opacity of a faded chart."""
 _BRIGHT = 0.5
-"""From here on words are dark."""
+"""Brightness of a cell from which its text is dark."""
 _DARK_INK, _LIGHT_INK = "#14181d", "#ffffff"
 
 
 @dataclass(frozen=True, slots=True)
 class IcicleCell:
-    """A part where it is painted."""
+    """A part and the rectangle in which it is painted."""
 
     rect: QRectF
     part: PartPath
@@ -71,7 +71,7 @@ class IcicleCell:
 
 
 class Icicle(Guarded, QWidget):
-    """A click chooses a part, a double click or Enter opens it; arrows walk, Escape goes back to all."""
+    """A click chooses a part, a double click or Enter opens it. Arrow keys move, Escape chooses the whole buffer."""
 
     chosen = Signal(tuple)
     opened = Signal(tuple)
@@ -82,7 +82,7 @@ class Icicle(Guarded, QWidget):
         self._tree: BreakdownNode | None = None
         self.part: PartPath = ()
         self.cells: tuple[IcicleCell, ...] = ()
-        """What is painted, from the root down."""
+        """The cells that are painted, from the root down."""
         self.faded = False
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -94,13 +94,13 @@ class Icicle(Guarded, QWidget):
         return QSize(520, 30 * LEVELS)
 
     def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
-        """This buffer, with that part taking the whole width."""
+        """Show the breakdown of a buffer, with the chosen part as wide as the chart."""
         self._tree, self.part = tree, part
         self.setAccessibleDescription(spoken(tree, part))
         self._lay_out()
 
     def fade(self, out: bool) -> None:
-        """Pale where another buffer is looked at by now."""
+        """Fade the chart while it shows a former buffer, or show it normally again."""
         if out != self.faded:
             self.faded = out
             self.update()
@@ -114,72 +114,84 @@ class Icicle(Guarded, QWidget):
         self.update()
 
     def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:
-        """The ancestors of what is chosen and itself over the whole width, what is in it below."""
+        """Yield the cells of the chosen part and its ancestors, over the whole width, then those of its descendants."""
         width, least = float(self.width()), self.fontMetrics().height() + 1
         levels = max(1, min(LEVELS, self.height() // least))
-        high = max(least, min(HIGH, self.height() / levels))
+        height = max(least, min(HIGH, self.height() / levels))
         for depth, node in enumerate(tree.along(self.part)):
-            yield (cell := IcicleCell(QRectF(0, depth * high, width, high), self.part[:depth], node))
+            rect = QRectF(0, depth * height, width, height)
+            cell = IcicleCell(rect, self.part[:depth], node)
+            yield cell
         yield from self._inside(cell)
 
     def _inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:
-        whole, above = cell.node, cell.rect
-        parts = [child for child in whole.children if child.tokens > 0]
-        if not parts or above.bottom() + above.height() > self.height() + 1:
+        """Yield the cells of the descendants of a part."""
+        above = cell.rect
+        top, height = above.bottom(), above.height()
+        parts = [child for child in cell.node.children if child.tokens > 0]
+        if not parts or top + height > self.height() + 1:
             return
-        pixels = above.width() / sum(child.tokens for child in parts)
+        per_token = above.width() / sum(child.tokens for child in parts)
         left = above.left()
-        thin = [child for child in parts if child.tokens * pixels < _THIN]
+        thin = list[BreakdownNode]()
         for child in parts:
-            width = child.tokens * pixels
+            width = child.tokens * per_token
             if width < _THIN:
+                thin.append(child)
                 continue
-            inner = IcicleCell(QRectF(left, above.bottom(), width, above.height()), (*cell.part, child.name), child)
+            inner = IcicleCell(QRectF(left, top, width, height), (*cell.part, child.name), child)
             left += width
             yield inner
             if width >= _NARROW:
                 yield from self._inside(inner)
-        for group in _gather(thin, _widest_group(parts, pixels)):
-            tokens = sum(child.tokens for child in group)
-            smaller = BreakdownNode(plural(len(group), "smaller part"), "text", tokens)
-            room = QRectF(left, above.bottom(), tokens * pixels, above.height())
-            left += room.width()
-            yield IcicleCell(room, (*cell.part, smaller.name), smaller, rest=True)
+        if thin:
+            tokens = sum(child.tokens for child in thin)
+            rest = BreakdownNode(plural(len(thin), "smaller part"), "text", tokens)
+            rect = QRectF(left, top, tokens * per_token, height)
+            yield IcicleCell(rect, (*cell.part, rest.name), rest, rest=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._lay_out()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours, grounds = self._theme.colours, dict[tuple[str, int], QColor]()
+        backgrounds = dict[tuple[str, int], QColor]()
         with QPainter(self) as painter:
             painter.setOpacity(_PALE if self.faded else 1)
             for cell in self.cells:
-                of = cell.part[0] if cell.part else "", len(cell.part)
-                if (ground := grounds.get(of)) is None:
-                    ground = grounds[of] = cell_colour(colours, cell.part)
-                self._paint_cell(painter, cell, ground)
+                category = cell.part[0] if cell.part else ""
+                key = category, len(cell.part)
+                if key not in backgrounds:
+                    backgrounds[key] = cell_colour(self._theme.colours, cell.part)
+                self._paint_cell(painter, cell, backgrounds[key])
             if self.hasFocus() and self.cells:
-                current = next((cell for cell in self.cells if cell.part == self.part), self.cells[0])
-                painter.setPen(QPen(ink(self._theme.colours.playhead), 2))
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.drawRect(current.rect.adjusted(1, 1, -1, -2))
+                self._paint_focus(painter)
 
-    def _paint_cell(self, painter: QPainter, cell: IcicleCell, ground: QColor) -> None:
-        inner = cell.rect.adjusted(0, 0, -1 if cell.rect.width() > 3 else 0, -1)
-        painter.fillRect(inner, ground)
+    def _paint_focus(self, painter: QPainter) -> None:
+        """Paint a frame around the chosen part."""
+        current = next((cell for cell in self.cells if cell.part == self.part), self.cells[0])
+        painter.setPen(QPen(ink(self._theme.colours.playhead), 2))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(current.rect.adjusted(1, 1, -1, -2))
+
+    def _paint_cell(self, painter: QPainter, cell: IcicleCell, background: QColor) -> None:
+        """Paint a part with its name and its tokens, as far as they have room."""
+        gap = 1 if cell.rect.width() > 3 else 0
+        inner = cell.rect.adjusted(0, 0, -gap, -1)
+        painter.fillRect(inner, background)
         if inner.width() < _WORDS:
             return
         room = inner.adjusted(5, 0, -5, 0)
         metrics, number = painter.fontMetrics(), grouped(cell.node.tokens)
         name = shown_name(cell.node)
         if cell.node.kind == "file" and metrics.horizontalAdvance(name) > room.width():
-            name = _FOLDER.sub("", name, count=1)  # of a path that is too long, the file
-        painter.setPen(ink(_DARK_INK if _brightness(ground) > _BRIGHT else _LIGHT_INK))
-        figures = metrics.horizontalAdvance(number)
-        if room.width() > metrics.horizontalAdvance(name[:12]) + figures + 8:
+            name = _FOLDER.sub("", name, count=1)  # the file name of a path that is too long
+        is_bright = _brightness(background) > _BRIGHT
+        painter.setPen(ink(_DARK_INK if is_bright else _LIGHT_INK))
+        number_width = metrics.horizontalAdvance(number)
+        if room.width() > metrics.horizontalAdvance(name[:12]) + number_width + 8:
             painter.drawText(room, int(RIGHT), number)
-            room.setRight(room.right() - figures - 8)
+            room.setRight(room.right() - number_width - 8)
         elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
         if elided == name or (len(elided) >= _LETTERS and not cell.rest):
             painter.drawText(room, int(MIDDLE), elided)
@@ -189,27 +201,28 @@ class Icicle(Guarded, QWidget):
         self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Chosen; what was chosen already, or the root, goes back."""
+        """Choose the part under the mouse."""
         cell = self.cell_at(event.position())
         if cell is not None and event.button() == Qt.MouseButton.LeftButton:
             self.chosen.emit(cell.leads_to)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Opened: the first press has chosen it, so it lies over the whole width."""
+        """Open the part under the mouse, which the first click has chosen and made as wide as the chart."""
         cell = self.cell_at(event.position())
         if cell is not None and event.button() == Qt.MouseButton.LeftButton:
             self.opened.emit(cell.leads_to)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        moved = self._walked(Qt.Key(event.key()))
-        if moved is not None:
-            self.chosen.emit(moved)
+        target = self._target_of(Qt.Key(event.key()))
+        if target is not None:
+            self.chosen.emit(target)
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.opened.emit(self.part)
         else:
             super().keyPressEvent(event)
 
-    def _walked(self, key: Qt.Key) -> PartPath | None:
+    def _target_of(self, key: Qt.Key) -> PartPath | None:
+        """Return the part that a key moves to: a child, the parent, a sibling or the whole buffer; None: no part."""
         nodes = self._tree.along(self.part) if self._tree is not None else ()
         if not nodes:
             return None
@@ -220,9 +233,10 @@ class Icicle(Guarded, QWidget):
         if key == Qt.Key.Key_Up and self.part:
             return self.part[:-1]
         if key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and len(nodes) > 1:
-            beside = [child.name for child in nodes[-2].children]
-            at = beside.index(nodes[-1].name) + (1 if key == Qt.Key.Key_Right else -1)
-            return (*self.part[:-1], beside[at % len(beside)])
+            siblings = [child.name for child in nodes[-2].children]
+            step = 1 if key == Qt.Key.Key_Right else -1
+            at = siblings.index(nodes[-1].name) + step
+            return (*self.part[:-1], siblings[at % len(siblings)])
         return None
 
     def event(self, event: QEvent) -> bool:
@@ -255,12 +269,12 @@ def _gather(nodes: Sequence[BreakdownNode], most: float) -> Iterator[list[Breakd
 
 
 def _brightness(colour: QColor) -> float:
-    """0 to 1, as the eye weighs red, green and blue (ITU-R BT.601)."""
+    """Return the perceived brightness from 0 to 1 (ITU-R BT.601)."""
     return 0.299 * colour.redF() + 0.587 * colour.greenF() + 0.114 * colour.blueF()
 
 
 def cell_colour(colours: Colours, part: PartPath) -> QColor:
-    """The colour of the category; nearer to the window with every level below it."""
+    """Return the colour of a part: that of its category, paler with each level below it."""
     if not part:
         return ink(colours.raised)
     base = {str(name): colour for name, colour in colours.categories.items()}.get(part[0], colours.missing)
@@ -268,12 +282,12 @@ def cell_colour(colours: Colours, part: PartPath) -> QColor:
 
 
 def shown_name(node: BreakdownNode) -> str:
-    """In one line, as the gauge calls it."""
+    """Return the name of a part in one line; categories have the names of the gauge."""
     return part_title(node.name) if node.kind == "category" else line(node.name, 300)
 
 
 def about(node: BreakdownNode, part: PartPath, total: int) -> str:
-    """`tool results › Read › src/a.py`, and how much that is."""
+    """Return `tool results › Read › src/a.py` and, in a second line, its tokens, share, calls and messages."""
     share = f" · {per_cent(node.tokens / total, 1)}" if total else ""
     calls = f" · {plural(node.calls, 'call')}" if node.calls else ""
     message_count = f" · {plural(len(node.messages), 'message')}" if node.messages else ""
@@ -282,7 +296,7 @@ def about(node: BreakdownNode, part: PartPath, total: int) -> str:
 
 
 def spoken(tree: BreakdownNode | None, part: PartPath) -> str:
-    """What is chosen, and the largest parts of it."""
+    """Describe the chosen part and its largest children for screen readers."""
     if tree is None:
         return "nothing open"
     node = tree.along(part)[-1]

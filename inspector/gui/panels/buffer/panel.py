@@ -159,6 +159,7 @@ class BufferPanel(Panel):
         self.view.viewport().update()
 
     def _show_selected(self, message_id: str) -> None:
+        """Choose the row of the selected message, if it is shown."""
         current = self.view.currentIndex()
         place = self.model.place_of(message_id, current.row()) if message_id else -1
         if place != (current.row() if current.isValid() else -1):
@@ -182,6 +183,7 @@ class BufferPanel(Panel):
         self._filter()
 
     def _show_only(self, among: BufferFilter | None) -> None:
+        """Name the only messages shown on a chip, whose click shows all messages again."""
         self.only.setVisible(among is not None)
         name = line(among.name, 300) if among is not None else ""
         short = self.only.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _ONLY)
@@ -212,6 +214,7 @@ class BufferPanel(Panel):
         )
 
     def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
+        """Show the picked messages of a buffer (None: all), and how many there are."""
         self.view.empty = "No message of this buffer matches the filter." if buffer else self._why_empty
         before = self.model.size()
         self.model.show(buffer, picked, self._fresh_from, self._fates)

@@ -1,5 +1,7 @@
-"""How good the estimators are on a thread: each against what the provider reported, one of them in charts. The quick
-ones are worked out at once, the tokenizers only on request."""
+"""How well the estimators fit a thread: a table of all of them against the reported tokens, and charts of one.
+
+The quick estimators are fitted immediately, the tokenizers only on request.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,13 +36,15 @@ USE = "Press Enter on a row to use that estimator in the window."
 
 @dataclass(frozen=True, slots=True)
 class EstimatorRow:
-    """An estimator of the table; `fit` None = not worked out yet."""
+    """A row of the table."""
 
     name: str
     fit: Fit | None
+    """None: it is not fitted yet."""
     used: bool
-    """Is it the one whose numbers the window shows?"""
+    """Does the window show its numbers?"""
     working: bool = False
+    """Is it being fitted?"""
     segments: tuple[CallSegment, ...] = ()
 
 
@@ -53,18 +57,18 @@ COLUMNS: Sequence[Column[EstimatorRow]] = (
     Column("Intercept", lambda row: _intercepts(row.segments), 15, figures=True, about=INTERCEPT),
 )
 _TABLE, _ABOUT = 100, 42
-"""Figures of room that the table takes, and at least the words about its columns."""
+"""Digits of room that the table takes, and the least that the text about its columns takes."""
 TALL = 420
-"""Pixels from which on the plots lie below the table, not beside it."""
+"""Height in pixels from which the charts are below the table instead of beside it."""
 MOST_LISTED = 3
-"""Segments whose slopes are listed one by one; of more the smallest and the largest."""
+"""Most segments whose slopes are all listed; of more segments the smallest and the largest are."""
 NOTHING = "Open a transcript to compare the estimators with what the provider reported."
 NO_USAGE = "This thread reports no usage: there is nothing to compare the estimators with."
 ABOUT = "\n".join((MEDIAN, NINETY, AFTER, SLOPE, INTERCEPT, RESIDUAL, USE))
 
 
 class CalibrationPanel(Panel):
-    """A table of the estimators and charts of the selected one. Enter: use it in the window."""
+    """A table of the estimators and charts of the selected one. Enter uses it in the window."""
 
     TITLE: ClassVar[str] = "Calibration"
 
@@ -78,7 +82,7 @@ class CalibrationPanel(Panel):
         self.plot.hovered.connect(self.say)
         self._tasks: dict[str, Task] = {}
         self._way: Qt.Orientation | None = None
-        """How table and charts lie; None before the panel has a size."""
+        """Direction in which table and charts are divided; None until the panel has a size."""
         self.table: Rows[EstimatorRow] = Rows("Estimators", COLUMNS)
         self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
         self.table.chosen.connect(lambda row, _: self._plot(self.table.rows[row].name))
@@ -157,7 +161,8 @@ class CalibrationPanel(Panel):
         self.say("")
 
     def _row_of(self, name: str) -> EstimatorRow:
-        is_used, is_working = name == self._state.estimator, name in self._tasks
+        is_used = name == self._state.estimator
+        is_working = name in self._tasks
         fitted = self._found.get(name)
         if fitted is None:
             return EstimatorRow(name, None, is_used, is_working)
@@ -182,23 +187,28 @@ class CalibrationPanel(Panel):
         self._explain()
 
     def _share_out(self) -> None:
+        """Give the table the room that it needs, and the charts the rest."""
+        header = self.table.horizontalHeader()
         if self._split.orientation() == Qt.Orientation.Vertical:
             rows = len(ESTIMATORS) * self.table.verticalHeader().defaultSectionSize()
             around = self._head.sizeHint().height() + self._foot.sizeHint().height() + 12
-            side, whole = rows + self.table.horizontalHeader().sizeHint().height() + around, self.height()
+            table_size = rows + header.sizeHint().height() + around
+            whole = self.height()
         else:
-            side, whole = min(self.table.horizontalHeader().length() + 4, self.width() // 2), self.width()
-        self._split.setSizes([side, whole - side])
+            table_size = min(header.length() + 4, self.width() // 2)
+            whole = self.width()
+        self._split.setSizes([table_size, whole - table_size])
 
     def _explain(self) -> None:
-        """Say what the columns are beside the table, if there is room for both."""
-        figure = self.fontMetrics().horizontalAdvance("0")
-        left = self.width() - _TABLE * figure
-        self._beside.setVisible(self._split.orientation() == Qt.Orientation.Vertical and left >= _ABOUT * figure)
+        """Explain the columns beside the table, if there is room for both."""
+        digit = self.fontMetrics().horizontalAdvance("0")
+        left = self.width() - _TABLE * digit
+        is_vertical = self._split.orientation() == Qt.Orientation.Vertical
+        self._beside.setVisible(is_vertical and left >= _ABOUT * digit)
         self._beside.setFixedWidth(max(1, left))
 
     def say(self, words: str) -> None:
-        """Say what is under the mouse; without words, what is known of the estimator."""
+        """Show a text about what is under the mouse; empty: about the estimator."""
         plotted = self._found.get(self._plotted)
         if not words:
             words = fit_words(plotted) if plotted is not None else f"Fitting {ESTIMATOR_TITLES[self._plotted]} …"

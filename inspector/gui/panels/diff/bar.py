@@ -64,7 +64,8 @@ class DiffBar(Guarded, QWidget):
         self.run = small_button("Run", run, about="Run the tier whose preview this is", role="")
         self.headline = Elided("strong")
         self.headline.setContentsMargins(8, 0, 8, 0)
-        self._tools, walks = (self.choice, *self.chips.values()), (self.previous, self.next, self.text)
+        self._tools = (self.choice, *self.chips.values())
+        walks = (self.previous, self.next, self.text)
         self._beside = (*walks, self.undo, self.run)
         tools = row((flow(*self._tools, gap=_APART), 1), *walks, 4, self.undo, self.run, gap=_APART)
         tools.addStrut(self.choice.sizeHint().height())  # so that nothing moves when the choice is hidden
@@ -118,6 +119,7 @@ class DiffBar(Guarded, QWidget):
                 self._add_choices(steps)
 
     def _add_choices(self, steps: Steps) -> None:
+        """Offer the start of the step, the recorded buffer and the other steps, and choose the current one."""
         self.choice.addItem(START, None)
         self.choice.addItem(AS_RECORDED if steps.recorded is None else BEFORE, ORIGIN)
         for _, at in drawn(steps):
@@ -155,6 +157,7 @@ class DiffBar(Guarded, QWidget):
             self._say()
 
     def _say(self) -> None:
+        """Show the sum in the headline, with its verdict if a recorded compaction is shown."""
         comparison, payback = self._comparison, economics_words(self._economics)
         if comparison is None:
             return
@@ -168,6 +171,7 @@ class DiffBar(Guarded, QWidget):
         self._fit()
 
     def _chip(self, name: FateName) -> QToolButton:
+        """Return the chip that shows or hides the messages of a fate."""
         chip = small_button("", checkable=True)
         chip.setChecked(name in self.fates)
         chip.toggled.connect(lambda on: self._show_fate(name, on))

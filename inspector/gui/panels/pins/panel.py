@@ -121,6 +121,7 @@ class PinsPanel(ListPanel[PinLine]):
         self._show()
 
     def _fill_policies(self, menu: QMenu) -> None:
+        """Offer every policy, to see its pins below the recorded ones."""
         for name, title in NAMES.items():
             if name != BASE:
                 action = checked_action(menu, title)
@@ -233,6 +234,7 @@ class PinsPanel(ListPanel[PinLine]):
         return self.table.rows[place] if 0 <= place < len(self.table.rows) else None
 
     def _name_button(self) -> None:
+        """Let the button pin or unpin the text of the chosen row."""
         line = self._chosen
         self.pin.setEnabled(line is not None)
         self.pin.setText("unpin" if line is not None and line.history.pin.origin == "given" else "pin")
@@ -254,17 +256,22 @@ class PinsPanel(ListPanel[PinLine]):
         return False
 
     def choose(self, place: int, column: int = -1) -> None:
-        line = self.table.rows[place]
-        at: int | None = line.history.pin.request
-        message = line.history.pin.message
+        """Go to the text of a row: to the request under the mouse on the strip, to its loss, or to its first place."""
+        history = self.table.rows[place].history
+        at: int | None = history.pin.request
+        message = history.pin.message
         if column == STRIP and self.strip.requests:
             room = self.table.visualRect(self.table.model().index(place, STRIP))
             at = self.strip.request_at(room, self._pressed)
-            span = line.history.at(at)
-            message = (span.message if span is not None else "") or message
+            span = history.at(at)
+            if span is not None and span.message:
+                message = span.message
         elif column == BECAME:
-            gone = next((span for span in line.history.spans if span.state == "gone"), None)
-            at, message = (gone.first, message) if gone is not None else (at, line.history.spans[-1].message)
+            losses = [span for span in history.spans if span.state == "gone"]
+            if losses:
+                at = losses[0].first
+            else:
+                message = history.spans[-1].message
         go_to(self.desk.workbench, self._state.thread_id, at, message)
 
     def open(self, place: int) -> None:

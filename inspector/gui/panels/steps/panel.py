@@ -64,6 +64,7 @@ class StepsModel(PaintedModel):
         return len(self.rows)
 
     def row_at(self, place: int) -> StepRow:
+        """Return the step of a row."""
         return self.rows[place]
 
     def words_at(self, place: int) -> str:
@@ -309,6 +310,7 @@ class StepsPanel(Panel):
         column(head, self.says, (self.view, 1), of=self, gap=0)
 
     def _fill_menu(self, menu: QMenu) -> None:
+        """Offer to save, replay and export the steps, and to drop them."""
         entries = {
             "Save steps…": self.files.save_steps,
             "Replay saved steps…": self.files.replay,
@@ -366,14 +368,21 @@ class StepsPanel(Panel):
         say(self.says, text)
 
     def _enable(self) -> None:
-        steps = self._steps
-        self.undo.setEnabled(steps is not None and steps.step is not None)
-        self.redo.setEnabled(steps is not None and bool(steps.children(steps.at)))
-        chosen = self.view.chosen
-        self.compared.setEnabled(steps is not None and chosen is not None and chosen != steps.at)
-        for words in ("Save steps…", "forget"):
-            self.actions_of[words].setEnabled(steps is not None and bool(steps.own))
-        self.actions_of["Export as pytest…"].setEnabled(steps is not None and bool(steps.own_path))
+        """Enable the buttons and menu entries that can do something now."""
+        can_undo = can_redo = can_compare = has_own = has_path = False
+        steps, chosen = self._steps, self.view.chosen
+        if steps is not None:
+            can_undo = steps.step is not None
+            can_redo = bool(steps.children(steps.at))
+            can_compare = chosen is not None and chosen != steps.at
+            has_own = bool(steps.own)
+            has_path = bool(steps.own_path)
+        self.undo.setEnabled(can_undo)
+        self.redo.setEnabled(can_redo)
+        self.compared.setEnabled(can_compare)
+        self.actions_of["Save steps…"].setEnabled(has_own)
+        self.actions_of["forget"].setEnabled(has_own)
+        self.actions_of["Export as pytest…"].setEnabled(has_path)
 
     def _compare(self) -> None:
         chosen = self.view.chosen
