@@ -1,8 +1,8 @@
 """Connects the run of our own agent with the window: actions of the user are passed to the runner, its status is shown
 in the State at most once per frame, and the journal is followed like any transcript. Nothing here waits for the run.
 
-While the run is paused the playhead is after the last record of its thread, and steps taken there change the buffer that
-it continues with. Only one run is active at a time.
+While the run is paused the playhead is after the last record of its thread, and steps taken there change the buffer
+that it continues with. Only one run is active at a time.
 """
 
 from collections import deque

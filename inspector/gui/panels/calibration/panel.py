@@ -36,7 +36,7 @@ USE = "Press Enter on a row to use that estimator in the window."
 
 @dataclass(frozen=True, slots=True)
 class EstimatorRow:
-    """A row of the table."""
+    """A row of the table of estimators."""
 
     name: str
     fit: Fit | None
