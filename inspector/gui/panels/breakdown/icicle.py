@@ -41,7 +41,9 @@ HIGH = 48
 _NARROW = 2.0
 """Pixels; of a narrower part the children are not painted."""
 _THIN = 0.5
-"""Pixels; narrower parts are painted as a single one after the others, as there may be 100,000 of them."""
+"""Pixels; narrower parts are painted in groups after the others, as there may be 100,000 of them."""
+_GROUP = 24.0
+"""Most pixels of a group of thin parts, unless the widest part has more."""
 _WORDS = 34
 """Least pixels of a part with a name."""
 _LETTERS = 4
@@ -144,10 +146,11 @@ class Icicle(Guarded, QWidget):
             yield inner
             if width >= _NARROW:
                 yield from self._inside(inner)
-        if thin:
-            tokens = sum(child.tokens for child in thin)
-            rest = BreakdownNode(plural(len(thin), "smaller part"), "text", tokens)
+        for group in _gather(thin, _widest_group(parts, per_token)):
+            tokens = sum(child.tokens for child in group)
+            rest = BreakdownNode(plural(len(group), "smaller part"), "text", tokens)
             rect = QRectF(left, top, tokens * per_token, height)
+            left += rect.width()
             yield IcicleCell(rect, (*cell.part, rest.name), rest, rest=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -99,9 +99,9 @@ class BreakdownTree(Guarded, QTreeWidget):
     def _item(self, node: BreakdownNode, above: PartPath) -> QTreeWidgetItem:
         total = self._tree.tokens if self._tree is not None else 0
         calls = grouped(node.calls) if node.calls else ""
-        said = grouped(len(node.messages)) if node.messages else ""
+        message_count = grouped(len(node.messages)) if node.messages else ""
         share = per_cent(node.tokens / total, 1) if total else ""
-        item = QTreeWidgetItem([shown_name(node), grouped(node.tokens), share, calls, said])
+        item = QTreeWidgetItem([shown_name(node), grouped(node.tokens), share, calls, message_count])
         item.setData(0, _NODE, node)
         item.setData(0, _PART, (*above, node.name))
         item.setToolTip(0, tip(line(node.name, 1_000)))
@@ -117,7 +117,7 @@ class BreakdownTree(Guarded, QTreeWidget):
             children = self._sorted(node.children)
             item.addChildren([self._item(child, part) for child in children[:MOST]])
             if rest := children[MOST:]:
-                tokens = sum(one.tokens for one in rest)
+                tokens = sum(child.tokens for child in rest)
                 left = self._item(BreakdownNode(f"{grouped(len(rest))} more", "text", tokens), part)
                 left.setData(0, _PART, part)
                 item.addChild(left)
@@ -142,14 +142,14 @@ class BreakdownTree(Guarded, QTreeWidget):
         self._stand_at(part)
 
     def _open(self) -> set[PartPath]:
-        found: set[PartPath] = set()
+        parts: set[PartPath] = set()
         left = self._rows(None)
         while left:
             item = left.pop()
             if item.isExpanded():
-                found.add(item.data(0, _PART))
+                parts.add(item.data(0, _PART))
                 left += self._rows(item)
-        return found
+        return parts
 
     def _find(self, part: PartPath) -> QTreeWidgetItem | None:
         """The row of a part; the rows above it are opened."""
@@ -197,16 +197,16 @@ key is held down it is not done."""
 _REPEATED, _OFFERED = 2, 3
 """Tabs whose names tell a number."""
 _REPEATS: tuple[Column[Repeat], ...] = (
-    Column("duplicate tokens", lambda one: grouped(one.free), 9, figures=True),
-    Column("tokens each", lambda one: grouped(one.tokens_each), 8, figures=True),
-    Column("times", lambda one: grouped(one.times), 5, figures=True),
-    Column("content", lambda one: one.what),
+    Column("duplicate tokens", lambda row: grouped(row.free), 9, figures=True),
+    Column("tokens each", lambda row: grouped(row.tokens_each), 8, figures=True),
+    Column("times", lambda row: grouped(row.times), 5, figures=True),
+    Column("content", lambda row: row.what),
 )
 _TOOLS: tuple[Column[OfferedTool], ...] = (
-    Column("tool", lambda one: one.name if one.server in one.name else f"{one.server} · {one.name}"),
-    Column("tokens", lambda one: grouped(one.tokens), 6, figures=True),
-    Column("calls", lambda one: f"{grouped(one.calls_in_buffer)} of {grouped(one.calls)}", 8, figures=True),
-    Column("schema", lambda one: "–" if one.schema_tokens is None else grouped(one.schema_tokens), 6, figures=True),
+    Column("tool", lambda row: row.name if row.server in row.name else f"{row.server} · {row.name}"),
+    Column("tokens", lambda row: grouped(row.tokens), 6, figures=True),
+    Column("calls", lambda row: f"{grouped(row.calls_in_buffer)} of {grouped(row.calls)}", 8, figures=True),
+    Column("schema", lambda row: "–" if row.schema_tokens is None else grouped(row.schema_tokens), 6, figures=True),
 )
 
 
@@ -287,20 +287,20 @@ class BreakdownPanel(Panel):
             self.filling, self._calls = None, None
             self._show_filling()
             return
-        session, thread, known, at = state.session, state.thread, self._calls, state.place
+        session, thread, cached, at = state.session, state.thread, self._calls, state.place
         assert session is not None
         assert thread is not None
-        known = known if known is not None and known[0] is thread else None
+        cached = cached if cached is not None and cached[0] is thread else None
         if not self._late.isActive():
             self._late.start()
 
         def job(task: Task) -> tuple[ToolCalls, Filling]:
-            calls = known[1] if known is not None else calls_of(state)
+            calls = cached[1] if cached is not None else calls_of(state)
             return calls, filling(state, calls, task.cancelled)
 
-        def done(found: tuple[ToolCalls, Filling]) -> None:
+        def done(result: tuple[ToolCalls, Filling]) -> None:
             trees = [self.filling.tree] if self.filling is not None else []
-            self._calls, self.filling, self._at = (thread, found[0]), found[1], at
+            self._calls, self.filling, self._at = (thread, result[0]), result[1], at
             self._show_filling()
             self.desk.bridge.work(lambda: forget(trees), lambda _: None)
 
@@ -316,13 +316,13 @@ class BreakdownPanel(Panel):
     def _show_filling(self) -> None:
         self._late.stop()
         self.icicle.fade(False)
-        found = self.filling
-        self.repeats.empty = "This buffer holds no duplicates." if found else ""
-        self.tools.empty = "No tool was offered, and none was called." if found else ""
-        free = sum(repeat.free for repeat in found.repeats) if found else 0
+        filling = self.filling
+        self.repeats.empty = "This buffer holds no duplicates." if filling else ""
+        self.tools.empty = "No tool was offered, and none was called." if filling else ""
+        free = sum(repeat.free for repeat in filling.repeats) if filling else 0
         self.tabs.setTabText(_REPEATED, f"Duplicates {grouped(free)}" if free else "Duplicates")
         self.tabs.setTabToolTip(_REPEATED, f"Texts of {LEAST} characters or more that are in the buffer more than once")
-        self.tabs.setTabText(_OFFERED, f"Tools ({len(found.tools)})" if found and found.tools else "Tools")
+        self.tabs.setTabText(_OFFERED, f"Tools ({len(filling.tools)})" if filling and filling.tools else "Tools")
         self._match()
 
     def _match(self) -> None:
@@ -355,8 +355,8 @@ class BreakdownPanel(Panel):
         gone = "" if len(nodes) > len(state.part) else "not in this buffer: "
         of = f"Request {self._at:,}: " if self._job.is_late and not self._late.isActive() else ""
         self.says.show_text(of + gone + about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": "))
-        if state.part and not gone and (wanted := self._filter(state.part)) != state.among:
-            self.desk.workbench.look_into(state.part, wanted)
+        if state.part and not gone and (among := self._filter(state.part)) != state.among:
+            self.desk.workbench.look_into(state.part, among)
 
     def _say_empty(self, state: State) -> None:
         """Say why there is no part."""
@@ -366,7 +366,7 @@ class BreakdownPanel(Panel):
             self.says.show_text("" if state.is_being_read else "Open a transcript to see what fills its window.")
 
     def _filter(self, part: PartPath) -> BufferFilter | None:
-        """The messages of that part; None for all of the buffer, and for what stands in no message."""
+        """Return a filter for the messages of a part; None for the whole buffer and for parts without messages."""
         if self.filling is None or not part:
             return None
         node = self.filling.tree.along(part)[-1]
@@ -391,15 +391,15 @@ class BreakdownPanel(Panel):
 
     def _show_repeat(self, place: int) -> None:
         if self.filling is not None:
-            one = self.repeats.rows[place]
-            among = BufferFilter(f"copies of {one.what}", self.filling.ids(one.messages))
+            repeat = self.repeats.rows[place]
+            among = BufferFilter(f"copies of {repeat.what}", self.filling.ids(repeat.messages))
             self.desk.workbench.look_into((), among)
 
     def _show_tool(self, place: int) -> None:
         """Its results, else its calls, else its schema."""
-        one, found = self.tools.rows[place], self.filling
-        path = (one.server, one.name) if one.server else (one.name,)
+        tool, filling = self.tools.rows[place], self.filling
+        path = (tool.server, tool.name) if tool.server else (tool.name,)
         for category in ("tool results", "tool calls", "tools"):
-            if found is not None and len(found.tree.along((category, *path))) == len(path) + 2:
+            if filling is not None and len(filling.tree.along((category, *path))) == len(path) + 2:
                 self.look_into((category, *path))
                 return

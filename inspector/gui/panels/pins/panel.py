@@ -86,7 +86,7 @@ class PinsPanel(ListPanel[PinLine]):
         Column("Text", lambda line: line.text, lines=2),
         Column("Policy", lambda line: line.policy, 10, least=10),
         Column("All requests", _spans, 24, least=17),
-        Column("What happened to it", lambda line: became(line.history), least=21, lines=3),
+        Column("What happened to it", lambda line: describe_fate(line.history), least=21, lines=3),
     )
 
     def __init__(self, desk: Desk) -> None:
