@@ -58,7 +58,7 @@ def arrived(panel: DiffPanel, qtbot: QtBot, after: object) -> None:
 def chip(panel: DiffPanel, qtbot: QtBot, fate: FateName) -> None:
     """Click a fate's chip, and wait until the list shows it."""
     click(panel.bar.chips[fate])
-    qtbot.waitUntil(lambda: panel.model.listing is not None and panel.model.listing.wanted == panel.bar.fates)
+    qtbot.waitUntil(lambda: panel.model.listing is not None and panel.model.listing.selected == panel.bar.fates)
 
 
 def click_row(panel: DiffPanel, place: int) -> None:

@@ -10,7 +10,7 @@ from inspector.core.session import Session
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.usage import Usage
 from inspector.gui.panels.diff.bar import diff_headline
-from inspector.workbench.diff import compared, sides
+from inspector.workbench.diff import compare_sides, sides
 from inspector.workbench.policy_input import sizer_of, start_of, step_rows_of
 from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.pressure.timeline import step_effects
@@ -112,7 +112,7 @@ def test_size_before_in_the_diff_where_it_is_predicted_is_that_of_the_lists(benc
     assert chosen is not None
     sizes = compaction_sizes(thread, pressures, thread.compactions[0])
     assert (chosen.whole, chosen.sizer.pressure.kind) == (sizes.tokens, "predicted")
-    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in diff_headline(compared(chosen))
+    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in diff_headline(compare_sides(chosen))
 
 
 @pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"])

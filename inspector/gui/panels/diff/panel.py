@@ -119,7 +119,7 @@ class DiffPanel(Panel):
             return
         self._sides = chosen
         fates = self.bar.fates
-        self._job.run(lambda task: listing(compared(chosen), fates), self._show_listing)
+        self._job.run(lambda task: list_rows(compare_sides(chosen), fates), self._show_listing)
 
     def _show_why(self, drops: Iterable[Drop], place: int) -> None:
         """Say how a change before a request is known, if no record announces it."""
@@ -161,7 +161,7 @@ class DiffPanel(Panel):
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(result)
         self._choose_row(self._first_row(former))
-        if self.bar.fates != result.wanted:  # another chip was clicked meanwhile
+        if self.bar.fates != result.selected:  # another chip was clicked meanwhile
             self._filter()
 
     def _first_row(self, former: DiffRow | None) -> int:
@@ -178,7 +178,7 @@ class DiffPanel(Panel):
     def _filter(self) -> None:
         comparison, fates = self.model.comparison, self.bar.fates
         if comparison is not None and not self._job.busy:
-            self._job.run(lambda task: listing(comparison, fates), self._show_listing)
+            self._job.run(lambda task: list_rows(comparison, fates), self._show_listing)
 
     def _show_selected(self, message_id: str) -> None:
         place = self.model.place_of(message_id) if message_id else -1

@@ -69,7 +69,7 @@ class MessageView(Panel):
 
     def show_state(self, state: State) -> None:
         size = sizer_of(state) if state.pressures is not None else None
-        place = (state.selected, state.estimator, state.view, size and size.scale, state.found)
+        place = (state.selected, state.estimator, state.view, size and size.scale, state.hits)
         if not self.is_new("message", state.thread, state.stepped_buffer, place):
             return
         number, message = find_message(state)
@@ -85,7 +85,7 @@ class MessageView(Panel):
         partners = self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
         if message is not self._message or partners != self._partners:
             self._show_parts(state, message, partners)
-        query = state.found.text if state.found is not None else ""
+        query = state.hits.text if state.hits is not None else ""
         has_new_query = query != self._query
         self._query = query
         self._show_form()
