@@ -32,7 +32,7 @@ def offer_change(arguments: argparse.Namespace, change: SettingsChange) -> None:
     path = Path(arguments.settings or Path.home() / ".claude" / "settings.json")
     before = _read(path)
     settings = _parse(before, path)
-    changed = change(settings, _find_command())
+    changed = change(settings, shlex.quote(find_command()))
     if changed == settings:
         note(f"{path} needs no change.")
         return
@@ -45,11 +45,11 @@ def offer_change(arguments: argparse.Namespace, change: SettingsChange) -> None:
     note(f"{path} was changed. --remove takes it back.")
 
 
-def _find_command() -> str:
-    """Return the command under which the client finds this program."""
+def find_command() -> str:
+    """Return the command under which other programs find this one."""
     found = shutil.which("context-inspector")
     own = Path(sys.executable).with_name("context-inspector")
-    return shlex.quote(found or (str(own) if own.is_file() else "context-inspector"))
+    return found or (str(own) if own.is_file() else "context-inspector")
 
 
 def _read(path: Path) -> str:
