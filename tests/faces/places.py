@@ -16,7 +16,7 @@ from inspector.core.outcome import fates
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.session import Session
 from inspector.core.words import priced_words
-from inspector.gui.panels.diff.bar import headline
+from inspector.gui.panels.diff.bar import diff_headline
 from inspector.gui.panels.tiers.cost_block import call_words, cost_values
 from inspector.workbench.diff import compare_sides, sides
 from inspector.workbench.policy_input import step_rows_of
@@ -300,7 +300,7 @@ def _of_diff(bench: Workbench, at: int | None, name: str, tier: str) -> Iterator
     yield ("freed", name, tier, at), -found.delta
     yield ("freed", name, tier, at, "by rows"), -sum(row.delta for row in found.rows)
     yield ("fates", name, tier, at), {fate: count for fate, count in found.counts.items() if fate != "kept"}
-    sizes = re.search(r": (?:about )?([\d,]+) → (?:about )?([\d,]+) tokens", headline(found))
+    sizes = re.search(r": (?:about )?([\d,]+) → (?:about )?([\d,]+) tokens", diff_headline(found))
     if sizes is not None:
         before, after = numbers_in(sizes[1])[0], numbers_in(sizes[2])[0]
         yield ("size before a step", at), before
