@@ -158,6 +158,11 @@ class CallIndex:
         self._folder = self._folders.find_common()
 
     @property
+    def folder(self) -> str:
+        """The folder that most files are in, from which paths are shown."""
+        return self._folder
+
+    @property
     def tool_names(self) -> set[str]:
         """The names of the tools that are called."""
         return {call.name for call in self._calls.values()}

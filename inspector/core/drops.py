@@ -252,7 +252,7 @@ _KNOWN = KnownByThread[Drops]()
 
 def _known_drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:
     name = "born of a parent" if thread.parent and parents else ""
-    return _KNOWN.get(thread, name, lambda known: _find_drops(thread, parents, former or known))
+    return _KNOWN.get(thread, name, lambda shorter: _find_drops(thread, parents, former or shorter))
 
 
 def _find_drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:

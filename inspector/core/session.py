@@ -331,11 +331,20 @@ def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:
     return places
 
 
-def additions(requests: Sequence[Request]) -> Iterator[tuple[Message, ...]]:
-    """The messages that each request brings, each message once, recorded summaries left out. O(messages) in all,
-    but for a walk over the buffer where a stretch begins."""
-    seen: set[str] = set()
-    last = None
+def additions(
+    requests: Sequence[Request], seen: set[str] | None = None, former: Request | None = None
+) -> Iterator[tuple[Message, ...]]:
+    """Yield the messages that each request brings, each message once, recorded summaries left out.
+
+    O(messages) in all, but for a walk over the buffer where a stretch begins.
+
+    Args:
+        requests: The requests, in order.
+        seen: Ids of the messages that came before them; those that come now are added.
+        former: The request before them.
+    """
+    seen = set() if seen is None else seen
+    last = former.view if former is not None else None
     for request in requests:
         view = request.view
         if last is not None and view.stretch is last.stretch and view.length >= last.length:

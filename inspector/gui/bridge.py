@@ -79,8 +79,8 @@ THAW_S, MOST_THAWED = 30.0, 400_000
 """Seconds between two looks through what was set aside, and objects of which it takes no longer than 0.1 s: beyond that
 a session is open whose objects stay."""
 
-THAW_SHARE = 1_000
-"""At most one of this many seconds is spent on counting the frozen objects, since Python visits each of them."""
+THAW_SHARE = 500
+"""At most one of this many seconds is spent on visiting or counting the frozen objects."""
 
 LATE = 0.25
 """Seconds since the last look after which a job has made too many, whatever is counted."""
@@ -119,12 +119,16 @@ class Task:
     def cancelled(self) -> bool:
         """From the job: has it been asked to stop? Waits while the GUI thread is at something (`Bridge.give_way`), and
         while jobs of more urgent lanes are computing."""
+        if not self._free.is_set():
+            self._give_way()
+        if self._traffic.is_held_up(self):
+            self._traffic.wait_for_turn(self)
+        return self.stopped
+
+    def _give_way(self) -> None:
         end = monotonic() + GIVE_WAY_S
         while not self.stopped and not self._free.wait(REST_S) and monotonic() < end:
             pass
-        if not self.stopped:
-            self._traffic.wait_for_turn(self)
-        return self.stopped
 
     def check(self) -> None:
         """The same at a checkpoint. Raises Cancelled."""
@@ -152,14 +156,17 @@ class _Traffic:
 
     def wait_for_turn(self, task: Task) -> None:
         """Return as soon as no job of a more urgent lane is left, or the task was asked to stop."""
-        if not self._is_held_up(task):
-            return
         with self._fewer:
-            while self._is_held_up(task):
+            while self.is_held_up(task):
                 self._fewer.wait(REST_S)
 
-    def _is_held_up(self, task: Task) -> bool:
-        return not task.stopped and any(self._jobs[lane] for lane in _MORE_URGENT[task.lane])
+    def is_held_up(self, task: Task) -> bool:
+        """Is a job of a more urgent lane left, and the task not asked to stop? Asked thousands of times a second."""
+        jobs = self._jobs
+        for lane in _MORE_URGENT[task.lane]:
+            if jobs[lane]:
+                return not task.stopped
+        return False
 
 
 class Frames(QObject):
@@ -436,8 +443,8 @@ class Garbage(QObject):
         super().__init__(parent)
         gc.disable()
         self._looked = self._thawed = monotonic()
-        self._counting_s = 0.0
-        """Seconds that it took to count what was set aside, the last time."""
+        self._thawing_s = 0.0
+        """Seconds that the last look through what was set aside took."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(EVERY_MS)
@@ -446,7 +453,7 @@ class Garbage(QObject):
         before, self._looked = self._looked, monotonic()
         if _computing and self._looked - before > LATE:
             gc.freeze()
-        elif not _computing and self._looked > self._thawed + max(THAW_S, THAW_SHARE * self._counting_s):
+        elif not _computing and self._looked > self._thawed + max(THAW_S, THAW_SHARE * self._thawing_s):
             self._thaw()
         else:
             collect()
@@ -454,12 +461,12 @@ class Garbage(QObject):
     def _thaw(self) -> None:
         """Collect the cycles among what was set aside, unless it is too much to look through."""
         count = gc.get_freeze_count()
-        self._thawed = monotonic()
-        self._counting_s = self._thawed - self._looked
         if 0 < count <= MOST_THAWED:
             gc.unfreeze()
             gc.collect()
             gc.freeze()
+        self._thawed = monotonic()
+        self._thawing_s = self._thawed - self._looked
 
 
 def collect() -> None:

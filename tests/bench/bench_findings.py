@@ -20,13 +20,16 @@ from inspector.core.message import Message, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from tests.bench.made import make_session
+from tests.bench.made import make_instructed_session, make_session
 from tests.bench.run import Row
 from tests.shared import transcripts
 
-SIZES = (33, 100)
-"""Megabytes; about 83 compactions in the larger one."""
+SIZES = (100, 300)
+"""Megabytes; about 84 compactions in the smaller one."""
 COMMANDS = ("breakdown", "cost", "pins")
+ALL = ("info", "lost", "pins", "cost", "breakdown")
+INSTRUCTED = (10, 30)
+"""Megabytes of a session with some 700 instructions, and three times as many."""
 TEXT = 20_000_000
 READ, LINES, COPIES = 100, 500, 8
 """Files, lines of each, and how often each is read; the rest of the text stands once."""
@@ -41,30 +44,48 @@ def main() -> list[Row]:
             (f"{path.stem[:8]}: {name} / info", _command(name, path) / info, "x (asked: at most 3)")
             for name in COMMANDS
         ]
-    return rows + _generated() + _repeats()
+        size = f"{path.stat().st_size / 1e6:.0f} MB of a real session"
+        rows += [
+            (f"{size}: info", info, "s of processor time (asked: at most 1.5)"),
+            (f"{size}: info / reading", info / _command("buffer", path), "x"),
+        ]
+    return rows + _generated() + _instructed() + _repeats()
 
 
 def _generated() -> list[Row]:
-    """`info`, `lost` and `pins` on generated sessions with many compactions, and how they grow."""
+    """Every command on generated sessions with many compactions, and how its time grows with them."""
     with tempfile.TemporaryDirectory() as folder:
         small, large = (make_session(Path(folder) / f"{size}.jsonl", size, 66) for size in SIZES)
-        reading = _command("buffer", large)
-        rows = [("generated, 100 MB: info", _command("info", large), "s of processor time (asked: at most 3)")]
-        rows += [
-            (f"generated, 100 MB: {name} / reading", _command(name, large) / reading, "x (asked: at most 2)")
-            for name in ("lost", "pins")
-        ]
-        for name in ("info", "lost", "pins"):
-            grown = _command(name, large) / _command(name, small) * SIZES[0] / SIZES[1]
+        reading = _command("buffer", small)
+        seconds = {name: _command(name, small) for name in ALL}
+        rows = [("generated, 100 MB: info", seconds["info"], "s of processor time (asked: at most 3)")]
+        for name in ALL:
+            asked = "x (asked: at most 2)" if name in ("lost", "pins") else "x"
+            rows.append((f"generated, 100 MB: {name} / reading", seconds[name] / reading, asked))
+        for name in ALL:
+            grown = _command(name, large, times=1) / seconds[name] * SIZES[0] / SIZES[1]
             what = f"generated: {name} a megabyte, {SIZES[1]} MB / {SIZES[0]} MB"
             rows.append((what, grown, "x (asked: at most 1.3)"))
     return rows
 
 
-def _command(name: str, path: Path) -> float:
-    """Processor seconds of the quickest of three."""
+def _instructed() -> list[Row]:
+    """`pins` where the user asks for something else all the time."""
+    with tempfile.TemporaryDirectory() as folder:
+        small, large = (make_instructed_session(Path(folder) / f"{size}.jsonl", size) for size in INSTRUCTED)
+        pins = _command("pins", large)
+        grown = pins / _command("pins", small) * INSTRUCTED[0] / INSTRUCTED[1]
+        what = f"many instructions: pins a megabyte, {INSTRUCTED[1]} MB / {INSTRUCTED[0]} MB"
+        return [
+            ("many instructions, 30 MB: pins / reading", pins / _command("buffer", large), "x (asked: at most 2)"),
+            (what, grown, "x (asked: at most 1.3)"),
+        ]
+
+
+def _command(name: str, path: Path, times: int = 3) -> float:
+    """Processor seconds of the quickest of a few runs."""
     found = []
-    for _ in range(3):
+    for _ in range(times):
         before = os.times()
         subprocess.run(
             [sys.executable, "-m", "inspector", name, str(path), "--json"], check=True, stdout=subprocess.DEVNULL

@@ -1,7 +1,9 @@
 """A generated Claude Code session of any size: prompts, tool calls with real-sized results, compactions, usage."""
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_lowercase
 
 from inspector.core.jsontext import dumps
 
@@ -57,6 +59,52 @@ def session_lines(per_compaction: int = _PER_COMPACTION) -> Iterator[dict[str, o
         yield record("system", subtype="compact_boundary", logicalParentUuid=before, compactMetadata=meta)
         told = "This session is being continued from a previous conversation. " + _CODE * 40
         yield record("user", isCompactSummary=True, message={"role": "user", "content": told})
+
+
+def make_instructed_session(path: Path, megabytes: int) -> Path:
+    """Write a session in which the user asks for something else all the time, in words that hardly come again."""
+    some, written = random.Random(26), 0
+    with path.open("wb") as file:
+        for line in session_lines(66):
+            written += file.write(dumps(_reworded(line, some)).encode() + b"\n")
+            if written >= megabytes * 1_000_000:
+                return path
+    raise AssertionError("the lines never end")
+
+
+def _reworded(line: dict[str, object], some: random.Random) -> dict[str, object]:
+    """The same record with new words of the same length: prompts and some results bring instructions."""
+    message = line.get("message")
+    if not isinstance(message, dict):
+        return line
+    content = message["content"]
+    if isinstance(content, str):
+        blocks: list[dict[str, object]] = [
+            {"type": "text", "text": _instructions(some) + _sentences(some, len(content))}
+        ]
+    else:
+        blocks = [_reworded_block(block, some) for block in content]
+        if message["role"] == "user" and not some.randrange(4):
+            blocks.append({"type": "text", "text": _instructions(some)})
+    return line | {"message": message | {"content": blocks}}
+
+
+def _reworded_block(block: dict[str, object], some: random.Random) -> dict[str, object]:
+    names = {"text": "text", "thinking": "thinking", "tool_result": "content"}
+    name = names.get(str(block["type"]))
+    return block if name is None else block | {name: _sentences(some, len(str(block[name])))}
+
+
+def _instructions(some: random.Random) -> str:
+    return f"Never change {_words(some, 5)} in {_words(some, 2)}. Please add {_words(some, 3)} to {_words(some, 2)}. "
+
+
+def _sentences(some: random.Random, length: int) -> str:
+    return "\n".join(f"{_words(some, 9)}." for _ in range(1 + length // 60))
+
+
+def _words(some: random.Random, count: int) -> str:
+    return " ".join("".join(some.choices(ascii_lowercase, k=some.randint(3, 9))) for _ in range(count))
 
 
 class _Record:

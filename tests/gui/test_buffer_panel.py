@@ -175,7 +175,7 @@ def test_the_model_keeps_qts_rules(panel: BufferPanel, qtmodeltester: ModelTeste
 
 def test_an_empty_model_has_nothing() -> None:
     model = BufferModel()
-    model.forget(CallIndex(), estimator("roku"))
+    model.use(CallIndex(), estimator("roku"), is_growth=False)
     model.show((), None, 0)
     assert model.rowCount() == 0
     assert model.place_of("x") == -1

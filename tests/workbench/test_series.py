@@ -16,3 +16,14 @@ def test_a_request_without_usage_is_a_gap() -> None:
     assert found is not None
     assert found.reported == (14, None)
     assert (found.cache_read, found.fresh, found.output) == ((7, None), (7, None), (3, None))
+
+
+def test_curves_of_a_session_that_grew_are_those_of_the_whole_session() -> None:
+    requests = [Request(n, EMPTY_VIEW, usage=Usage(n, 7, 2, 3) if n % 3 else None) for n in range(9)]
+    bench, former = Workbench(), None
+    for length in (3, 4, 8, 9):
+        bench.open(Session("made", (Thread("main", requests=requests[:length]),), path="made"))
+        former = series(bench.state, former)
+        assert former == series(bench.state)
+        assert former is not None
+        assert len(former.reported) == length

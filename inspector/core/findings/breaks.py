@@ -9,8 +9,9 @@ that it still held what this one did not read. Everything else is unknown.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -19,10 +20,12 @@ from inspector.core.diff import message_lines
 from inspector.core.drops import Drop, find_parting, thread_drops
 from inspector.core.findings import break_words
 from inspector.core.findings.prompt_change import changed_lines, compare_tools
-from inspector.core.heavy import checkpoint
+from inspector.core.heavy import KnownByThread, checkpoint
 from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
+from inspector.core.tokens.pressure import count_same_requests
 from inspector.core.tokens.prices import billed, named_models, sum_prices
+from inspector.core.tokens.windows import model_at
 from inspector.core.usage import MINUTES, MISSED, Usage, cache_missed, cache_ttl
 
 BreakCause: TypeAlias = Literal[
@@ -90,8 +93,71 @@ class _ReadingEnd(NamedTuple):
 
 
 def cache_breaks(thread: Thread, session: Session) -> tuple[Rebilling, ...]:
-    """Return the cache misses of a thread, in order. O(messages)."""
-    return tuple(_Detective(thread, session).find_misses())
+    """Return the cache misses of a thread, in order; remembered for the last few threads.
+
+    O(messages), and O(requests that are new) when the thread has grown.
+    """
+    signs = [sign for sign in session.signs if sign.thread == thread.id]
+    result = _KNOWN.get(thread, "", lambda former: _find_misses(thread, session, signs, former))
+    if result.signs != signs:  # it was worked out for a session with other records beside the messages
+        result = _find_misses(thread, session, signs, None)
+    return result.misses
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownMisses:
+    """The misses of a thread, which it begins with when it has grown."""
+
+    thread: Thread
+    signs: Sequence[Sign]
+    """Those of the session that concern the thread."""
+    writers: frozenset[str]
+    """Models whose provider reports cache writes."""
+    ends: Sequence[tuple[int, Request]]
+    """(tokens of the prompt, request) of each request."""
+    misses: tuple[Rebilling, ...]
+
+    def count_settled(self, thread: Thread, signs: Sequence[Sign]) -> int:
+        """Return at how many of the first requests nothing can have become another miss. O(requests that are new)."""
+        compactions = tuple(self.thread.compactions)
+        first_compactions = tuple(thread.compactions[: len(compactions)])
+        if (self.signs, compactions) != (signs, first_compactions):
+            return 0
+        same = count_same_requests(self.thread.requests, thread.requests)
+        return max(0, same - _AROUND - 1)  # a miss is also explained by the requests that follow it
+
+
+_KNOWN = KnownByThread[_KnownMisses]()
+
+
+def _find_misses(
+    thread: Thread,
+    session: Session,
+    signs: Sequence[Sign],
+    former: _KnownMisses | None,
+) -> _KnownMisses:
+    """Find the misses of a thread.
+
+    Args:
+        thread: The thread.
+        session: The session that it is of.
+        signs: Those of the session that concern the thread.
+        former: What was found when the thread was shorter.
+    """
+    settled = former.count_settled(thread, signs) if former is not None else 0
+    named = named_models(thread, settled)
+    writers = frozenset(model for request, model in named if request.usage and request.usage.cache_write)
+    if former is not None and settled and not writers <= former.writers:
+        return _find_misses(thread, session, signs, None)  # another model writes: what came before has another cause
+    ends, misses = list[tuple[int, Request]](), list[Rebilling]()
+    if former is not None and settled:
+        writers = former.writers
+        last = bisect_left(former.ends, settled, key=lambda end: end[1].index)
+        ends = list(former.ends[:last])
+        misses = [miss for miss in former.misses if miss.request < settled]
+    detective = _Detective(thread, session, signs, writers, ends)
+    misses += detective.find_misses(settled)
+    return _KnownMisses(thread, signs, writers, ends, tuple(misses))
 
 
 @dataclass(slots=True)
@@ -100,23 +166,23 @@ class _Detective:
 
     thread: Thread
     session: Session
-    _drops: Mapping[int, Drop] | None = None
-    _signs: Sequence[Sign] = ()
-    _writers: frozenset[str] = frozenset()
+    _signs: Sequence[Sign]
+    _writers: frozenset[str]
     """Models whose provider reports cache writes."""
-    _ends: list[tuple[int, Request]] = field(default_factory=list)
+    _ends: list[tuple[int, Request]]
     """(tokens of the prompt, request) of each request so far."""
+    _drops: Mapping[int, Drop] | None = None
 
-    def find_misses(self) -> Iterator[Rebilling]:
-        usages = [request.usage for request in self.thread.requests if request.usage]
+    def find_misses(self, start: int) -> Iterator[Rebilling]:
+        """Yield the misses from request `start` on."""
+        usages = (request.usage for request in self.thread.requests if request.usage)
         if not any(usage.cache_read or usage.cache_write for usage in usages):
             return
-        self._writers = frozenset(
-            model for request, model in named_models(self.thread) if request.usage and request.usage.cache_write
-        )
-        self._signs = [sign for sign in self.session.signs if sign.thread == self.thread.id]
+        before = self._ends[-1][1] if self._ends else None
         former: tuple[Request, Usage, str] | None = None
-        for request, model in named_models(self.thread):
+        if before is not None and before.usage is not None:
+            former = before, before.usage, model_at(self.thread, before.index)
+        for request, model in named_models(self.thread, start):
             checkpoint()
             usage = request.usage
             if usage is None or not usage.prompt:

@@ -17,13 +17,12 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer, Prompt, View, is_prefix, shared
-from inspector.core.identity import SameObject
+from inspector.core.heavy import KnownByThread
 from inspector.core.message import Message
 from inspector.core.prefix import common_length
 from inspector.core.replay.summary_calls import (
@@ -40,7 +39,7 @@ from inspector.core.replay.summary_calls import (
 from inspector.core.session import Request, SideCall, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.estimators import messages_weight, prompt_tokens
-from inspector.core.tokens.pressure import PressureKind, Pressures, known_pressures
+from inspector.core.tokens.pressure import PressureKind, Pressures, count_same_requests, known_pressures
 from inspector.core.tokens.prices import call_cost, named_models, sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.tokens.windows import model_at
@@ -178,17 +177,50 @@ class CacheFacts:
     """Tokens that the request read although it missed the cache with a buffer that only grew; None without a miss."""
 
 
+@dataclass(frozen=True, slots=True)
+class _KnownFacts:
+    """The facts of a thread, which it begins with when it has grown."""
+
+    requests: Sequence[Request]
+    facts: tuple[CacheFacts, ...]
+    first_write: int | None
+    """The first request that wrote to the cache: from then on it is known how long entries live, and that there is a
+    cache."""
+
+
+_KNOWN = KnownByThread[_KnownFacts]()
+
+
 def cache_facts(thread: Thread) -> tuple[CacheFacts, ...]:
-    """Return the facts at each request.
+    """Return the facts at each request; remembered for the last few threads. O(requests that are new).
 
     The lifetime is that of the newest call that wrote to the cache; before the first such call, that of the first. If
     no call wrote, the provider caches without being told to.
     """
+    return _KNOWN.get(thread, "", lambda former: _find_facts(thread, former)).facts
+
+
+def _find_facts(thread: Thread, former: _KnownFacts | None) -> _KnownFacts:
+    requests = thread.requests
+    same = count_same_requests(former.requests, requests) if former is not None else 0
+    if former is None or former.first_write is None or former.first_write >= same:
+        writes = (n for n, request in enumerate(requests) if request.usage is not None and request.usage.cache_write)
+        return _KnownFacts(requests, _all_facts(thread), next(writes, None))
+    facts, ttl_s = list(former.facts[:same]), former.facts[same - 1].ttl_s
+    misses = _find_misses(requests[same - 1 :])
+    for request in requests[same:]:
+        if request.usage is not None and request.usage.cache_write:
+            ttl_s = cache_ttl((request.usage,))
+        facts.append(CacheFacts(True, ttl_s, misses.get(request.index)))
+    return _KnownFacts(requests, tuple(facts), former.first_write)
+
+
+def _all_facts(thread: Thread) -> tuple[CacheFacts, ...]:
     usages = [request.usage for request in thread.requests]
     reported = [usage for usage in usages if usage is not None]
     writes = any(usage.cache_write for usage in reported)
     caches = not reported or any(map(_uses_cache, reported))
-    misses = _find_misses(thread) if caches else {}
+    misses = _find_misses(thread.requests) if caches else {}
     facts = []
     is_automatic = bool(reported) and not writes
     ttl_s = cache_ttl(usages)
@@ -205,21 +237,15 @@ def _uses_cache(usage: Usage) -> bool:
     return bool(usage.cache_read or usage.cache_write)
 
 
-def _find_misses(thread: Thread) -> dict[int, int]:
+def _find_misses(requests: Sequence[Request]) -> dict[int, int]:
     """Return what each request read that missed the cache although its buffer only grew, by request."""
     read_by_request = {}
-    for before, after in pairwise(thread.requests):
+    for before, after in pairwise(requests):
         if before.usage is None or after.usage is None or not is_prefix(before.view, after.view):
             continue
         if cache_missed(before.usage, after.usage):
             read_by_request[after.index] = after.usage.cache_read
     return read_by_request
-
-
-@lru_cache(maxsize=1)
-def _known_facts(same: SameObject) -> tuple[CacheFacts, ...]:
-    """Return the cache facts of a thread; cached, because the window asks for them at every request that it shows."""
-    return cache_facts(same.held)
 
 
 def call_place(
@@ -247,7 +273,7 @@ def call_place(
 
 def _cached_before(thread: Thread, at: int, pressures: Pressures) -> SentBuffer | None:
     """Return what the provider's cache holds of the request before `at`; None if it holds nothing."""
-    facts = _known_facts(SameObject(thread))
+    facts = cache_facts(thread)
     last = thread.requests[at - 1]
     request = thread.requests[at] if at < len(thread.requests) else None
     pause = seconds_between(last.time, request.time) if request is not None else None

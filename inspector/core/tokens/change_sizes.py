@@ -17,7 +17,6 @@ from inspector.core.tokens.sizing import sizer
 
 _ALIKE = 0.98
 """Least ratio of the size that a harness records to the last report, if the harness uses reported sizes."""
-_BISECTS = bisect_left, bisect_right
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +141,10 @@ def _shown(pressure: Pressure) -> BufferSize:
 
 
 def _compactions_at(thread: Thread, at: int) -> Sequence[Compaction]:
-    start, end = (
-        bisect(thread.compactions, at, key=lambda compaction: compaction.before_request) for bisect in _BISECTS
-    )
-    return thread.compactions[start:end]
+    compactions = tuple(thread.compactions)  # quicker to look into than a view
+    start = bisect_left(compactions, at, key=lambda compaction: compaction.before_request)
+    end = bisect_right(compactions, at, lo=start, key=lambda compaction: compaction.before_request)
+    return compactions[start:end]
 
 
 def _recorded(thread: Thread, compaction: Compaction) -> int | None:

@@ -95,6 +95,11 @@ class Pressures:
         return (state.pressure for state in self._known)
 
     @property
+    def sizes(self) -> list[int]:
+        """The number that is shown of each request, 0 where there is none."""
+        return [state.pressure.tokens or 0 for state in self._known]
+
+    @property
     def requests(self) -> Sequence[Request]:
         """Return the requests of the thread."""
         return self._thread.requests
@@ -112,10 +117,15 @@ class Pressures:
             return 0
         if any(state.measure != self._last[name].measure for name, state in former._last.items() if name in self._last):
             return 0
-        settled = min(len(self), len(former))
-        while settled and self._known[settled - 1] is not former._known[settled - 1]:
-            settled -= 1
-        return settled
+        return self.count_same(former)
+
+    def count_same(self, former: "Pressures") -> int:
+        """Return how many of the first requests have the very pressure that they had in `former`, when the thread was
+        shorter, whatever a row weighs. O(requests that are new)."""
+        same = min(len(self), len(former))
+        while same and self._known[same - 1] is not former._known[same - 1]:
+            same -= 1
+        return same
 
     def predict_end(self, at: int, shorter: Thread) -> Pressure:
         """Predict the size of the buffer at the end of the thread as it stood earlier. O(requests since a change).

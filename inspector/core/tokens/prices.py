@@ -190,10 +190,12 @@ def _shared_out(price: "ModelPrice", usage: Usage) -> Bill | None:
     return Bill(whole - sum(others, Decimal(0)), *others)
 
 
-def named_models(thread: Thread) -> Iterator[tuple[Request, str]]:
-    """Yield each request with its model; for one that names none, the model of the previous request."""
-    model = thread.model
-    for request in thread.requests:
+def named_models(thread: Thread, start: int = 0) -> Iterator[tuple[Request, str]]:
+    """Yield each request from `start` on with its model; for one that names none, the model of the previous request."""
+    requests = thread.requests
+    earlier = (requests[at].model for at in range(start - 1, -1, -1))
+    model = next(filter(None, earlier), thread.model)
+    for request in requests[start:] if start else requests:
         model = request.model or model
         yield request, model
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.core.session import Session, Thread
+from inspector.core.heavy import KnownByThread
+from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.catalogue import (
     USUAL_WINDOWS,
     catalogue_window,
@@ -19,6 +20,7 @@ from inspector.core.tokens.catalogue import (
     own_window,
 )
 from inspector.core.tokens.change_sizes import counted_before
+from inspector.core.tokens.pressure import count_same_requests
 
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
 
@@ -92,20 +94,60 @@ def model_at(thread: Thread, at: int | None) -> str:
     return next((model for n in range(last, -1, -1) if (model := thread.requests[n].model)), thread.model)
 
 
+@dataclass(frozen=True, slots=True)
+class _Reports:
+    """What the requests of a thread say of windows."""
+
+    requests: Sequence[Request]
+    settled: int
+    """Requests that stay as they are when the thread grows."""
+    largest: Mapping[str, int]
+    """Tokens of the largest prompt of those, by model."""
+    has_windows: bool
+    """Does one of them record a window?"""
+
+
+_KNOWN = KnownByThread[_Reports]()
+
+
+def _known_reports(thread: Thread) -> _Reports:
+    """Look at all requests but the last one; remembered for the last few threads. O(requests that are new)."""
+    return _KNOWN.get(thread, "", lambda former: _look_at_reports(thread, former))
+
+
+def _look_at_reports(thread: Thread, former: _Reports | None) -> _Reports:
+    requests, start = thread.requests, 0
+    largest: dict[str, int] = {}
+    has_windows = False
+    if former is not None and count_same_requests(former.requests[: former.settled], requests) == former.settled:
+        start, largest, has_windows = former.settled, dict(former.largest), former.has_windows
+    settled = max(start, len(requests) - 1)
+    for request in requests[start:settled]:
+        largest[request.model] = max(largest.get(request.model, 0), _prompt_of(request))
+        has_windows = has_windows or bool(request.window)
+    return _Reports(requests, settled, largest, has_windows)
+
+
+def _prompt_of(request: Request) -> int:
+    return request.usage.prompt if request.usage is not None else 0
+
+
 def _recorded(thread: Thread, at: int | None) -> int | None:
     """Return the window that the file records for the request, or for the nearest one before, else after it."""
     requests = thread.requests
     if thread.window and (at is None or not requests):
         return thread.window
+    if not _known_reports(thread).has_windows and not any(request.window for request in requests[-1:]):
+        return None
     next_request = len(requests) if at is None else min(at + 1, len(requests))
     order = (*range(next_request - 1, -1, -1), *range(next_request, len(requests)))
     return next((window for n in order if (window := requests[n].window)), None)
 
 
 def _evidence(thread: Thread, model: str) -> _Evidence:
-    largest = max(
-        (r.usage.prompt for r in thread.requests if r.usage is not None and r.model in (model, "")), default=0
-    )
+    reports = _known_reports(thread)
+    prompts = [_prompt_of(request) for request in thread.requests[reports.settled :] if request.model in (model, "")]
+    largest = max(reports.largest.get(model, 0), reports.largest.get("", 0), *prompts, 0)
     compacted_at = 0
     for compaction in thread.compactions:
         if compaction.predicted is not None:  # of a buffer that was perhaps never sent

@@ -5,6 +5,7 @@ system: the files lie in `resources/fonts` and, for CJK, in the package `noto_cj
 first widget.
 """
 
+from functools import lru_cache
 from importlib.resources import files
 
 from PySide6.QtCore import QLocale
@@ -47,7 +48,14 @@ def load() -> None:
 
 def ui_font(points: float | None = None, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """The interface font, figures all of one width. `points` None = the size the application has."""
-    font = _font([UI, MONO, *_cjk("Noto Sans CJK"), _EMOJI], points)
+    size = QGuiApplication.font().pointSizeF() if points is None else points
+    return QFont(_make_ui_font(size, weight, QLocale().name()))
+
+
+@lru_cache(maxsize=64)
+def _make_ui_font(points: float, weight: QFont.Weight, language: str) -> QFont:
+    """Make the interface font for a locale, as in "zh_TW"; kept: a timeline asks for it hundreds of times a frame."""
+    font = _font([UI, MONO, *_cjk("Noto Sans CJK", language), _EMOJI], points)
     font.setWeight(weight)
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
@@ -55,22 +63,22 @@ def ui_font(points: float | None = None, weight: QFont.Weight = QFont.Weight.Nor
 
 def mono_font(points: float | None = None) -> QFont:
     """The font for code and transcripts."""
-    font = _font([MONO, *_cjk("Noto Sans Mono CJK"), _EMOJI], points)
+    size = QGuiApplication.font().pointSizeF() if points is None else points
+    font = _font([MONO, *_cjk("Noto Sans Mono CJK", QLocale().name()), _EMOJI], size)
     font.setStyleHint(QFont.StyleHint.Monospace)
     font.setFixedPitch(True)
     return font
 
 
-def _font(families: list[str], points: float | None) -> QFont:
+def _font(families: list[str], points: float) -> QFont:
     font = QFont(families)
-    font.setPointSizeF(points if points is not None else QGuiApplication.font().pointSizeF())
+    font.setPointSizeF(points)
     for joined in ("liga", "calt"):  # both fonts draw "->" as an arrow: a transcript is shown as it is
         font.setFeature(QFont.Tag(joined), 0)
     return font
 
 
-def _cjk(family: str) -> list[str]:
+def _cjk(family: str, language: str) -> list[str]:
     """The CJK families, the user's own first: Han characters are shared, their shapes differ by country."""
-    language = QLocale().name()  # as in "zh_TW"
     first = _REGIONS.get(language) or _REGIONS.get(language[:2], "SC")
     return [f"{family} {first}", *(f"{family} {region}" for region in ("SC", "JP", "KR") if region != first)]

@@ -112,6 +112,10 @@ def split_fences(text: str) -> Iterator[tuple[str, str | None]]:
     yield text[at:], language if opened else None
 
 
+_BETWEEN_LOOKS = 32
+"""Tokens between two looks at whether to stop."""
+
+
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Any:
     try:
@@ -130,8 +134,9 @@ def _spans(text: str, language: str, stopped: Callable[[], bool]) -> Iterator[Co
     for first, last in lines:
         length += last - first
         starts.append(length)
-    for at, token, value in lexer.get_tokens_unprocessed("".join(text[first:last] for first, last in lines)):
-        if stopped():
+    tokens = lexer.get_tokens_unprocessed("".join(text[first:last] for first, last in lines))
+    for number, (at, token, value) in enumerate(tokens):
+        if not number % _BETWEEN_LOOKS and stopped():
             return
         if (kind := _kind(token)) is None:
             continue

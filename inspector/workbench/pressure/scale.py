@@ -6,7 +6,6 @@ hangs on follows, of the chosen policy among its settings, of the scale under an
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from itertools import compress, count
 from typing import get_type_hints
 
 from inspector.core.errors import InspectorError
@@ -192,18 +191,19 @@ def firings(state: State) -> tuple[Firing, ...]:
     """Return the requests above each line: of the chosen policy by its own count, of the scale under another policy by
     the tokens that are shown. O(requests) once the counts are there."""
     own = state.believed.tokens if state.believed else ()
-    sizes = [pressure.tokens or 0 for pressure in state.pressures] if state.pressures is not None else []
+    sizes = state.pressures.sizes if state.pressures is not None else []
     lines = gauge_lines(state)
     return tuple(_firing(line, own if line.policy == state.choices.policy else sizes) for line in lines)
 
 
 def _firing(line: GaugeLine, tokens: Sequence[int]) -> Firing:
     least = line.watermark.least  # asked once: there may be very many requests
-    above = compress(count(), map(least.__le__, tokens))
+    above = bytes(map(least.__le__, tokens))
     runs: list[tuple[int, int]] = []
-    for at in above:
-        if runs and runs[-1][1] == at - 1:
-            runs[-1] = (runs[-1][0], at)
-        else:
-            runs.append((at, at))
-    return Firing(line, sum(last - first + 1 for first, last in runs), tuple(runs))
+    first = above.find(True)
+    while first >= 0:
+        end = above.find(False, first)
+        end = len(above) if end < 0 else end
+        runs.append((first, end - 1))
+        first = above.find(True, end)
+    return Firing(line, above.count(True), tuple(runs))

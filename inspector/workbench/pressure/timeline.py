@@ -1,15 +1,16 @@
 """What the timeline draws: one number per request, or None; marks at requests; and the effect of each step."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from inspector.core.facts.user_words import user_words
 from inspector.core.findings.breaks import Rebilling
+from inspector.core.heavy import checkpoint
 from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
-from inspector.core.session import Compaction, Thread, additions
+from inspector.core.session import Compaction, Request, Thread, additions
 from inspector.core.tokens.change_sizes import compaction_sizes
-from inspector.core.tokens.pressure import PressureKind, Pressures
+from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures, count_same_requests
 from inspector.core.tokens.sizing import sizer
 from inspector.core.words import plural
 from inspector.workbench.state import State
@@ -57,62 +58,83 @@ class Series:
     """Tokens that were not read from the cache: cache writes and uncached input."""
     output: tuple[int | None, ...]
     marks: tuple[Mark, ...]
+    pressures: Pressures | None = field(default=None, compare=False, repr=False)
+    """Those that it was made of."""
 
     @property
     def heights(self) -> tuple[int | None, ...]:
         """Return the number that is shown for each request."""
         both = zip(self.reported, self.other, strict=True)
-        return tuple(reported if reported is not None else other for reported, other in both)
+        return tuple([reported if reported is not None else other for reported, other in both])
 
     @property
     def unreported(self) -> tuple[int | None, ...]:
         """Return `other` as a curve up to the end, with the reported points on either side, which a line needs."""
         gap = [reported is None for reported in self.reported]
         near = zip(gap, [*gap[1:], self.end is not None], [False, *gap], strict=False)
-        drawn = [height if any(about) else None for height, about in zip(self.heights, near, strict=True)]
+        drawn = [height if True in about else None for height, about in zip(self.heights, near, strict=True)]
         return (*drawn, self.end)
 
 
-def series(state: State) -> Series | None:
-    """Return the curves of the chosen thread; None while nothing is open. O(requests)."""
+NO_SERIES = Series((), (), (), (), None, (), (), (), (), ())
+
+
+def series(state: State, former: Series | None = None) -> Series | None:
+    """Return the curves of the chosen thread; None while nothing is open.
+
+    O(requests), but after `former`, the curves when the thread was shorter, hardly more than O(new requests).
+    """
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None
+    if former is None or former.pressures is None:
+        former, same = NO_SERIES, 0
+    else:
+        same = pressures.count_same(former.pressures)
+    new = [pressures[at] for at in range(same, len(pressures))]
     belief = state.believed
-    reported = tuple(pressure.reported for pressure in pressures)
-    unreported = tuple(pressure.tokens if pressure.reported is None else None for pressure in pressures)
-    kinds = tuple(pressure.kind for pressure in pressures)
     believed = belief.tokens if belief is not None and belief.thread is thread else ()
-    cache_read, fresh, output = _usage_curves(thread)
+    reported = former.reported[:same] + tuple(pressure.reported for pressure in new)
+    unreported = former.other[:same] + tuple(map(_unreported_tokens, new))
+    kinds = former.kinds[:same] + tuple(pressure.kind for pressure in new)
+    predicted = former.predicted[:same] + tuple(map(_predicted_tokens, new))
+    new_read, new_fresh, new_output = _usage_curves(thread.requests[same:])
+    cache_read = former.cache_read[:same] + new_read
+    fresh = former.fresh[:same] + new_fresh
+    output = former.output[:same] + new_output
     return Series(
         reported,
         unreported,
         kinds,
-        _predicted_tokens(pressures),
+        predicted,
         pressures.end.tokens,
         believed,
         cache_read,
         fresh,
         output,
         _marks(state),
+        pressures,
     )
 
 
 _Curve: TypeAlias = tuple[int | None, ...]
 
 
-def _usage_curves(thread: Thread) -> tuple[_Curve, _Curve, _Curve]:
+def _usage_curves(requests: Sequence[Request]) -> tuple[_Curve, _Curve, _Curve]:
     """Return the curves of the tokens read from the cache, of those not read from it, and of the answers."""
-    usages = [request.usage for request in thread.requests]
+    usages = [request.usage for request in requests]
     cache_read = tuple(usage.cache_read if usage else None for usage in usages)
     fresh = tuple(usage.cache_write + usage.input if usage else None for usage in usages)
     output = tuple(usage.output if usage else None for usage in usages)
     return cache_read, fresh, output
 
 
-def _predicted_tokens(pressures: Pressures) -> tuple[int | None, ...]:
-    predictions = (pressure.predicted for pressure in pressures)
-    return tuple(None if prediction is None else prediction.tokens for prediction in predictions)
+def _unreported_tokens(pressure: Pressure) -> int | None:
+    return pressure.tokens if pressure.reported is None else None
+
+
+def _predicted_tokens(pressure: Pressure) -> int | None:
+    return pressure.predicted.tokens if pressure.predicted is not None else None
 
 
 def _marks(state: State) -> tuple[Mark, ...]:
@@ -152,15 +174,41 @@ def miss_marks(misses: Iterable[Rebilling]) -> tuple[Mark, ...]:
     )
 
 
-def user_marks(thread: Thread) -> tuple[Mark, ...]:
-    """Mark the requests that bring words of the user. O(text): not for the GUI thread."""
-    marks = []
-    for at, messages in enumerate(additions(thread.requests)):
+@dataclass(frozen=True, slots=True)
+class UserMarks:
+    """The requests of a thread that bring words of the user."""
+
+    thread: Thread
+    marks: tuple[Mark, ...] = ()
+    seen: frozenset[str] = frozenset()
+    """Ids of the messages that came with all requests but the last one, which may change."""
+
+    @property
+    def settled(self) -> int:
+        """How many requests stay as they are when the thread grows."""
+        return max(0, len(self.thread.requests) - 1)
+
+
+def user_marks(thread: Thread, former: UserMarks | None = None) -> UserMarks:
+    """Mark the requests that bring words of the user. Not for the GUI thread.
+
+    O(text); O(text that is new) after `former`, the marks when the thread was shorter.
+    """
+    requests, start, marks = thread.requests, 0, list[Mark]()
+    seen = set[str]()
+    if former is not None and count_same_requests(former.thread.requests, requests) >= former.settled:
+        start, seen = former.settled, set(former.seen)
+        marks = [mark for mark in former.marks if mark.at < start]
+    settled = frozenset(seen)
+    for at, messages in enumerate(additions(requests[start:], seen, requests[start - 1] if start else None), start):
+        checkpoint()
         words = [words.text for message in messages for words in user_words(message)]
         if words:
             text = " ".join(" ".join(words).split())
             marks.append(Mark(at, f"user: {text[:MOST_QUOTED]}", kind="user message"))
-    return tuple(marks)
+        if at == len(requests) - 2:
+            settled = frozenset(seen)
+    return UserMarks(thread, tuple(marks), settled)
 
 
 def pin_marks(thread: Thread, given_texts: Sequence[str]) -> tuple[Mark, ...]:

@@ -136,27 +136,38 @@ class BufferPanel(Panel):
         self._looking.cancel()
         new_count = len(messages) - (former.settled if former is not None else 0)
         if new_count <= MANY:
-            self._show_measured(measure, measure_messages(measure, messages, former))
+            result = measure_messages(measure, messages, former)
+            self._show_measured(measure, result, is_growth=former is not None)
             return
         self._measured = None
-        self._paint_by(measure, NO_CALLS, self._largest, 0)  # until the messages are measured
+        self._paint_by(measure, NO_CALLS, self._largest, 0, is_growth=False)  # until the messages are measured
         self._looking.run(
             lambda task: measure_messages(measure, messages),
             lambda result: self._show_measured(measure, result),
         )
 
-    def _show_measured(self, measure: Estimator, result: "MeasuredMessages") -> None:
+    def _show_measured(self, measure: Estimator, result: "MeasuredMessages", *, is_growth: bool = False) -> None:
         self._measured = result
-        self._paint_by(measure, result.calls, result.largest, result.longest)
+        self._paint_by(measure, result.calls, result.largest, result.longest, is_growth=is_growth)
 
-    def _paint_by(self, measure: Estimator, calls: CallIndex, largest: int, longest: int) -> None:
-        """Paint the rows by these calls, the tokens of the largest message, and the longest name of a tool. O(1)."""
-        self.model.forget(calls, measure)
-        self._largest = largest
-        self.delegate.largest = max(1, self.model.scale.rows(largest))
-        self.delegate.tool = min(15, (longest or 6) + 2)
-        self.delegate.forget()
-        self.view.viewport().update()
+    def _paint_by(self, measure: Estimator, calls: CallIndex, largest: int, longest: int, *, is_growth: bool) -> None:
+        """Paint the rows by these measures. O(1).
+
+        Args:
+            measure: What measures a message.
+            calls: The calls of the thread.
+            largest: Tokens of the largest message.
+            longest: Letters of the longest name of a tool.
+            is_growth: The thread is the one from before with more messages: what did not change is kept.
+        """
+        is_other = self.model.use(calls, measure, is_growth)
+        tool = min(15, (longest or 6) + 2)
+        if is_other or (largest, tool) != (self._largest, self.delegate.tool):
+            self._largest = largest
+            self.delegate.largest = max(1, self.model.scale.rows(largest))
+            self.delegate.tool = tool
+            self.delegate.forget()
+            self.view.viewport().update()
 
     def _show_selected(self, message_id: str) -> None:
         """Choose the row of the selected message, if it is shown."""

@@ -79,10 +79,22 @@ class BufferModel(PaintedModel):
         """Computed rows by the id of the message, which is kept with the row so that its id is not reused."""
         self._fates: Mapping[str, FateName] = {}
 
-    def forget(self, calls: CallIndex, estimator: Estimator) -> None:
-        """Drop the cached rows, for another thread or estimator."""
-        self._rows.clear()
+    def use(self, calls: CallIndex, estimator: Estimator, is_growth: bool) -> bool:
+        """Make rows with these calls from now on.
+
+        Args:
+            calls: The calls of the thread.
+            estimator: It measures the messages.
+            is_growth: The thread is the one from before with more messages.
+
+        Returns:
+            Whether the cached rows were dropped: for another thread, or if paths are now shown from another folder.
+        """
+        is_other = not is_growth or calls.folder != self._calls.folder
+        if is_other:
+            self._rows.clear()
         self._calls, self._estimator = calls, estimator
+        return is_other
 
     def show(
         self,

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF
 
 from inspector.gui.widgets.chart import LinearScale
 from inspector.gui.widgets.request_range import end_place
-from inspector.workbench.pressure.timeline import Series
+from inspector.workbench.pressure.timeline import NO_SERIES, Series
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 CURVES = ("believed", "reported", "unreported")
 """In the order of painting."""
-NO_SERIES = Series((), (), (), (), None, (), (), (), (), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +88,4 @@ def _curve(name: str, values: Sequence[int | None]) -> Curve:
     places = np.arange(len(values), dtype=np.float64)
     if name == "unreported" and len(values):
         places[-1] = end_place(len(values) - 1)
-    return Curve(places, np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64))
+    return Curve(places, np.array(values, dtype=np.float64))

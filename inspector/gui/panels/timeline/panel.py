@@ -36,6 +36,7 @@ from inspector.workbench.pressure.range_summary import RangeSummary, summarise_r
 from inspector.workbench.pressure.scale import GaugeLine, assumed_window, firings, gauge_lines
 from inspector.workbench.pressure.timeline import (
     Mark,
+    UserMarks,
     chosen_marks,
     miss_marks,
     pin_marks,
@@ -82,6 +83,7 @@ class Timeline(PlotPanel):
         """Pixels of the widest legend so far: nothing moves when another way is chosen."""
         self._misses: tuple[Rebilling, ...] = ()
         self._job_marks: dict[str, tuple[Mark, ...]] = {}
+        self._user_marks: UserMarks | None = None
         """What jobs found, by their names."""
         self._drawing, self._filling = LatestJob(desk.bridge), PacedJob(desk.bridge, self)
         self._miss_job, self._user_job, self._pin_job = (PacedJob(desk.bridge, self) for _ in range(3))
@@ -249,7 +251,7 @@ class Timeline(PlotPanel):
         from inspector.gui.panels.timeline.plot import is_grown
 
         if thread is None or len(thread.requests) <= MANY:
-            self.plot.show_curves(make_curves(series(state)), thread)
+            self.plot.show_curves(make_curves(series(state, self.plot.curves.series)), thread)
             self._curves_of = thread
             self.say("")
             return
@@ -261,7 +263,8 @@ class Timeline(PlotPanel):
             self.say("")
             self._draw_marks()  # its compactions are marks, too
 
-        self._drawing.run(lambda task: make_curves(series(state)), show)
+        former = self.plot.curves.series
+        self._drawing.run(lambda task: make_curves(series(state, former)), show)
         self._curves_of = thread
 
     def _draw_areas(self) -> None:
@@ -329,7 +332,7 @@ class Timeline(PlotPanel):
         """Show the marks; misses, user messages and pins are looked for in jobs, at the pace of `PacedJob`."""
         state = self._state
         if self.is_new("marked", state.session.path if state.session is not None else "", state.thread_id):
-            self._misses, self._job_marks = (), {}
+            self._misses, self._job_marks, self._user_marks = (), {}, None
             for job in (self._miss_job, self._user_job, self._pin_job):
                 job.cancel()
             self._select(None)
@@ -354,9 +357,13 @@ class Timeline(PlotPanel):
             self._miss_job.run(session, (thread.id,), lambda task: cache_breaks(thread, session), show)
 
     def _find_user_messages(self, session: Session, thread: Thread) -> None:
-        show = partial(self._keep_marks, "users")
+        def show(result: UserMarks) -> None:
+            self._user_marks = result
+            self._keep_marks("users", result.marks)
+
+        former = self._user_marks
         if self.is_new("user messages", thread):
-            self._user_job.run(session, (thread.id,), lambda task: user_marks(thread), show, lane="pass")
+            self._user_job.run(session, (thread.id,), lambda task: user_marks(thread, former), show, lane="pass")
 
     def _find_gone_pins(self, session: Session, thread: Thread, pins: tuple[str, ...]) -> None:
         show = partial(self._keep_marks, "pins")
