@@ -17,8 +17,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
+from ctypes import CDLL
 from functools import partial
-from threading import Condition, Event, Lock
+from threading import Condition, Event, Lock, Thread
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -465,8 +466,15 @@ class Garbage(QObject):
             gc.unfreeze()
             gc.collect()
             gc.freeze()
+            Thread(target=return_free_memory, name="memory", daemon=True).start()
         self._thawed = monotonic()
         self._thawing_s = self._thawed - self._looked
+
+
+def return_free_memory() -> None:
+    """Return free memory to the system. glibc keeps it in pieces: some megabytes for every run of an agent."""
+    if sys.platform == "linux" and (trim := getattr(CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
 
 
 def collect() -> None:

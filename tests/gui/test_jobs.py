@@ -1,6 +1,8 @@
 """Jobs beside the window: of many that a held key asks for, the first and the last are done."""
 
 import gc
+import os
+import platform
 import subprocess
 import sys
 import weakref
@@ -129,6 +131,26 @@ def test_cycle_when_it_was_set_aside_is_freed_while_nothing_is_computed(
     monkeypatch.setattr(bridge, "THAW_S", 0.0)
     monkeypatch.setattr(bridge, "THAW_SHARE", 0)
     qtbot.waitUntil(lambda: cycle() is None)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps free memory")
+def test_free_memory_when_garbage_was_collected_goes_back_to_the_system(
+    application: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = [bytes(1_000) for _ in range(60_000)]
+    between = pieces[::50]  # what is free lies between what is used
+    del pieces
+    full = resident_mb()
+    monkeypatch.setattr(bridge, "MOST_THAWED", 10_000_000)
+    monkeypatch.setattr(bridge, "THAW_S", 0.0)
+    monkeypatch.setattr(bridge, "THAW_SHARE", 0)
+    qtbot.waitUntil(lambda: resident_mb() < full - 30)
+    assert len(between) == 1_200
+
+
+def resident_mb() -> float:
+    """Return the memory that this process holds, in megabytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def test_garbage_when_counting_what_was_set_aside_is_slow_counts_it_seldom(
