@@ -22,6 +22,7 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.small import ProgressBar
+from inspector.gui.work_notice import WorkNotice
 from inspector.gui.workspace import WORKSPACES
 from inspector.workbench.pressure.scale import policy_title
 from inspector.workbench.state import Following, OpeningProgress, State
@@ -311,13 +312,16 @@ KEYS = f"← → request   ↑ ↓ message   Alt+← back   Ctrl+1…{len(WORKSP
 class StatusStrip(Guarded, QFrame):
     """A click on the problems shows them."""
 
-    def __init__(self, show_problems: Callable[[], None]) -> None:
+    def __init__(self, show_problems: Callable[[], None], work: WorkNotice) -> None:
+        """`work` says what the program is doing, while it is at something."""
         super().__init__()
         self.setObjectName("StatusStrip")
+        self._work = work
+        work.changed.connect(self._fit)
         self.words = label("Nothing open")
         self.problems = button("", show_problems, role="flat")
         self.keys = label(KEYS)
-        row(self.words, self.problems, ..., self.keys, of=self, margins=(12, 1, 12, 1))
+        row(self.words, self.problems, ..., work, self.keys, of=self, margins=(12, 1, 12, 1))
         self._shown: tuple[Session | None, Thread | None, Following, int] = (None, None, "", 0)
         self._state = State()
         self._late = delayed(self, LATE_MS, self._show)
@@ -330,8 +334,12 @@ class StatusStrip(Guarded, QFrame):
 
     def _fit(self) -> None:
         problems = 0 if self.problems.isHidden() else self.problems.sizeHint().width()
-        needed = self.words.sizeHint().width() + problems + self.keys.sizeHint().width() + 60
-        self.keys.setVisible(self.width() > needed)
+        beside = problems + 60
+        if not self._work.isHidden():
+            beside += self._work.sizeHint().width()
+        words = self.words.sizeHint().width()
+        self.words.setVisible(self.width() > words + beside)
+        self.keys.setVisible(self.width() > words + beside + self.keys.sizeHint().width())
 
     def show_state(self, state: State) -> None:
         """Counts of the thread that is shown."""

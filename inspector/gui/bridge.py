@@ -94,6 +94,9 @@ class Task:
         self._deliver, self._free, self._traffic = threads.deliver, threads.free, threads.traffic
         self._reported = reported
         self.lane = lane
+        self.part = ""
+        """Title of the panel that the job is for; empty if it is for none."""
+        self.began = monotonic()
         self._stop = Event()
 
     def report(self, value: Any) -> None:
@@ -205,11 +208,12 @@ class Bridge:
     def __init__(self, parent: QObject | None = None) -> None:
         self._threads = _ThreadPools(parent)
         self._fell: Callable[[BaseException], None] | None = None
+        self._part = ""
 
-    def for_part(self, fell: Callable[[BaseException], None]) -> "Bridge":
+    def for_part(self, part: str, fell: Callable[[BaseException], None]) -> "Bridge":
         """Return a bridge for a part of the window; `fell` is called with the unexpected errors of its jobs."""
         bridge = copy(self)
-        bridge._fell = fell
+        bridge._fell, bridge._part = fell, part
         return bridge
 
     def run(
@@ -232,6 +236,7 @@ class Bridge:
         """
         threads, hears = self._threads, fell or self._fell
         task = Task(threads, reported, lane)
+        task.part = self._part
         if threads.closed:
             task.cancel()
             return task
@@ -269,6 +274,17 @@ class Bridge:
         if waits:
             lane = "wait"
         return self.run(lambda task: job(), done, fell=fell, lane=lane).cancel
+
+    def find_long_tasks(self, seconds: float) -> list[Task]:
+        """Return the jobs of panels that compute and were asked for more than so long ago, the oldest first."""
+        since = monotonic() - seconds
+        tasks = [task for task in self._threads.tasks if task.part and task.lane != "wait" and not task.stopped]
+        return sorted((task for task in tasks if task.began < since), key=lambda task: task.began)
+
+    def drop(self, task: Task) -> None:
+        """Cancel a job, and count it no longer."""
+        task.cancel()
+        self._threads.tasks.discard(task)
 
     def give_way(self) -> None:
         """Jobs rest, as soon as they look whether to stop, until this thread is done with all that it is at: two that

@@ -104,7 +104,7 @@ class Docks(WorkspacePage):
         _, place, make = self._unbuilt.pop(at)
         self._desk.bridge.give_way()
         built: list[Panel] = []
-        bridge = self._desk.bridge.for_part(lambda error: built[0].fall(error) if built else None)
+        bridge = self._desk.bridge.for_part(make.TITLE, lambda error: built[0].fall(error) if built else None)
         built.append(panel := make(replace(self._desk, bridge=bridge)))
         self.panels[panel.TITLE] = panel
         page = self.workspaces[workspace] if workspace else self
@@ -364,6 +364,12 @@ class Docks(WorkspacePage):
         """Does the panel show what it was last given, and is that the state?"""
         names = (*_CONCERNS, *_LIVE) if panel.LIVE else _CONCERNS
         return panel.shown is not None and _is_same(panel.shown, self._desk.workbench.state, names)
+
+    def show_cancelled(self, titles: Sequence[str]) -> None:
+        """Say in these panels that their work was cancelled, with a button that begins it again."""
+        for title in titles:
+            if title in self.panels:
+                self.panels[title].show_cancelled()
 
     def restyle(self) -> None:
         """The colours have changed."""

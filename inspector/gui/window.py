@@ -38,6 +38,7 @@ from inspector.gui.reading_order import next_stop, place_beside
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
+from inspector.gui.work_notice import WorkNotice
 from inspector.resources import resource
 from inspector.workbench.state import Following, State
 from inspector.workbench.stepping import Answerers, only_offline
@@ -111,7 +112,8 @@ class MainWindow(Guarded, QMainWindow):
         self.welcome = Welcome(
             self.settings, self.bridge, self.theme, self.open_path, self.choose_file, self.runs, *live
         )
-        self.status = StatusStrip(lambda: self.show_panel("Problems"))
+        self.work = WorkNotice(self.bridge, lambda titles: self.docks.show_cancelled(titles))
+        self.status = StatusStrip(lambda: self.show_panel("Problems"), self.work)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
         self.pages.addWidget(self.docks)
@@ -227,6 +229,7 @@ class MainWindow(Guarded, QMainWindow):
             Command("Search the session", partial(ask, "Search"), ("Ctrl+F",), "Find"),
             Command("Commands…", partial(self.open_palette, ">"), ("Ctrl+Shift+P",), "Find"),
             Command("Search or run a command…", self.open_palette, ("Ctrl+K",), "Find"),
+            Command("Cancel what is being worked out", self.work.cancel_work, (), "Session"),
             Command("Set the window…", self.choose_window, (), "Numbers"),
             *self._view_commands(),
             *(Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers") for name in ESTIMATORS),

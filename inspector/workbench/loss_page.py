@@ -192,8 +192,11 @@ def describe_page(losses: Iterable[CompactionLoss]) -> str:
     if len(listed) == 1:
         where = f"the compaction before request {listed[0].before_request:,}"
     else:
-        where = f"{len(listed):,} compactions"
-    again = f"{needed:,} were needed again" if needed != 1 else "1 was needed again"
+        drops = sum(loss.kind == "drop" for loss in listed)
+        where = plural(len(listed) - drops, "compaction")
+        if drops:
+            where += f" and {plural(drops, 'silent drop')}"
+    again = f"{needed:,} were needed again" if needed > 1 else f"{needed or 'none'} was needed again"
     return f"{gone:,} of {before:,} facts are no longer in context after {where}; {again}."
 
 
@@ -242,13 +245,13 @@ def _place_before(page: LossPage, entry: LossEntry) -> FactPlace:
 
 
 def _find_passage(text: str, messages: Iterable[Message]) -> str:
-    """Return the first line of a text as the messages spell it, whatever their white space; as it is if none has it."""
+    """Return the first line of a text as the messages spell it, whatever their white space; empty if none has it."""
     words = re.compile(r"\s+".join(map(re.escape, text.split()[:_PASSAGE_WORDS])))
     for message in messages:
         for part in message.parts:
             if (match := words.search(part_text(part))) is not None:
                 return match[0].split("\n", 1)[0]
-    return text
+    return ""
 
 
 def _place_after(page: LossPage, entry: LossEntry) -> FactPlace:
@@ -265,6 +268,10 @@ def _place_after(page: LossPage, entry: LossEntry) -> FactPlace:
     title = "Summary" if successor is summary else "The same message, changed"
     nearest, note = _judge_words(row, successor)
     passage = _find_passage(nearest, (successor,)) if nearest else ""
+    if passage:
+        note += " The nearest passage is marked."
+    elif nearest:
+        note += f" Nearest: “{nearest}”"
     return FactPlace(f"{title}, before request {at:,}", (successor,), passage, note, request, successor.id)
 
 
@@ -277,11 +284,11 @@ def _judge_words(row: LostRow, successor: Message) -> tuple[str, str]:
     """Return the passage that is nearest to the fact, and a sentence about the verdict."""
     nearest = row.nearest or _nearest_sentence(row.fact, successor)
     if row.verdict == "gone":
-        return nearest, "Not said." + (" The nearest sentence is marked." if nearest else "")
+        return nearest, "Not said."
     if row.verdict in ("done", "unknown"):
         return nearest, row.why or f"{VERDICT_WORDS[row.verdict].capitalize()}."
     if row.verdict == "unsure":
-        return nearest, "Perhaps said: the marked sentence holds part of it." if nearest else "Perhaps said."
+        return nearest, "Perhaps said: a sentence holds part of it."
     return nearest, "Said in other words." if row.fact.kind in SENTENCES else "Its name is there, its content is not."
 
 

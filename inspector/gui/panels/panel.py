@@ -28,7 +28,7 @@ from PySide6.QtWidgets import QFrame, QLayout, QToolButton, QWidget
 from inspector.core.heavy import load_module
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded, attempt
-from inspector.gui.look.build import Item, Margins, column, row, small_button
+from inspector.gui.look.build import Item, Margins, button, column, row, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.look.tokens import LIST_HEAD
 from inspector.gui.widgets.table import Column, Rows, T
@@ -48,7 +48,9 @@ class Cover(QFrame):
         super().__init__(under)
         self.setAutoFillBackground(True)
         self.words = label(role="quiet", wrap=True, centred=True)
-        column(self.words, of=self, margins=None)
+        self.again = button("Work it out")
+        self.again.hide()
+        column(..., self.words, row(..., self.again, ...), ..., of=self, margins=None)
 
 
 class Panel(Guarded, QWidget):
@@ -169,12 +171,23 @@ class Panel(Guarded, QWidget):
 
     def fall(self, failure: BaseException) -> None:
         """Cover the panel with the sentence that the state could not be shown."""
+        self._cover(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")
+
+    def show_cancelled(self) -> None:
+        """Say that the work for the panel was cancelled, and offer to begin it again."""
+        cover = self._cover(f"{self.TITLE}: the work was cancelled.")
+        cover.again.show()
+        cover.again.clicked.connect(lambda: self.attempt(self.desk.workbench.state))
+
+    def _cover(self, words: str) -> Cover:
+        """Lay a sentence over the panel."""
         if self.cover is None:
             self.cover = Cover(self)
-        self.cover.words.setText(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")
+        self.cover.words.setText(words)
         self.cover.resize(self.size())
         self.cover.show()
         self.cover.raise_()
+        return self.cover
 
 
 class PlotPanel(Panel):

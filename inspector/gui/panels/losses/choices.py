@@ -79,12 +79,12 @@ class LossChoices(QFrame):
         self._compaction_box.setSpacing(1)
         self.any_kind = button("All kinds", self.clear_kinds, role="flat")
         inner = column(
-            _caption("COMPACTIONS"),
-            self._compaction_box,
             _caption("SHOW"),
             *self.views.values(),
             row(_caption("KINDS"), ..., self.any_kind),
             *self.kinds.values(),
+            _caption("COMPACTIONS"),
+            self._compaction_box,
             ...,
             margins=(8, 6, 4, 8),
             gap=1,
@@ -99,7 +99,7 @@ class LossChoices(QFrame):
             self._compaction_box.removeWidget(choice)
             choice.deleteLater()
         self.compactions = {None: CountedChoice("All compactions")} if len(losses) > 1 else {}
-        for loss in losses:
+        for loss in (loss for loss in losses if loss.rows or len(losses) == 1):
             words = f"Before request {grouped(loss.before_request)}"
             self.compactions[loss.before_request] = CountedChoice(words, _describe_compaction(loss))
         for place, choice in self.compactions.items():
@@ -121,6 +121,11 @@ class LossChoices(QFrame):
         for place, choice in self.compactions.items():
             choice.show_count(counts.compactions[place])
         self.any_kind.setVisible(bool(self.wanted.kinds))
+
+    def show_everything(self) -> None:
+        """Want all facts, as none of them is worth reading."""
+        self.views["Everything"].setChecked(True)
+        self.wanted = replace(self.wanted, view="Everything")
 
     def clear_kinds(self) -> None:
         """Uncheck all kinds, which shows every kind."""

@@ -148,6 +148,8 @@ class LossesPanel(Panel):
             return
         chosen = self._at if is_first else self.choices.wanted.before_request
         self.choices.show_compactions(page.losses, chosen)
+        if is_first and not count_entries(page, self.choices.wanted).views["Worth reading"]:
+            self.choices.show_everything()
         self._pages.setCurrentIndex(1)
         had_focus = self._empty_back.hasFocus()
         self.setFocusProxy(self.table)
@@ -167,6 +169,7 @@ class LossesPanel(Panel):
         self.table.leave_out(COMPACTION, len(losses) < 2)
         self.table.empty = "" if entries else "No fact of this kind."
         self.table.show_rows(entries)
+        self.cards.setVisible(bool(entries))
         if entries and not self.table.selectionModel().hasSelection():
             self.table.selectRow(0)
         self._show_selected()

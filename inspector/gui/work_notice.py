@@ -1,0 +1,63 @@
+"""What the program is working on, if that takes longer than a moment, and a button that cancels it."""
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame
+
+from inspector.gui.bridge import Bridge, Task
+from inspector.gui.look.build import button, row
+from inspector.gui.look.labels import label
+
+LOOK_MS = 300
+"""Milliseconds between two looks, and from which on work is worth a word."""
+_MOST_NAMED = 2
+
+
+class WorkNotice(QFrame):
+    """Hidden while nothing takes long. What waits for a model, a file or a server has a bar in its panel."""
+
+    changed = Signal()
+    """It was shown or hidden."""
+
+    def __init__(self, bridge: Bridge, cancel: Callable[[Sequence[str]], None]) -> None:
+        """`cancel` is called with the titles of the panels whose work was cancelled."""
+        super().__init__()
+        self._bridge, self._cancel = bridge, cancel
+        self.words = label(role="quiet")
+        about = "Cancel this work; the panels offer to begin it again"
+        self.stop = button("Cancel", self.cancel_work, about=about, role="flat")
+        self.stop.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it comes and goes; a command does the same
+        row(self.words, self.stop, of=self, gap=8)
+        self._timer = QTimer(self, interval=LOOK_MS)
+        self._timer.timeout.connect(self.look)
+        self._timer.start()
+        self.hide()
+
+    def look(self) -> None:
+        """Say what is being worked on, and for how long."""
+        tasks = self._bridge.find_long_tasks(LOOK_MS / 1000)
+        if tasks:
+            self.words.setText(describe_work(tasks))
+        if self.isHidden() == bool(tasks):
+            self.setVisible(bool(tasks))
+            self.changed.emit()
+
+    def cancel_work(self) -> None:
+        """Cancel all that panels compute."""
+        tasks = self._bridge.find_long_tasks(0)
+        for task in tasks:
+            self._bridge.drop(task)
+        self._cancel(list(dict.fromkeys(task.part for task in tasks)))
+        self.look()
+
+
+def describe_work(tasks: Sequence[Task]) -> str:
+    """`Working on Cost and At a glance, 12 s`"""
+    parts = list(dict.fromkeys(task.part for task in tasks))
+    named = " and ".join(parts[:_MOST_NAMED])
+    if len(parts) > _MOST_NAMED:
+        named = f"{', '.join(parts[:_MOST_NAMED])} and {len(parts) - _MOST_NAMED} more"
+    seconds = monotonic() - min(task.began for task in tasks)
+    return f"Working on {named}, {seconds:.0f} s" if seconds >= 1 else f"Working on {named}"
