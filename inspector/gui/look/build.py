@@ -108,6 +108,7 @@ def scrolled(inner: QWidget, name: str = "") -> QScrollArea:
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setAccessibleName(name)
     area.setWidget(inner)
     return area
 
