@@ -140,6 +140,7 @@ def test_free_memory_when_garbage_was_collected_goes_back_to_the_system(
     pieces = [bytes(1_000) for _ in range(60_000)]
     between = pieces[::50]  # what is free lies between what is used
     del pieces
+    gc.freeze()
     full = resident_mb()
     monkeypatch.setattr(bridge, "MOST_THAWED", 10_000_000)
     monkeypatch.setattr(bridge, "THAW_S", 0.0)
