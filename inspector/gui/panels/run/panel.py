@@ -62,7 +62,7 @@ SHOWN_CALLS = 4
 
 
 def happened(report: TurnReport) -> str:
-    """What a turn did: tiers first, then tools, else what was said."""
+    """Return what happened in a turn: its tiers, then its tools, else the text of the model."""
     words = [*(f"⇣ {tier}" for tier in report.fired), *dict.fromkeys(report.tools)]
     if report.error:
         words.append(f"✗ {line(report.error, 200)}")
@@ -72,7 +72,7 @@ def happened(report: TurnReport) -> str:
 
 
 def prompt_size(report: TurnReport) -> str:
-    """Tokens of the prompt: as reported, else as predicted or estimated (≈)."""
+    """Return the tokens of the prompt as reported, else as predicted or estimated (≈)."""
     return f"{'' if report.kind == 'reported' else '≈'}{grouped(report.tokens)}"
 
 
@@ -85,7 +85,7 @@ COLUMNS: Sequence[Column[TurnReport]] = (
 
 
 class RunPanel(Panel):
-    """Every choice drives the run."""
+    """The run: its question, the model's text, the last turns, and the breakpoints."""
 
     TITLE: ClassVar[str] = "Run"
     LIVE: ClassVar[bool] = True
@@ -96,7 +96,7 @@ class RunPanel(Panel):
         run = desk.runs.controller
         self._brought: Plan | None = None
         self._verdict: Verdict | None = None
-        """Of the tier that the run paused for and that was brought to the front."""
+        """The verdict of the tier that the run paused before and whose preview was shown."""
         self.task = label(role="strong", wrap=True)
         self.about = label(role="small", wrap=True)
         self.notes = label(role="small", wrap=True)
@@ -171,6 +171,7 @@ class RunPanel(Panel):
             self.turns.show_rows(reports)
 
     def _show_plan(self, plan: "Plan") -> None:
+        """Show task, model, policy and workspace of a run, and what differs from the run that it was forked from."""
         self.task.setText(line(plan.task, 240) or "Continues from a buffer")
         self.task.setToolTip(tip(plan.task))
         model = f"{plan.provider} · {plan.model}" if plan.model else plan.provider
@@ -183,6 +184,7 @@ class RunPanel(Panel):
         self.stops.name_tiers([tier.name for tier in by.tiers])
 
     def _show_calls(self, calls: Sequence[ToolCall]) -> None:
+        """Show the tool calls of the current turn, at most SHOWN_CALLS, with an arrow at the one that is running."""
         listed = [f"{line(call.name, 40)} {line(part_original(call), 160)}" for call in calls[:SHOWN_CALLS]]
         more = len(calls) - len(listed)
         if more > 0:
@@ -218,7 +220,7 @@ class RunText(QPlainTextEdit):
         self._text = ""
 
     def show_text(self, text: str) -> None:
-        """All that was said so far in this call."""
+        """Show the text of the current model call so far."""
         if text == self._text:
             return
         bar = self.verticalScrollBar()
@@ -243,7 +245,7 @@ def _captioned(words: str, *widgets: QWidget) -> QWidget:
 
 EVERY = "any"
 USUAL = 0.6
-"""Share of the window, until the person names another."""
+"""Share of the window to stop at, until the user enters another one."""
 
 
 _STOPS = {
@@ -258,7 +260,7 @@ _STOPS = {
 
 
 class BreakRows(QWidget):
-    """`chosen` carries the Breakpoints."""
+    """A row of boxes for the breakpoints. `chosen` carries the Breakpoints."""
 
     chosen = Signal(object)
 
@@ -286,7 +288,7 @@ class BreakRows(QWidget):
             names.currentTextChanged.connect(lambda _: self._choose())
 
     def name_tiers(self, names: Sequence[str]) -> None:
-        """The tiers of another policy."""
+        """Offer the tiers of another policy."""
         now = self.tiers.currentText()
         with QSignalBlocker(self.tiers):
             self.tiers.clear()
@@ -317,7 +319,7 @@ class BreakRows(QWidget):
                     which.setCurrentText(name)
 
     def _choose_share(self) -> None:
-        """What is no share becomes one again."""
+        """Write the share as it is understood, also if the typed text is none."""
         self.share.setText(f"{_percent(self.share.text()) * 100:g}%")
         self._choose()
 
@@ -335,7 +337,11 @@ def _percent(text: str) -> float:
 
 
 def _named(names: QComboBox) -> frozenset[str]:
-    return frozenset({ANY if names.currentText() in (EVERY, "") else names.currentText()})
+    """Return the chosen name, or ANY."""
+    name = names.currentText()
+    if name in (EVERY, ""):
+        name = ANY
+    return frozenset({name})
 
 
 ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
@@ -350,7 +356,7 @@ _BLANKS = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
 
 
 class QuestionBox(Guarded, QFrame):
-    """Hidden while nothing is asked."""
+    """Asks whether a call may run; hidden while there is no question."""
 
     def __init__(self, theme: Theme, permit: "Callable[[str, Permit], None]") -> None:
         super().__init__()
@@ -378,7 +384,7 @@ class QuestionBox(Guarded, QFrame):
         self.hide()
 
     def show_permission(self, permission: Permission | None) -> bool:
-        """Show it, or nothing. Returns whether it is a new question."""
+        """Show a question, or hide the box if there is none; return whether the question is new."""
         before, self._permission = self._permission, permission
         self.setVisible(permission is not None)
         if permission is None or (before is not None and before.id == permission.id):
@@ -398,16 +404,18 @@ class QuestionBox(Guarded, QFrame):
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Never lower than what it says: a splitter does not know of wrapped lines."""
+        """Keep the box as high as its wrapped lines, which a splitter does not consider."""
         super().resizeEvent(event)
         self._fit()
 
     def _fit(self) -> None:
-        if (layout := self.layout()) and self._permission is not None:
-            self.setMinimumHeight(max(0, layout.minimumHeightForWidth(self.width())))
+        layout = self.layout()
+        if layout is not None and self._permission is not None:
+            height = layout.minimumHeightForWidth(self.width())
+            self.setMinimumHeight(max(0, height))
 
     def _answer(self, how: "Permit", checked: bool = False) -> None:
-        """What is shown is answered. The second click of a double click is no answer to what comes next."""
+        """Answer the question shown. The second click of a double click does not answer the next question."""
         if self._permission is not None:
             self._again.start()
             self._permit(self._permission.id, how)
@@ -417,7 +425,7 @@ class QuestionBox(Guarded, QFrame):
             answer_button.setEnabled(may)
 
     def _show_rest(self) -> None:
-        """Very long: what is beyond the first part is laid in when it is wanted."""
+        """Offer the rest of a very long call, of which only the first part is shown at first."""
         self.rest.setVisible(self.what.has_rest)
         if self.what.has_rest and self._permission is not None:
             whole = len(self._permission.what.exact)
