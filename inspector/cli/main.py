@@ -33,10 +33,11 @@ COMMANDS = {
     "statusline": "the status line of Claude Code: pressure, requests to compaction, rules at risk",
     "hook": "a hook of Claude Code that gives back what a compaction lost",
     "mcp": "answers about one session for an agent, over stdio",
+    "report": "one HTML file about a session, without what is private",
     "desktop": "menu entry, icon and file type for this user",
 }
 """Name and what it does. A command is `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
-_FOLDERS = {"statusline": "beside.", "hook": "beside.", "mcp": "beside.", "desktop": "beside."}
+_FOLDERS = {"statusline": "beside.", "hook": "beside.", "mcp": "beside.", "desktop": "beside.", "report": "sharing."}
 """Of commands that are not beside this file."""
 
 

@@ -82,6 +82,6 @@ def _quote(command: str) -> str:
 
 def _refresh(data: Path) -> None:
     for program, folder in _REFRESH:
-        found = shutil.which(program)
-        if found and (data / folder).is_dir():
-            subprocess.run([found, str(data / folder)], capture_output=True, check=False, timeout=60)
+        path = shutil.which(program)
+        if path and (data / folder).is_dir():
+            subprocess.run([path, str(data / folder)], capture_output=True, check=False, timeout=60)

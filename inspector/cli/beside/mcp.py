@@ -119,7 +119,10 @@ class SessionAnswers:
         at = len(session.main.requests)
         window = find_window(session, session.main, None, None, user_windows())
         context = context_at(self._policy, PolicyChoice(), session.main, at, window, session.client, "")
-        lines = [f"{one.tier}: {'due' if one.due else 'not due'}. {one.why}" for one in self._policy.due(context)]
+        lines = [
+            f"{verdict.tier}: {'due' if verdict.due else 'not due'}. {verdict.why}"
+            for verdict in self._policy.due(context)
+        ]
         trigger = client_trigger(session, session.main, known_pressures(session.main), window.tokens)
         return "\n".join([*lines, f"{trigger.words}." if trigger else "Where the client compacts is not known."])
 
@@ -145,5 +148,5 @@ def _describe_hit(hit: Hit, length: int) -> str:
 
 def _mark(text: str) -> str:
     """Mark text of the transcript as data; it cannot end the mark itself."""
-    quoted = _MARK.sub(lambda found: found[0].replace("<", "&lt;"), text)
+    quoted = _MARK.sub(lambda match: match[0].replace("<", "&lt;"), text)
     return f"<transcript-data>\n{quoted}\n</transcript-data>"

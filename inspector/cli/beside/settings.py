@@ -47,9 +47,9 @@ def offer_change(arguments: argparse.Namespace, change: SettingsChange) -> None:
 
 def find_command() -> str:
     """Return the command under which other programs find this one."""
-    found = shutil.which("context-inspector")
+    on_path = shutil.which("context-inspector")
     own = Path(sys.executable).with_name("context-inspector")
-    return found or (str(own) if own.is_file() else "context-inspector")
+    return on_path or (str(own) if own.is_file() else "context-inspector")
 
 
 def _read(path: Path) -> str:
