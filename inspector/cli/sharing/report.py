@@ -22,7 +22,6 @@ from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.words import dollars, per_cent, plural
 
-_LARGEST = 12
 _LONGEST_QUOTE = 20_000
 """Characters of a chosen message."""
 
@@ -134,12 +133,14 @@ def _filling_section(chosen: Selection, pressures: Pressures) -> ReportSection:
     buffer = chosen.thread.place(place).buffer()
     tree = break_down(size, size.pressure, buffer, tool_calls(chosen.session, chosen.thread)).tree
     whole = max(tree.tokens, 1)
-    nodes = [(depth, node) for depth, node in tree.walk() if 0 < depth < 3][: 2 * _LARGEST]
+    nodes = [(depth, node) for depth, node in tree.walk() if 0 < depth < 3 and 100 * node.tokens >= whole]
     rows = [
         (f"{'  ' * (depth - 1)}{node.name}", f"{node.tokens:,}", per_cent(node.tokens / whole)) for depth, node in nodes
     ]
     heads = ("part", "tokens", "share")
-    return ReportSection(f"What filled request {place}", [], heads, rows, frozenset({1, 2}))
+    return ReportSection(
+        f"What filled request {place}", ["Parts of less than 1% are left out."], heads, rows, frozenset({1, 2})
+    )
 
 
 def _loss_section(loss: CompactionLoss) -> ReportSection:
