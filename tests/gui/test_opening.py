@@ -210,10 +210,10 @@ def test_sessions_are_let_go_when_others_were_opened(window: MainWindow, qtbot: 
 
 
 def test_sessions_that_are_closed_are_let_go(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
-    """Ten of them, each shown in every workspace: of nine nothing is left, and no circle waits for a collector."""
+    """Four of them, each shown in every workspace: of three nothing is left, and no circle waits for a collector."""
     path, left = many_records(tmp_path / "many.jsonl", 300), list[int]()
     qtbot.waitUntil(lambda: window.docks.ready)
-    for _ in range(10):
+    for _ in range(4):
         window.open_path(str(path))
         qtbot.waitUntil(lambda: window.workbench.state.session is not None)
         for name in WORKSPACES:
