@@ -94,8 +94,7 @@ class Task:
         self._deliver, self._free, self._traffic = threads.deliver, threads.free, threads.traffic
         self._reported = reported
         self.lane = lane
-        self.part = ""
-        """Title of the panel that the job is for; empty if it is for none."""
+        self.part = ""  # title of the panel that the job is for
         self.began = monotonic()
         self._stop = Event()
 
@@ -275,16 +274,9 @@ class Bridge:
             lane = "wait"
         return self.run(lambda task: job(), done, fell=fell, lane=lane).cancel
 
-    def find_long_tasks(self, seconds: float) -> list[Task]:
-        """Return the jobs of panels that compute and were asked for more than so long ago, the oldest first."""
-        since = monotonic() - seconds
-        tasks = [task for task in self._threads.tasks if task.part and task.lane != "wait" and not task.stopped]
-        return sorted((task for task in tasks if task.began < since), key=lambda task: task.began)
-
-    def drop(self, task: Task) -> None:
-        """Cancel a job, and count it no longer."""
-        task.cancel()
-        self._threads.tasks.discard(task)
+    @property
+    def tasks(self) -> list[Task]:
+        return list(self._threads.tasks)
 
     def give_way(self) -> None:
         """Jobs rest, as soon as they look whether to stop, until this thread is done with all that it is at: two that

@@ -37,7 +37,7 @@ class WorkNotice(QFrame):
 
     def look(self) -> None:
         """Say what is being worked on, and for how long."""
-        tasks = self._bridge.find_long_tasks(LOOK_MS / 1000)
+        tasks = find_long_tasks(self._bridge, LOOK_MS / 1000)
         if tasks:
             self.words.setText(describe_work(tasks))
         if self.isHidden() == bool(tasks):
@@ -46,11 +46,18 @@ class WorkNotice(QFrame):
 
     def cancel_work(self) -> None:
         """Cancel all that panels compute."""
-        tasks = self._bridge.find_long_tasks(0)
+        tasks = find_long_tasks(self._bridge, 0)
         for task in tasks:
-            self._bridge.drop(task)
+            task.cancel()
         self._cancel(list(dict.fromkeys(task.part for task in tasks)))
         self.look()
+
+
+def find_long_tasks(bridge: Bridge, seconds: float) -> list[Task]:
+    """Return the jobs of panels that compute and were asked for more than so long ago, the oldest first."""
+    since = monotonic() - seconds
+    computing = [task for task in bridge.tasks if task.part and task.lane != "wait" and not task.stopped]
+    return sorted((task for task in computing if task.began < since), key=lambda task: task.began)
 
 
 def describe_work(tasks: Sequence[Task]) -> str:
