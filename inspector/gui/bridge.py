@@ -33,19 +33,16 @@ T = TypeVar("T")
 TURN_S = 0.00005
 """How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
 makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
-
 Lane: TypeAlias = Literal["answer", "state", "compute", "card", "pass", "wait"]
 """`answer`: short, and a person has just asked for it (a search, a filter). `state`: what all panels wait for.
 `compute`: what a panel in sight shows.
 `card`: the answers of the first screen about a whole session. `pass`: over a whole session, too, shown when it is
 there; may take minutes. `wait`: waits for a model, a file or a server more than it computes."""
-
 _WORKERS: Mapping[Lane, int] = MappingProxyType(
     {"answer": 1, "state": 1, "compute": 2, "card": 2, "pass": 1, "wait": 8}
 )
 """Jobs of a lane that run at the same time. They share one interpreter: more of them end no sooner, and painting waits
 for each in turn."""
-
 _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
     {
         "answer": (),
@@ -57,32 +54,23 @@ _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
     }
 )
 """The lanes for which a job of a lane rests."""
-
 REST_S = 0.05
 """Seconds between two looks of a resting job at whether it was cancelled."""
-
 GIVE_WAY_MS, GIVE_WAY_S = 5, 1.0
 """Idle milliseconds of the GUI thread that a job asked to give way waits for, and the most seconds that it waits."""
-
 PAUSE_MS = 50
 """Milliseconds before a job that replaces another begins: while a key is held down only the last job is needed."""
-
 LONG = 0.3
 """Seconds of a job that may have made many objects."""
-
 EVERY_MS = 100
 """Between two looks for garbage."""
-
 MOST = 30_000
 """Objects that are looked through for garbage, which takes 5 ms: a job makes a million a second, and they stay."""
-
 THAW_S, MOST_THAWED = 30.0, 400_000
 """Seconds between two looks through what was set aside, and objects of which it takes no longer than 0.1 s: beyond that
 a session is open whose objects stay."""
-
 THAW_SHARE = 500
 """At most one of this many seconds is spent on visiting or counting the frozen objects."""
-
 LATE = 0.25
 """Seconds since the last look after which a job has made too many, whatever is counted."""
 
