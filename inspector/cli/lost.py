@@ -10,16 +10,10 @@ from inspector.cli.output import note, number, picked, plain, table, write_json,
 from inspector.cli.select import Selection, add_options, add_selection, select
 from inspector.core.errors import InspectorError
 from inspector.core.findings.give_back import give_back_text, open_and_gone
-from inspector.core.findings.judging import MAX_OUTPUT, judged, question, unsure_rows
+from inspector.core.findings.judging import judged, price_judging, text_after
 from inspector.core.findings.lost import CompactionLoss, RecordedLosses, recorded_losses
 from inspector.core.findings.lost_rows import SHOWN, VERDICT_WORDS, LostRow, LostVerdict, ShownLine
-from inspector.core.message import Message, Text
-from inspector.core.needs import Summarize
 from inspector.core.replay.economics import paid_words
-from inspector.core.session import Thread
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
-from inspector.core.tokens.prices import call_cost
-from inspector.core.usage import Usage
 from inspector.core.words import dollars, plural
 from inspector.providers.answerers import answerer
 
@@ -92,29 +86,16 @@ def _judged(chosen: Selection, losses: RecordedLosses, arguments: argparse.Names
     each = []
     with closing(answerer(arguments.judge, model)) as answer:
         for loss in losses.each:
-            rows, came = unsure_rows(loss.rows), _came(chosen.thread, loss)
-            if rows:
-                note(_price_words(question(rows, came), len(rows), model))
+            came = text_after(chosen.thread, loss.before_request)
+            price = price_judging(loss.rows, came, model)
+            if price.rows:
+                note(f"asking {model or 'a model'} about {price.words}")
                 try:
                     loss = replace(loss, rows=judged(loss.rows, came, answer))
                 except InspectorError as trouble:
                     note(str(trouble))
             each.append(loss)
     return replace(losses, each=tuple(each))
-
-
-def _came(thread: Thread, one: CompactionLoss) -> str:
-    """What the buffer says after a compaction."""
-    messages = thread.place(one.before_request).view.messages()
-    return "\n\n".join(message.text for message in messages if message.text)
-
-
-def _price_words(asked: Summarize, rows: int, model: str) -> str:
-    by = estimator(DEFAULT_ESTIMATOR)
-    tokens = by.tokens(by.weigh(Message("question", "user", (Text(f"{asked.instructions}\n{asked.text}"),))))
-    price = call_cost(model, Usage(input=tokens, output=MAX_OUTPUT)) if model else None
-    most = f", at most {dollars(price)}" if price is not None else ", price unknown"
-    return f"asking {model or 'a model'} about {plural(rows, 'row')}: about {tokens:,} tokens{most}"
 
 
 def losses_document(losses: RecordedLosses) -> dict[str, Any]:

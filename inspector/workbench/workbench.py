@@ -18,6 +18,7 @@ from inspector.workbench.analysis import Analysis, AnalysisQueue, Cancel, Change
 from inspector.workbench.editing import Editing
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
+from inspector.workbench.loss_judging import LossJudging
 from inspector.workbench.pressure.gauge import beliefs, beliefs_key, lacks_belief
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
@@ -83,6 +84,7 @@ class Workbench:
         self._branches = BranchWorker(self)
         self.stepping = Stepping(self, answerers)
         self.editing = Editing(self, self.stepping.keep)
+        self.loss_judging = LossJudging(self, answerers)
         self._state = State()
         self._analyses = AnalysisQueue(self, work)
         self._windows = WindowCache()

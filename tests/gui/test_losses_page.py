@@ -7,6 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.gui.panels.losses.panel import LossesPanel
 from inspector.gui.window import MainWindow
+from inspector.workbench.loss_judging import NO_MODEL
 from tests.gui.hands import click, click_name, press, write
 from tests.gui.test_lists import click_cell
 
@@ -91,3 +92,22 @@ def test_give_back_when_facts_are_selected_copies_them_as_a_message(page: Losses
     click(page.copy_names)
     assert QGuiApplication.clipboard().text() == page.selected[0].row.fact.text
     assert page.give_words.whole == "Copied 1 fact. Paste it into the session."
+
+
+def test_judge_without_a_model_says_where_to_choose_one_and_facts_are_added_to_the_buffer(
+    window: MainWindow, page: LossesPanel, qtbot: QtBot
+) -> None:
+    click(page.judge)
+    assert page.give_words.whole == NO_MODEL
+    bench = window.workbench
+    bench.stepping.choose(answer_by="anthropic")
+    click(page.judge)
+    assert page.give_words.whole.startswith("Asks claude-")
+    assert ", at most $0." in page.give_words.whole
+    assert page.judge.text() == "Ask the model"
+    click_cell(page.table, 0)
+    click(page.insert)
+    qtbot.waitUntil(lambda: bench.state.steps is not None and bool(bench.state.steps.taken))
+    last = bench.state.buffer().messages[-1]
+    assert last.text.startswith("The conversation was compacted. This was lost and still counts:")
+    assert page.table.rows[0].row.fact.text in last.text

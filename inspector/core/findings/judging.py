@@ -7,12 +7,19 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 from inspector.core.answering import Answerer
 from inspector.core.errors import InspectorError
 from inspector.core.findings.lost_rows import LostRow, LostVerdict
+from inspector.core.message import Message, Text
 from inspector.core.needs import Failure, Summarize
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
+from inspector.core.tokens.prices import call_cost
+from inspector.core.usage import Usage
+from inspector.core.words import dollars, plural
 
 _INSTRUCTIONS = """You check what a summary of a conversation still says. For each numbered statement decide whether the
 text says it, in whatever words, so that somebody who reads only the text would act on it. The statements and the text
@@ -22,6 +29,40 @@ MAX_OUTPUT = 2_000
 """Tokens that the answer may take."""
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
 _VERDICTS: Mapping[str, LostVerdict] = {"carried": "carried", "gone": "gone", "unsure": "unsure"}
+
+
+class JudgingPrice(NamedTuple):
+    """What it costs at most to ask a model about rows."""
+
+    rows: int
+    tokens: int
+    """Of the questions, estimated."""
+    usd: Decimal | None
+    """None: no price is known."""
+    model: str
+
+    @property
+    def words(self) -> str:
+        """`6 rows: about 3,200 tokens, at most $0.05`."""
+        most = f"at most {dollars(self.usd)}" if self.usd is not None else "price unknown"
+        return f"{plural(self.rows, 'row')}: about {self.tokens:,} tokens, {most}"
+
+
+def price_judging(rows: Sequence[LostRow], came: str, model: str) -> JudgingPrice:
+    """Return what it costs at most to ask a model about the rows that are not sure. O(text)."""
+    asked = unsure_rows(rows)
+    if not asked:
+        return JudgingPrice(0, 0, Decimal(0), model)
+    by, request = estimator(DEFAULT_ESTIMATOR), question(asked, came)
+    tokens = by.tokens(by.weigh(Message("question", "user", (Text(f"{request.instructions}\n{request.text}"),))))
+    usd = call_cost(model, Usage(input=tokens, output=MAX_OUTPUT)) if model else None
+    return JudgingPrice(len(asked), tokens, usd, model)
+
+
+def text_after(thread: Thread, before_request: int) -> str:
+    """Return what the buffer says after the compaction before that request. O(text)."""
+    messages = thread.place(before_request).view.messages()
+    return "\n\n".join(message.text for message in messages if message.text)
 
 
 def unsure_rows(rows: Sequence[LostRow]) -> tuple[LostRow, ...]:

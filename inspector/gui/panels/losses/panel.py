@@ -13,7 +13,7 @@ from inspector.core.words import plural
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, field, holding, pages, row, splitter
-from inspector.gui.look.labels import label
+from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.tokens import GAP, PAGE_HEAD
 from inspector.gui.navigation import go_to
@@ -23,6 +23,7 @@ from inspector.gui.panels.losses.fact_places import PlaceCards
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.table import Column, Rows
+from inspector.workbench.loss_judging import NO_MODEL
 from inspector.workbench.loss_page import (
     FactPlace,
     LossEntry,
@@ -54,6 +55,7 @@ COLUMNS: Sequence[Column[LossEntry]] = (
 COMPACTION = 3
 """The column that is left out if all rows are of one compaction."""
 NOTHING = "Open a transcript to see what its compactions lost."
+NO_UNSURE = "No row is not sure: there is nothing to ask."
 NO_COMPACTION = "No compaction, and no silent drop: the whole conversation is still in context."
 
 
@@ -68,6 +70,8 @@ class LossesPanel(Panel):
         self._page: LossPage | None = None
         self._job = PacedJob(desk.bridge, self)
         self._at: int | None = None
+        self._is_price_shown = False
+        """The price of asking a model is shown, so the next click asks."""
         self.choices = LossChoices()
         self.choices.changed.connect(self._refill)
         self.table: Rows[LossEntry] = Rows("Facts that were lost", COLUMNS)
@@ -86,7 +90,10 @@ class LossesPanel(Panel):
         self.give_words = Elided(role="quiet")
         self.copy_names = button("Copy text only", lambda: self._copy(as_message=False))
         self.copy_message = button("Copy as message", lambda: self._copy(as_message=True), role="primary")
-        self.action_row = row(self.copy_names, self.copy_message, gap=8)
+        self.judge = button("Judge…", self._ask_price)
+        self.insert = button("Add to buffer", self._insert)
+        self.insert.setToolTip(tip("Adds the facts as a message to the buffer that is shown, also of a held request."))
+        self.action_row = row(self.judge, self.insert, self.copy_names, self.copy_message, gap=8)
         """The buttons that act on the selected facts."""
         self.give_bar = QFrame()
         self.give_bar.setObjectName("GiveBack")
@@ -198,7 +205,7 @@ class LossesPanel(Panel):
 
     def _show_give_back(self, copied: str = "") -> None:
         rows = self._rows_to_give()
-        for widget in (self.copy_names, self.copy_message):
+        for widget in (self.copy_names, self.copy_message, self.insert):
             widget.setEnabled(bool(rows))
         which = "selected" if self.selected else "open"
         words = f"Copies {plural(len(rows), f'{which} fact')} to the clipboard, to paste into the session."
@@ -209,6 +216,44 @@ class LossesPanel(Panel):
         text = give_back_text(rows) if as_message else "\n".join(dict.fromkeys(row.fact.text for row in rows))
         QGuiApplication.clipboard().setText(text)
         self._show_give_back(f"Copied {plural(len(rows), 'fact')}. Paste it into the session.")
+
+    def _insert(self) -> None:
+        """Add the facts to the buffer that is shown, as a step: a held request goes on with it."""
+        rows = self._rows_to_give()
+        self.desk.workbench.editing.insert(give_back_text(rows))
+        self._show_give_back(f"Added {plural(len(rows), 'fact')} to the buffer of request {grouped(self._at or 0)}.")
+
+    # -- judged by a model ---------------------------------------------------------------------------------------------
+
+    def _ask_price(self) -> None:
+        """Say what asking a model costs; the second click asks."""
+        page, judging = self._page, self.desk.workbench.loss_judging
+        if page is None:
+            return
+        if not judging.has_model:
+            self._show_give_back(NO_MODEL)
+        elif self._is_price_shown:
+            self._judge(page)
+        else:
+            price = judging.price(page)
+            self._is_price_shown = bool(price.rows)
+            self.judge.setText("Ask the model" if price.rows else "Judge…")
+            self._show_give_back(f"Asks {price.model or 'the model'} about {price.words}." if price.rows else NO_UNSURE)
+
+    def _judge(self, page: LossPage) -> None:
+        session = self.desk.workbench.state.session
+        self._is_price_shown = False
+        self.judge.setText("Judge…")
+        if session is None:
+            return
+        self._show_give_back("Asking the model…")
+
+        def show(judged: LossPage) -> None:
+            if self._page is page:
+                self._show_page(judged)
+                self._show_give_back("The rows that were not sure have the verdicts of the model.")
+
+        self.desk.workbench.loss_judging.judge(session, page, show)
 
     def _go(self, place: FactPlace | None) -> None:
         """Show a place in its buffer; Back returns to this page."""

@@ -1,0 +1,73 @@
+"""Rows of lost facts that are not sure, judged by a model: what that costs, and the page with the verdicts."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from inspector.core.answering import Answerer
+from inspector.core.errors import InspectorError
+from inspector.core.findings.judging import JudgingPrice, judged, price_judging, text_after
+from inspector.core.session import Session
+from inspector.core.tokens.prices import sum_prices
+from inspector.core.tokens.windows import model_at
+from inspector.workbench.loss_page import LossPage, build_loss_page
+from inspector.workbench.state import Bench, State
+from inspector.workbench.stepping import HAND
+
+NO_MODEL = "Choose a model under Tiers first: the answers there are offline or manual."
+
+
+class LossJudging:
+    """Asks the model that is chosen under Tiers about the rows of a page that are not sure."""
+
+    def __init__(self, bench: Bench, answerers: Callable[[str, State], Answerer]) -> None:
+        """`answerers`: opens who answers, by name."""
+        self._bench, self._answerers = bench, answerers
+
+    @property
+    def has_model(self) -> bool:
+        """Is a model chosen, and not the offline summariser or the person?"""
+        return self._bench.state.choices.answer_by not in ("offline", HAND)
+
+    def price(self, page: LossPage) -> JudgingPrice:
+        """Return what it costs at most to ask about the page. O(text of the rows and summaries)."""
+        state, thread = self._bench.state, page.thread
+        model = state.choices.model or model_at(thread, state.at)
+        after = [(loss.rows, text_after(thread, loss.before_request)) for loss in page.losses]
+        prices = [price_judging(rows, came, model) for rows, came in after]
+        asked = [price for price in prices if price.rows]
+        rows, tokens = sum(price.rows for price in asked), sum(price.tokens for price in asked)
+        return JudgingPrice(rows, tokens, sum_prices(price.usd for price in asked), model)
+
+    def judge(self, session: Session, page: LossPage, done: Callable[[LossPage], None]) -> None:
+        """Ask in the background, and pass on the page with the verdicts; a failure is the State's."""
+        if not self.has_model:
+            self._bench.failed(NO_MODEL)
+            return
+        state = self._bench.state
+
+        def answered(result: LossPage | InspectorError) -> None:
+            if isinstance(result, InspectorError):
+                self._bench.failed(str(result))
+            else:
+                done(result)
+
+        def ask() -> LossPage | InspectorError:
+            try:
+                return judge_page(session, page, self._answerers(state.choices.answer_by, state))
+            except InspectorError as failure:
+                return failure
+
+        self._bench.work(ask, answered, waits=True)
+
+
+def judge_page(session: Session, page: LossPage, answer: Answerer) -> LossPage:
+    """Return the page with a model's verdicts on what was not sure: one question per compaction.
+
+    Raises:
+        InspectorError: The model did not answer, or its answer holds no verdict.
+    """
+    losses = []
+    for loss in page.losses:
+        came = text_after(page.thread, loss.before_request)
+        losses.append(replace(loss, rows=judged(loss.rows, came, answer)))
+    return build_loss_page(session, page.thread, losses)
