@@ -33,10 +33,10 @@ class LossJudging:
         state, thread = self._bench.state, page.thread
         model = state.choices.model or model_at(thread, state.at)
         after = [(loss.rows, text_after(thread, loss.before_request)) for loss in page.losses]
-        prices = [price_judging(rows, came, model) for rows, came in after]
-        asked = [price for price in prices if price.rows]
-        rows, tokens = sum(price.rows for price in asked), sum(price.tokens for price in asked)
-        return JudgingPrice(rows, tokens, sum_prices(price.usd for price in asked), model)
+        prices = [price_judging(rows, replacement, model) for rows, replacement in after]
+        questions = [price for price in prices if price.rows]
+        rows, tokens = sum(price.rows for price in questions), sum(price.tokens for price in questions)
+        return JudgingPrice(rows, tokens, sum_prices(price.usd for price in questions), model)
 
     def judge(self, session: Session, page: LossPage, done: Callable[[LossPage], None]) -> None:
         """Ask in the background, and pass on the page with the verdicts; a failure is the State's."""
@@ -68,6 +68,6 @@ def judge_page(session: Session, page: LossPage, answer: Answerer) -> LossPage:
     """
     losses = []
     for loss in page.losses:
-        came = text_after(page.thread, loss.before_request)
-        losses.append(replace(loss, rows=judged(loss.rows, came, answer)))
+        replacement = text_after(page.thread, loss.before_request)
+        losses.append(replace(loss, rows=judged(loss.rows, replacement, answer)))
     return build_loss_page(session, page.thread, losses)

@@ -48,15 +48,15 @@ class JudgingPrice(NamedTuple):
         return f"{plural(self.rows, 'row')}: about {self.tokens:,} tokens, {most}"
 
 
-def price_judging(rows: Sequence[LostRow], came: str, model: str) -> JudgingPrice:
+def price_judging(rows: Sequence[LostRow], replacement: str, model: str) -> JudgingPrice:
     """Return what it costs at most to ask a model about the rows that are not sure. O(text)."""
-    asked = unsure_rows(rows)
-    if not asked:
+    unsure = unsure_rows(rows)
+    if not unsure:
         return JudgingPrice(0, 0, Decimal(0), model)
-    by, request = estimator(DEFAULT_ESTIMATOR), question(asked, came)
+    by, request = estimator(DEFAULT_ESTIMATOR), question(unsure, replacement)
     tokens = by.tokens(by.weigh(Message("question", "user", (Text(f"{request.instructions}\n{request.text}"),))))
     usd = call_cost(model, Usage(input=tokens, output=MAX_OUTPUT)) if model else None
-    return JudgingPrice(len(asked), tokens, usd, model)
+    return JudgingPrice(len(unsure), tokens, usd, model)
 
 
 def text_after(thread: Thread, before_request: int) -> str:

@@ -218,7 +218,7 @@ class LossesPanel(Panel):
         self._show_give_back(f"Copied {plural(len(rows), 'fact')}. Paste it into the session.")
 
     def _insert(self) -> None:
-        """Add the facts to the buffer that is shown, as a step: a held request goes on with it."""
+        """Add the facts to the buffer that is shown, as a step: a held request is sent with it."""
         rows = self._rows_to_give()
         self.desk.workbench.editing.insert(give_back_text(rows))
         self._show_give_back(f"Added {plural(len(rows), 'fact')} to the buffer of request {grouped(self._at or 0)}.")
