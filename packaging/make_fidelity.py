@@ -1,6 +1,7 @@
 """Measures how well rebuilt buffers explain what the providers reported, and writes docs/fidelity.md.
 
     python packaging/make_fidelity.py [FOLDER ...]      default: ../shared/transcripts beside the checkout
+    python packaging/make_fidelity.py --fit [FOLDER ...]      prints what ranges should begin with, and writes nothing
 
 Opens every transcript below the folders and takes the main thread of each that tells what its calls used. The agents
 that `make test-clients` installs are played, and what is rebuilt from their transcripts is compared with the bodies
@@ -22,23 +23,26 @@ sys.path.insert(0, str(ROOT))
 
 import bodies  # noqa: E402
 from bodies import beside, play_all, played_in  # noqa: E402
-from explained import Explained, explained_calls, explained_table  # noqa: E402
-from parts_and_bands import (  # noqa: E402
-    Covered,
-    PartShares,
-    coverage_table,
-    covered_reports,
-    part_shares,
-    parts_table,
+from charges import framing_table, steps_of, thinking_ratios, thinking_table  # noqa: E402
+from explained import explained_calls, explained_table  # noqa: E402
+from held_out import deal_halves, fit_prior, held_out_reports, held_out_table, prediction_errors_of  # noqa: E402
+from parts_and_bands import coverage_table, covered_reports, part_shares, parts_table  # noqa: E402
+from recorded_changes import clearings, clearings_table, crossing_delays, crossings_line  # noqa: E402
+from shown_numbers import (  # noqa: E402
+    ShownNumbers,
+    numbers_table,
+    session_errors,
+    sessions_lines,
+    shown_numbers,
 )
-from shown_numbers import ShownNumbers, numbers_table, shown_numbers  # noqa: E402
 
 from inspector.core.errors import InspectorError  # noqa: E402
 from inspector.core.formats.detect import FORMATS  # noqa: E402
 from inspector.core.message import part_text  # noqa: E402
-from inspector.core.session import Request, Session  # noqa: E402
+from inspector.core.session import Request, Session, Thread  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
 from inspector.core.tokens.fit import Fit, calibration_report, explained  # noqa: E402
+from inspector.core.tokens.pressure import known_pressures  # noqa: E402
 from inspector.core.tokens.quantiles import quantile  # noqa: E402
 from inspector.core.words import per_cent  # noqa: E402
 from inspector.transcripts.files import open_transcript  # noqa: E402
@@ -95,21 +99,27 @@ def _line(request: Request) -> int:
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fit", action="store_true", help="print the units of ranges that fit these sessions")
     parser.add_argument("folders", nargs="*", type=Path, default=[FOLDER])
-    folders = parser.parse_args().folders
+    chosen = parser.parse_args()
+    folders = chosen.folders
     measured = [one for folder in folders for one in measure(folder)]
-    whole = [one for one in measured if one.calls > 1 and not one.why_not]
-    told = [call for one in whole for call in explained_calls(one.session, one.name)]
-    parts = [part_shares(one.session) for one in whole]
-    covered = [report for one in whole for thread in one.session.threads for report in covered_reports(thread)]
+    if chosen.fit:
+        threads = [thread for one in complete(measured) for thread in one.session.threads]
+        for kind, unit in fit_prior([prediction_errors_of(thread) for thread in threads]).units.items():
+            print(f"{kind}: {unit[0]:.0f} tokens and {unit[1]} of the change")
+        return
     with tempfile.TemporaryDirectory(prefix="fidelity-") as plays:
         missing = play_all(Path(plays))
         played = list(played_in(Path(plays)))
     table = bodies.table([*(one for folder in folders for one in beside(folder)), *played]) if played else _former()
-    PAGE.write_text(
-        "\n".join(page(measured, told, parts, covered, table, missing if played else ())) + "\n", encoding="utf-8"
-    )
+    PAGE.write_text("\n".join(page(measured, table, missing if played else ())) + "\n", encoding="utf-8")
     print("\n".join(summary(measured)))
+
+
+def complete(measured: Iterable[Measured]) -> list[Measured]:
+    """Return the sessions with more than one call of which nothing was left out or made up."""
+    return [one for one in measured if one.calls > 1 and not one.why_not]
 
 
 def _former() -> list[str]:
@@ -166,14 +176,7 @@ def _why_not(path: Path, session: Session) -> str:
     return "made up" if same or "synthetic" in str(path) else ""
 
 
-def page(
-    measured: list[Measured],
-    told: Sequence[Explained] = (),
-    parts: Sequence[PartShares] = (),
-    covered: Sequence[Covered] = (),
-    compared: Sequence[str] = (),
-    missing: Sequence[str] = (),
-) -> list[str]:
+def page(measured: list[Measured], compared: Sequence[str] = (), missing: Sequence[str] = ()) -> list[str]:
     """The whole page."""
     return [
         "# Fidelity: do the rebuilt buffers explain what was reported?",
@@ -191,25 +194,16 @@ def page(
         *PREDICTED,
         "",
         *numbers_table(TITLES, [one.shown for one in measured if one.shown is not None and not one.why_not]),
-        "",
-        "## The parts of a prompt",
-        "",
-        *PARTS,
-        "",
-        *parts_table(TITLES, parts),
-        "",
-        "## The range around a prediction",
-        "",
-        *RANGES,
-        "",
-        *coverage_table(covered),
+        *measured_parts(complete(measured)),
         *_as_it_stands(WEIGHTS),
         "",
         "## What fills it, where the file holds everything",
         "",
         *EXPLAINED,
         "",
-        *explained_table(TITLES, told),
+        *explained_table(
+            TITLES, [call for one in complete(measured) for call in explained_calls(one.session, one.name)]
+        ),
         "",
         "## Rebuilt buffers compared with the bodies sent",
         "",
@@ -221,6 +215,62 @@ def page(
         "",
         *REPEAT,
     ]
+
+
+def measured_parts(whole: Sequence[Measured]) -> list[str]:
+    """Return the sections on predictions, changes, parts and ranges. `whole`: complete sessions."""
+    threads = [thread for one in whole for thread in one.session.threads]
+    named = [(one.name, thread) for one in whole for thread in one.session.threads]
+    steps = [step for one in whole for step in steps_of(one.session, short_name(one.name))]
+    covered = [report for thread in threads for report in covered_reports(thread, known_pressures(thread))]
+    by_session = defaultdict[str, list[Thread]](list)
+    for one in whole:
+        by_session[one.session.id or one.name].extend(one.session.threads)
+    halves = held_out_reports(deal_halves(by_session))
+    cleared = {
+        (found.before, found.reported): found for name, thread in named for found in clearings(thread, short_name(name))
+    }
+    return [
+        "",
+        *sessions_lines([found for one in whole for found in session_errors(one.session, short_name(one.name))]),
+        "",
+        crossings_line([late for thread in threads for late in crossing_delays(thread)]),
+        "",
+        "## Recorded clearings, one by one",
+        "",
+        *CLEARINGS,
+        "",
+        *clearings_table(list(cleared.values())),
+        "",
+        "## The parts of a prompt",
+        "",
+        *PARTS,
+        "",
+        *parts_table(TITLES, [part_shares(one.session) for one in whole]),
+        "",
+        *FRAMING,
+        "",
+        *framing_table(steps),
+        "",
+        *THINKING,
+        "",
+        *thinking_table(thinking_ratios(steps)),
+        "",
+        "## The range around a prediction",
+        "",
+        *RANGES,
+        "",
+        *coverage_table(covered),
+        "",
+        *HELD_OUT,
+        "",
+        *held_out_table(*halves),
+    ]
+
+
+def short_name(name: str) -> str:
+    """Return the name of a session as tables show it."""
+    return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
 
 
 HOW = """\
@@ -265,16 +315,47 @@ the provider would say. Each row compares such a prediction with the report that
 sessions; none has seen the number that it predicts. *After a compaction* the client puts back what the file does not
 hold (files read again, reminders): the band says how much that may be.""".splitlines()
 
+CLEARINGS = """\
+Messages that the client cleared, or thinking that it dropped at a new turn, without a summary. *Before* is the buffer
+that was cut, *freed* and *after* are what was said of it; *off* is against the report that came then. Asked: freed
+within 10 %, the number after within 3 %. Clearings below 250 tokens are left out, and copies of one session.
+""".splitlines()
+
 PARTS = """\
-What fills a prompt, by category, is held against tiktoken: the share of each category in what is recorded, as the gauge
-shows it, and by tiktoken over the same texts with nothing written around them. *Largest difference*: of the category
-that differs most, in points, at up to six requests of each complete session. Asked: within 3 points in 95 % of them.
+What fills a prompt, by category, is held against tiktoken, which takes no part in what is shown where the faster
+tokenizer is installed: the share of each category in what is recorded, as the gauge shows it, and by tiktoken over the
+same texts. *Largest difference*: of the category that differs most, in points, at up to six requests of each complete
+session. Asked: within 3 points in 95 % of them.
+
+A provider charges for more than these texts. It writes something around each message (its role, and where it ends),
+around each call (name, id and the words that mark it as a call) and around each result. This *framing* is part of the
+prompt, so it is part of the message, call or result that it stands around, here and in the program: 4 tokens a message,
+and around calls and results what the model's family is charged (below). The comparison has the same framing on both
+sides. Against *texts alone* the categories with calls are larger, by as much as short calls are made of framing; a
+share by texts alone would be wrong by that much against what is charged. Tools whose loading is deferred are in no
+prompt, and count on neither side.
+""".splitlines()
+
+FRAMING = """\
+Framing in tokens of o200k, of steps with one call, its result and no thinking: as the program has it with the messages
+around it, and as charged (growth of the reported prompt, less the texts).
+""".splitlines()
+
+THINKING = """\
+Thinking weighs by the signature that seals it, where the provider sends no text of it or only a digest. What it is
+charged is read off the growth of the reported prompt, by a line through growth against texts and thinking, in each
+session with 15 such steps or more. Asked: within 15 %.
 """.splitlines()
 
 RANGES = """\
 Each prediction has a range, which grows with what is unknown: by what came, from the session's own errors, and from
 errors as usual in other sessions until there are enough. Asked: 93 to 97 % of the reports within it for each kind with
 50 predictions or more, with an ordinary range of 1 % or less.
+""".splitlines()
+
+HELD_OUT = """\
+What ranges begin with was learned from such sessions. So sessions are dealt into two halves, at random by a fixed seed
+and whole; the ranges are fitted on one half and scored on the other, in both directions.
 """.splitlines()
 
 EXPLAINED = """\
@@ -343,7 +424,7 @@ def _section(name: str, measured: Sequence[Measured]) -> list[str]:
 
 def _row(one: Measured, fit: Fit, shown: ShownNumbers) -> str:
     line, error = fit.line, shown.predicted.median
-    name = one.name if len(one.name) <= LONGEST else f"…{one.name[1 - LONGEST :]}"
+    name = short_name(one.name)
     models = len({sample.model for sample in fit.samples})
     cells = [
         f"(`{name}`, {one.why_not})" if one.why_not else f"`{name}`",

@@ -8,13 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from inspector.core.buffer import is_prefix
-from inspector.core.findings.composition import composition, sized
-from inspector.core.message import Image, Message, Opaque, Part, Thinking, part_text
+from inspector.core.buffer import Prompt, is_prefix, read_definition
+from inspector.core.findings.composition import Category, composition, sized
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Message, Opaque, Part, Thinking, ToolCall, ToolResult, part_text
 from inspector.core.session import Request, Session, Thread
-from inspector.core.tokens.counted import TokenizerRefused, count_tokens
+from inspector.core.tokens.counted import MESSAGE_FRAMING, TokenizerRefused, count_tokens
 from inspector.core.tokens.estimator import Estimator
-from inspector.core.tokens.pressure import Pressure, known_pressures, summary_since
+from inspector.core.tokens.pressure import Pressure, Pressures, known_pressures, summary_since
 from inspector.core.tokens.quantiles import quantile
 from inspector.core.tokens.sizing import sizer
 from inspector.core.tokens.weigher import Weigher, weigher_of
@@ -29,11 +30,12 @@ MUCH = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class TextsAlone(Estimator):
-    """Texts by tiktoken with nothing written around them; what is no text as the weigher has it."""
+class TiktokenWeigher(Estimator):
+    """Texts by tiktoken, with or without what a provider writes around them; what is no text as the weigher has it."""
 
     beside: Weigher
     name: str
+    is_framed: bool = False
 
     def text(self, text: str) -> int:
         try:
@@ -42,12 +44,23 @@ class TextsAlone(Estimator):
             return len(text) // 4
 
     def weigh(self, message: Message) -> int:
-        return sum(map(self._part, message.parts))
+        return sum(map(self._part, message.parts)) + (MESSAGE_FRAMING if self.is_framed else 0)
 
     def _part(self, part: Part) -> int:
         if isinstance(part, Thinking | Image | Opaque):
             return sum(self.beside.weigh_parts([part]))
-        return self.text(part_text(part))
+        return self.text(part_text(part)) + (self._framing(part) if self.is_framed else 0)
+
+    def _framing(self, part: Part) -> int:
+        if isinstance(part, ToolCall):
+            return self.beside.family.call_framing
+        return self.beside.family.result_framing if isinstance(part, ToolResult) else 0
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        framing = MESSAGE_FRAMING if self.is_framed and prompt.system else 0
+        read = (read_definition(tool.definition) for tool in prompt.tools or ())
+        texts = [prompt.system or "", *(dumps(definition) for definition in read if definition is not None)]
+        return framing + sum(map(self.text, texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +69,40 @@ class PartShares:
 
     format: str
     largest: tuple[float, ...]
+    largest_alone: tuple[float, ...]
+    """The same, against texts with nothing written around them."""
     thinking: tuple[float, ...]
     """Share of thinking in what is recorded."""
+    framing: tuple[float, ...]
+    """Share of what is written around texts."""
 
 
 def part_shares(session: Session) -> PartShares:
     """Of the main thread."""
-    thread, largest, thinking = session.main, list[float](), list[float]()
-    by = weigher_of(thread)
-    oracle, pressures = TextsAlone(by, f"texts alone {by.name}"), known_pressures(thread)
+    thread, by = session.main, weigher_of(session.main)
+    oracles = [TiktokenWeigher(by, f"tiktoken {framed} {by.name}", is_framed=framed) for framed in (True, False)]
+    largest: tuple[list[float], list[float]] = [], []
+    thinking, framing, pressures = list[float](), list[float](), known_pressures(thread)
     told = [request for request in thread.requests if request.usage and request.usage.prompt and len(request.view)]
     for request in told[:: max(1, -(-len(told) // AT_MOST))]:
         size = sizer(pressures, request.index)
         parts = dict(sized(size, size.pressure, request.view, request.prompt))
         parts.pop("difference", None)
-        counted = dict(composition(oracle, request.view, request.prompt))
-        shown, true = sum(parts.values()), sum(counted.values())
-        if not shown or not true:
+        counted = [dict(composition(oracle, request.view, request.prompt)) for oracle in oracles]
+        shown, (whole, texts) = sum(parts.values()), (sum(one.values()) for one in counted)
+        if not shown or not texts:
             continue
-        names = parts.keys() | counted.keys()
-        largest.append(max(abs(parts.get(name, 0) / shown - counted.get(name, 0) / true) for name in names))
+        for found, one in zip(largest, counted, strict=True):
+            found.append(_largest_difference(parts, one))
         thinking.append(parts.get("thinking", 0) / shown)
-    return PartShares(session.format, tuple(largest), tuple(thinking))
+        framing.append(1 - texts / whole)
+    return PartShares(session.format, tuple(largest[0]), tuple(largest[1]), tuple(thinking), tuple(framing))
+
+
+def _largest_difference(parts: Mapping[Category, int], others: Mapping[Category, int]) -> float:
+    """Return by how much the share of a part differs at most."""
+    shown, true = sum(parts.values()), sum(others.values())
+    return max(abs(parts.get(name, 0) / shown - others.get(name, 0) / true) for name in {*parts, *others})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +126,9 @@ KINDS = (
 )
 
 
-def covered_reports(thread: Thread) -> Iterator[Covered]:
+def covered_reports(thread: Thread, pressures: Pressures) -> Iterator[Covered]:
     """Of all requests of a thread whose size was predicted before it was reported."""
-    pressures, anchor, seen = known_pressures(thread), None, 0
+    anchor, seen = None, 0
     for request, pressure in zip(thread.requests, pressures, strict=True):
         if pressure.reported is None:
             continue
@@ -140,8 +165,8 @@ def parts_table(titles: Mapping[str, str], found: Sequence[PartShares]) -> list[
     """One row a format, one for all."""
     lines = [
         "| format | sessions | requests | largest difference of a part: median | 90% below | sessions within 3 points "
-        "| thinking, median share |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| texts alone: median | within 3 points | framing, median share | thinking, median share |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     rows = [(title, [one for one in found if one.format == name and one.largest]) for name, title in titles.items()]
     whole = [one for one in found if one.largest]
@@ -150,17 +175,25 @@ def parts_table(titles: Mapping[str, str], found: Sequence[PartShares]) -> list[
 
 def _parts_row(title: str, some: Sequence[PartShares]) -> str:
     largest = [value for one in some for value in one.largest]
-    near = sum((quantile(one.largest, 0.5) or 0) <= NEAR for one in some)
+    alone = [value for one in some for value in one.largest_alone]
     cells = [
         title,
         f"{len(some)}",
         f"{len(largest):,}",
         per_cent(quantile(largest, 0.5) or 0, 2),
         per_cent(quantile(largest, 0.9) or 0, 2),
-        f"{near} of {len(some)}",
+        f"{sum(_is_near(one.largest) for one in some)} of {len(some)}",
+        per_cent(quantile(alone, 0.5) or 0, 2),
+        f"{sum(_is_near(one.largest_alone) for one in some)} of {len(some)}",
+        per_cent(quantile([value for one in some for value in one.framing], 0.5) or 0, 1),
         per_cent(quantile([value for one in some for value in one.thinking], 0.5) or 0, 1),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _is_near(differences: Sequence[float]) -> bool:
+    """Is the median of a session's differences as near as is asked?"""
+    return (quantile(differences, 0.5) or 0) <= NEAR
 
 
 def coverage_table(found: Sequence[Covered]) -> list[str]:

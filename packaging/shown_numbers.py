@@ -114,5 +114,51 @@ def _beliefs(measured: Sequence[ShownNumbers]) -> list[str]:
     ]
 
 
+LEAST_CALLS = 4
+"""Calls with usage of a session whose predictions are judged as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionErrors:
+    """How far the predictions of one thread were off, as a whole."""
+
+    name: str
+    median: float
+    p90: float
+    is_scripted: bool
+    """Every answer but the last reports the same output: nobody counted its tokens."""
+
+    @property
+    def is_near(self) -> bool:
+        """Is it as near as is asked?"""
+        return self.median <= 0.01 and self.p90 <= 0.03
+
+
+def session_errors(session: Session, name: str) -> Iterator[SessionErrors]:
+    """Yield the threads of a session that have enough calls."""
+    for n, thread in enumerate(session.threads):
+        told = [request.usage for request in thread.requests if request.usage and request.usage.prompt]
+        found = prediction_errors(thread, known_pressures(thread))
+        if len(told) < LEAST_CALLS or found.median is None or found.p90 is None:
+            continue
+        outputs = {usage.output for usage in told[:-1]}
+        place = name if thread is session.main else f"{name}, thread {n + 1}"
+        yield SessionErrors(place, found.median, found.p90, len(outputs) == 1)
+
+
+def sessions_lines(found: Sequence[SessionErrors]) -> list[str]:
+    """Say how many sessions are as near as is asked, and which are not."""
+    near = sum(one.is_near for one in found)
+    missing = [one for one in found if not one.is_near]
+    lines = [
+        f"Sessions, agents that they started among them, with {LEAST_CALLS} calls or more whose median is 1 % or less "
+        f"and 90 % of whose calls are within 3 %: {near} of {len(found)} (asked: 97 %)."
+    ]
+    for one in missing:
+        why = "; a script played the provider, and nobody counted its tokens" if one.is_scripted else ""
+        lines.append(f"- `{one.name}`: median {_percent(one.median)}, 90 % below {_percent(one.p90)}{why}")
+    return lines
+
+
 def _percent(value: float | None) -> str:
     return "" if value is None else per_cent(value, 2)

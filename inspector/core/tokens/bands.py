@@ -7,6 +7,7 @@ far off at a new turn. Until there are enough of them, the usual errors of other
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.tokens.quantiles import quantile
@@ -25,31 +26,49 @@ _KEPT = 64
 """Errors of a kind that are remembered."""
 _INSIDE = 0.96
 """Share of the errors that are to lie within the band."""
-_UNIT: Mapping[Growth, tuple[int, float]] = {
-    "first": (150, 0.1),
-    "grew": (90, 0.1),
-    "large": (100, 0.12),
-    "turn": (300, 0.1),
+
+
+@dataclass(frozen=True, slots=True)
+class BandPrior:
+    """How far predictions are off as long as a session has not said it itself."""
+
+    units: Mapping[Growth, tuple[float, float]]
+    """(tokens, share of the change; of the whole prompt where nothing is counted): about what 95 of 100 predictions of
+    that kind are off by at most."""
+    spread: tuple[float, ...]
+    """Errors in that unit, as they are spread over sessions."""
+
+    def unit(self, kind: Growth, change: int, doubt: float = 0.0) -> float:
+        """Return tokens of one unit. `doubt`: the least share of the change."""
+        fixed, share = self.units[kind]
+        return fixed + max(share, doubt) * abs(change)
+
+
+_UNIT: Mapping[Growth, tuple[float, float]] = {
+    "first": (98, 0.09),
+    "grew": (130, 0.03),
+    "large": (220, 0.15),
+    "turn": (250, 0.12),
     "cleared": (200, 0.25),
     "uncounted": (100, 0.08),
 }
-"""(tokens, share of the change; of the whole prompt where nothing is counted): about what 95 of 100 predictions of that
-kind are off by at most, over sessions of many clients."""
 _USUAL = (
     0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.15, 0.18, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0, 2.0,
 )  # fmt: skip
-"""Errors in that unit, as they are spread over such sessions."""
+PRIOR = BandPrior(_UNIT, _USUAL)
+"""Fitted over sessions of many clients by `python packaging/make_fidelity.py --fit`."""
 
 
 class Bands:
     """The errors of one thread's predictions, by kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, prior: BandPrior = PRIOR) -> None:
+        self._prior = prior
         self._errors: dict[Growth, deque[float]] = {}
 
     def copy(self) -> "Bands":
         """Return an independent copy. O(1)."""
-        bands = Bands()
+        bands = Bands(self._prior)
         bands._errors = {kind: errors.copy() for kind, errors in self._errors.items()}
         return bands
 
@@ -61,20 +80,15 @@ class Bands:
             change: predicted tokens by which it is another one; of the whole prompt where nothing is counted.
             doubt: how far a counted token may be off, as a share of it, while the session has not said.
         """
-        errors = quantile((*self._errors.get(_merged(kind), ()), *_USUAL), _INSIDE) or 0.0
-        return max(LEAST, round(errors * _unit(kind, change, doubt)))
+        errors = quantile((*self._errors.get(_merged(kind), ()), *self._prior.spread), _INSIDE) or 0.0
+        return max(LEAST, round(errors * self._prior.unit(kind, change, doubt)))
 
     def learn(self, kind: Growth, change: int, error: int) -> None:
         """Remember by how many tokens a prediction was off."""
         errors = self._errors.setdefault(_merged(kind), deque(maxlen=_KEPT))
-        errors.append(abs(error) / _unit(kind, change, 0.0))
+        errors.append(abs(error) / self._prior.unit(kind, change))
 
 
 def _merged(kind: Growth) -> Growth:
     """The first requests teach what the later ones are like."""
     return "grew" if kind == "first" else kind
-
-
-def _unit(kind: Growth, change: int, doubt: float) -> float:
-    fixed, share = _UNIT[kind]
-    return fixed + max(share, doubt) * abs(change)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from inspector.core.tokens.counted import CALL_FRAMING, RESULT_FRAMING
+
 ImageRule: TypeAlias = Callable[[int, int], int]
 """(width, height) in pixels to tokens of the provider."""
 
@@ -24,6 +26,18 @@ class Family:
     doubt: float
     """Most that the factor may be off on either side, as a share of it."""
     images: ImageRule
+    call_framing: int = CALL_FRAMING
+    result_framing: int = RESULT_FRAMING
+    """Tokens of o200k that the provider writes around a call and around its result: of the families that have values of
+    their own, the median of what both were reported at, beyond their texts."""
+    sealed: tuple[int, float] = (0, 0.155)
+    """Of a signature that holds what was thought: the characters that are no thought, and tokens of o200k for each of
+    the others, as the next prompt is charged for them."""
+
+    def weigh_sealed(self, signature: str) -> float:
+        """Return the tokens of o200k of the thought that a signature holds."""
+        idle, each = self.sealed
+        return max(0, len(signature) - idle) * each
 
 
 _MEASURED = 0.1
@@ -70,11 +84,12 @@ def _pictures_by_crop(width: int, height: int) -> int:
 
 
 _BY_AREA = _pictures_by_area(1568, 1600)
-_OLD_CLAUDE = Family("claude", 1.12, _MEASURED, _BY_AREA)
-_NEW_CLAUDE = Family("claude 4.7", 1.55, _MEASURED, _pictures_by_area(2576, 4784))
-_GPT = Family("gpt", 0.97, _MEASURED, _pictures_by_tile(85, 170))
-_GPT_5 = Family("gpt 5", 0.97, _MEASURED, _pictures_by_tile(70, 140))
-_GPT_PATCHES = Family("gpt 5.2", 0.97, _MEASURED, _pictures_by_patch)
+_OLD_CLAUDE = Family("claude", 1.12, _MEASURED, _BY_AREA, 42, 10, (130, 0.183))
+_NEW_CLAUDE = Family("claude 4.7", 1.55, _MEASURED, _pictures_by_area(2576, 4784), 40, 4, (343, 0.183))
+_FERNET = (870, 0.165)
+_GPT = Family("gpt", 0.97, _MEASURED, _pictures_by_tile(85, 170), 10, 9, _FERNET)
+_GPT_5 = Family("gpt 5", 0.97, _MEASURED, _pictures_by_tile(70, 140), 10, 9, _FERNET)
+_GPT_PATCHES = Family("gpt 5.2", 0.97, _MEASURED, _pictures_by_patch, 10, 9, _FERNET)
 _GEMINI = Family("gemini", 0.9, _MEASURED, _pictures_by_crop)
 _OPEN = Family("open weights", 1.0, _MEASURED, _BY_AREA)
 _OTHER = Family("other", 1.0, _UNKNOWN, _BY_AREA)

@@ -99,6 +99,8 @@ _BELIEVED = 0.25
 """Largest difference of a whole prompt's ratio from the family's factor, as a share, to be used."""
 _KNOWN_BY = 3
 """Ratios of growth after which the slope of a session is known."""
+_AROUND_SUMMARY = 100
+"""Tokens on either side of a prediction after a compaction at least: the text around the summary is new."""
 _TRIED = 8
 """Predictions that decide whether an answer's recorded output is a good measure of its size."""
 
@@ -260,7 +262,7 @@ class _Learned:
 class Learner:
     """Follows the reports of one thread, in order. Mutable; uses only reports from before the current request."""
 
-    def __init__(self, estimator: str) -> None:
+    def __init__(self, estimator: str, bands: Bands | None = None) -> None:
         self._estimator = estimator
         self._model = ""
         self._expected = 0.0
@@ -270,7 +272,7 @@ class Learner:
         self._by_family: dict[str, _Learned] = {}
         self._learned = _Learned()
         """What was learned of the family whose model answered last."""
-        self._bands = Bands()
+        self._bands = bands or Bands()
         self._reports = 0
         self._uncounted = deque[int](maxlen=_TRIED)
         """Reported growth without a recorded message."""
@@ -333,8 +335,8 @@ class Learner:
         before = self.unseen() + round(self.slope() * anchor.counted)
         recorded = self.scale(before, anchor.counted).predict(added.counted)
         fewer, more = added.attached_range
-        low = recorded.low + added.attached + fewer
-        high = recorded.high + added.attached + more
+        low = min(recorded.low + fewer, recorded.tokens - _AROUND_SUMMARY) + added.attached
+        high = max(recorded.high + more, recorded.tokens + _AROUND_SUMMARY) + added.attached
         return Prediction(max(0, recorded.tokens + added.attached), max(0, low), max(0, high), added.attached)
 
     def _guess(self, anchor: Anchor, added: Addition) -> int:
@@ -349,9 +351,9 @@ class Learner:
     def _growth(self, anchor: Anchor, added: Addition, tokens: int) -> tuple[Growth, int]:
         """Return (kind of growth, tokens of which the error is a share)."""
         change = abs(tokens - anchor.reported)
-        if not added.extends:
+        if not added.extends or added.counted < anchor.counted:
             return "cleared", change
-        if added.counted <= anchor.counted:
+        if added.counted == anchor.counted:
             return "uncounted", anchor.reported
         if change > LARGE:
             return "large", change

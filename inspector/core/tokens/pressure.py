@@ -16,6 +16,7 @@ from inspector.core.arrivals import changed_places
 from inspector.core.buffer import Prompt, is_prefix
 from inspector.core.heavy import KnownByThread, checkpoint
 from inspector.core.session import Compaction, Request, Thread
+from inspector.core.tokens.bands import Bands
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weigh_newest, weight
 from inspector.core.tokens.families import family_of
 from inspector.core.tokens.prediction import Addition, Learner, Prediction, Scale, prior, scale
@@ -161,17 +162,20 @@ def holds_all(request: Request) -> bool:
     return request.prompt.system is not None and request.prompt.tools is not None and bool(len(request.view))
 
 
-def thread_pressures(thread: Thread, by: Estimator | None = None, former: Pressures | None = None) -> Pressures:
+def thread_pressures(
+    thread: Thread, by: Estimator | None = None, former: Pressures | None = None, bands: Bands | None = None
+) -> Pressures:
     """Return the pressures of all requests of a thread.
 
     Args:
         thread: The thread.
         by: The estimator that weighs the messages; None: the exact weigher.
         former: An earlier result for the same thread when it was shorter: its beginning is reused.
+        bands: The ranges around predictions; None: they begin with the usual errors of other sessions.
     """
     by, requests = by or weigher_of(thread), thread.requests
     weigh_newest(by, thread.messages)
-    course, states = _Course(by), list[_RequestState]()
+    course, states = _Course(by, bands), list[_RequestState]()
     before, changes = dict[int, Pressure](), dict[int, _Course]()
     if former is not None and former.by.name == by.name:
         same = count_same_requests(former.requests, requests)
@@ -251,12 +255,12 @@ _FEW_TOOLS = 0.2
 class _Course:
     """Follows one thread from request to request: learns from the reports, and predicts the next one."""
 
-    def __init__(self, by: Estimator) -> None:
+    def __init__(self, by: Estimator, bands: Bands | None = None) -> None:
         self.place = 0
         """Requests that were followed."""
         self._by = by
         self._prompt = _PromptWeight(by)
-        self._learner = Learner(by.name)
+        self._learner = Learner(by.name, bands)
         self._anchor: Request | None = None
         """The last request whose size was reported."""
         self._base: int | None = None

@@ -19,9 +19,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.counted import (
-    CALL_FRAMING,
     MESSAGE_FRAMING,
-    RESULT_FRAMING,
     UNKNOWN,
     holds_thought,
     pixel_size,
@@ -31,10 +29,8 @@ from inspector.core.tokens.exact import count_text, count_texts
 from inspector.core.tokens.families import Family, family_of
 from inspector.core.tokens.harnesses import utf8_length
 
-SIGNED = 0.172
-"""Tokens of o200k per character of a signature that contains the thinking."""
 THOUGHT = 0.9
-"""Charge of thinking relative to the same tokens of text: 0.85 to 0.96 were measured."""
+"""Charge of thinking whose text is sent, relative to the same tokens of other text: 0.85 to 0.96 were measured."""
 _TOGETHER = 1024
 """Messages that are weighed at once."""
 _BITS = 40
@@ -116,12 +112,12 @@ class Weigher(Estimator):
             case Thinking(tokens=int(tokens)):
                 return self._charged(tokens)
             case Thinking(text=text, signature=signature):
-                thought = SIGNED * len(signature) if _is_sealed(text, signature) else next(sizes)
-                return round(THOUGHT * thought)
+                is_sealed = _is_sealed(text, signature)
+                return round(self.family.weigh_sealed(signature) if is_sealed else THOUGHT * next(sizes))
             case ToolCall():
-                return CALL_FRAMING + next(sizes) + next(sizes)
+                return self.family.call_framing + next(sizes) + next(sizes)
             case ToolResult():
-                return RESULT_FRAMING + next(sizes)
+                return self.family.result_framing + next(sizes)
             case Image():
                 return self._charged(self._picture(part))
             case Opaque():

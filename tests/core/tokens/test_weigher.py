@@ -19,7 +19,7 @@ from inspector.core.tokens.exact import count_text, count_texts
 from inspector.core.tokens.families import family_of
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.core.tokens.weigher import SIGNED, THOUGHT, Weigher, weigher, weigher_of
+from inspector.core.tokens.weigher import Weigher, weigher, weigher_of
 from inspector.core.usage import Usage
 
 CLAUDE = weigher(family_of("claude-opus-4-5"))
@@ -95,7 +95,7 @@ def test_sealed_thinking_weighs_by_its_signature_and_not_by_its_digest() -> None
     sealed = "gAAAA" + "x" * 2_995
     short, long = (Message("m", "assistant", (Thinking(text, sealed),)) for text in ("In short.", "At length. " * 300))
     assert CLAUDE.weigh(short) == CLAUDE.weigh(long)
-    assert count(CLAUDE, short) - count(CLAUDE, Message("m", "assistant", ())) == round(THOUGHT * SIGNED * 3_000)
+    assert count(CLAUDE, short) - count(CLAUDE, Message("m", "assistant", ())) == round(0.183 * (3_000 - 130))
 
 
 def test_thinking_that_was_reported_weighs_what_the_provider_counted() -> None:
@@ -168,3 +168,16 @@ def test_weigh_prompt_when_loading_of_a_tool_is_deferred_leaves_it_out() -> None
     assert CLAUDE.weigh_prompt(Prompt(None, (Tool("saw", other),))) > 0
     groups = [(Tool("tools", {**group, "tools": tools}),) for tools in ([one], [one, late])]
     assert CLAUDE.weigh_prompt(Prompt(None, groups[0])) == CLAUDE.weigh_prompt(Prompt(None, groups[1]))
+
+
+@pytest.mark.parametrize(("model", "signature"), [("claude-opus-4-5", 130), ("claude-opus-5", 343), ("gpt-5.5", 870)])
+def test_weigh_sealed_thought_when_signature_is_its_frame_alone_is_nothing(model: str, signature: int) -> None:
+    family = family_of(model)
+    assert family.weigh_sealed("x" * signature) == 0
+    assert 160 < family.weigh_sealed("x" * (signature + 1_000)) < 190
+
+
+def test_framing_of_calls_is_that_of_the_family() -> None:
+    alone = [ToolCall("c", "ls", {}), ToolResult("c", "a b")]
+    weights = {model: sum(weigher(family_of(model)).weigh_parts(alone)) for model in ("gpt-5.5", "claude-opus-4-5")}
+    assert weights["claude-opus-4-5"] - weights["gpt-5.5"] == (42 + 10) - (10 + 9)
