@@ -10,12 +10,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import orjson
 
 from inspector.core.session import Session
+from inspector.core.tokens.exact import load_tokenizer
+from inspector.core.tokens.pressure import thread_pressures
+from inspector.core.tokens.weigher import weigher_of
 from inspector.transcripts.feeder import values_of
 from inspector.transcripts.files import open_transcript
 from tests.bench.made import make_session
@@ -41,7 +46,10 @@ def main() -> list[Row]:
         one = _apart(long)
     rows += [
         ("100 MB generated: first picture", taken[100]["first"], "s (asked: < 1)"),
+        ("100 MB generated: sizes of the first picture", taken[100]["sized"], "s more (asked: <= 0.3)"),
         ("100 MB generated: all", taken[100]["all"], "s (asked: < 3)"),
+        ("100 MB generated: loading the tokenizer, beside the window", taken[100]["loading"], "s"),
+        ("100 MB generated: weighing all / reading all", taken[100]["weighing"] / taken[100]["all"], "x"),
         ("100 MB generated: peak memory", taken[100]["peak"], "MB (asked: < 600)"),
         ("300 MB / 10 MB: time for a megabyte", taken[300]["all"] / taken[10]["all"] / 30, "x (asked: about 1)"),
         ("300 MB / 100 MB: time for a megabyte", taken[300]["all"] / taken[100]["all"] / 3, "x (asked: about 1)"),
@@ -108,15 +116,27 @@ def _one(path: Path) -> None:
     before = _peak()
     start = time.perf_counter()
     shown: list[float] = []
+    sized: list[float] = []
 
     def picture(session: Session) -> None:
         for request in session.main.requests[-1:]:
             request.buffer()
         shown.append(time.perf_counter() - start)
+        sized.append(_seconds(partial(thread_pressures, session.main, weigher_of(session.main, is_rough=True))))
 
-    open_transcript(path, first=picture)
-    took = time.perf_counter() - start
-    print(json.dumps({"first": [*shown, took][0], "all": took, "peak": _peak(), "grown": _peak() - before}))
+    session = open_transcript(path, first=picture)
+    took = time.perf_counter() - start - sum(sized)
+    found = {"first": [*shown, took][0], "all": took, "peak": _peak(), "grown": _peak() - before}
+    found["sized"] = [*sized, 0.0][0]
+    found["loading"] = _seconds(load_tokenizer)
+    found["weighing"] = _seconds(partial(thread_pressures, session.main))
+    print(json.dumps(found))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
 
 
 def _peak() -> float:

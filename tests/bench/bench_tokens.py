@@ -8,6 +8,7 @@ from time import perf_counter
 
 from inspector.core.tokens.counted import count_tokens, load_encoding
 from inspector.core.tokens.estimators import ESTIMATORS
+from inspector.core.tokens.exact import count_texts, load_tokenizer
 from inspector.core.tokens.harnesses import estimate
 
 MEGABYTES = 50
@@ -26,11 +27,15 @@ def main() -> list[tuple[str, float, str]]:
     roku = best_of(lambda: sum(map(estimate, blocks)))
     counted = best_of(lambda: sum(count_tokens(block, "o200k_base") for block in few), times=2)
     slowest = counted / size_few * size
+    load_tokenizer()
+    weighed = best_of(lambda: sum(count_texts(blocks)))
     return [
         ("roku on mixed text (asked: at least 500)", size / roku / 1e6, "MB/s"),
         ("roku against encoding to UTF-8 (asked: at most 5)", roku / floor, "x the time"),
         ("roku against tiktoken (asked: at least 40)", slowest / roku, "x the speed"),
         ("tiktoken o200k_base", size_few / counted / 1e6, "MB/s"),
+        ("what everything is weighed by", size / weighed / 1e6, "MB/s"),
+        ("the same against tiktoken, where toktok has a wheel (asked: at least 4)", slowest / weighed, "x the speed"),
         *((f"{name} on the same text", size / best_of(estimator_on(name, blocks)) / 1e6, "MB/s") for name in FORMULAS),
     ]
 
