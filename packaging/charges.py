@@ -113,8 +113,8 @@ def _fit(rows: Sequence[tuple[int, int, int]]) -> tuple[float, float]:
     """
     table = np.array(rows, dtype=float)
     known = np.column_stack([table[:, 0], table[:, 1], np.ones(len(table))])
-    weights: npt.NDArray[np.float64] = np.ones(len(table))
-    found = np.ones(3)
+    weights: npt.NDArray[np.floating] = np.ones(len(table))
+    found: npt.NDArray[np.floating] = np.ones(3)
     for _ in range(_ROUNDS):
         found = np.linalg.lstsq(known * weights[:, None], table[:, 2] * weights, rcond=None)[0]
         weights = 1 / np.sqrt(np.maximum(np.abs(table[:, 2] - known @ found), 2))

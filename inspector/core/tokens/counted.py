@@ -103,8 +103,7 @@ MESSAGE_FRAMING = 4
 """Role and separators of a message."""
 CALL_FRAMING = 32
 RESULT_FRAMING = 16
-"""What is written around a call and around its result. Together they cost some 30 tokens with GPT-5.5 and 60 to 90
-with Claude 4 to 5, read off what calls add to the next prompt; this is the middle."""
+"""What is written around a call and around its result: the middle over providers; `families` has what each charges."""
 
 
 def opaque_tokens(characters: int) -> int:
