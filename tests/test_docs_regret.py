@@ -20,6 +20,6 @@ def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert fnmatchcase(printed, re.sub(r"([\[\]?*])", r"[\1]", shown).replace("...\n", "*")), printed
     text = PAGE.read_text("utf-8")
-    for figure in ("914", "822", "1,661"):
+    for figure in ("914", "822", "1,640"):
         assert figure in printed
         assert text.count(figure) >= 2

@@ -41,6 +41,7 @@ class TextPiece:
 
 
 _REMINDER, _NOTICE, _SECTION = rule("clients.reminder"), rule("clients.notice"), rule("clients.section")
+_RESULT = rule("clients.result")
 _BEGINS = (
     "# AGENTS.md instructions",
     "<user_instructions>",
@@ -205,6 +206,9 @@ def segments(message: Message) -> list[Segment]:
 
 def _text_segments(message: Message, part: Text) -> Iterator[Segment]:
     by_client = message.mark in ("meta", "attachment")
+    if by_client and _RESULT.match(part.text):
+        yield Segment("tool results", "", part)
+        return
     pieces = split_text(part.text, by_client=by_client, system=message.role == "system" and not by_client)
     for piece in pieces:
         yield Segment(piece.category, piece.label, part if len(pieces) == 1 else Text(piece.text))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.core.findings.composition import segments
 from inspector.core.formats.cline.task import FORMAT, is_companion
 from inspector.core.formats.format import Head
 from inspector.core.jsontext import loads
@@ -134,6 +135,7 @@ def test_read_log_alone_when_answer_is_shown_in_pieces_joins_them_without_result
     first, answer, second = session.main.messages
     assert first.text == "<task>\nplant a tree\n</task>"
     assert [part_text(part) for part in answer.parts] == ["where?", "I look.", '{"tool":"searchFiles","regex":"leaf"}']
+    assert [one.category for one in segments(second)] == ["tool results"]
     assert (second.text, second.mark) == ("[search_files for 'leaf'] Result:\nFound 47 results.", "meta")
 
 

@@ -4,7 +4,6 @@ Alone the log tells buffers as the client shows them: each call with the text of
 in pieces. The history alone does not tell what was cut off before a call.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
 from inspector.core.dialects.anthropic import read_wire_messages
+from inspector.core.facts.rules import rule
 from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.reading import ProblemList, iso_time
 from inspector.core.jsontext import dumps
@@ -94,8 +94,7 @@ def title_of(log: Sequence[Any]) -> str:
 NAME = "cline"
 _LOG, _HISTORY = "ui_messages.json", "api_conversation_history.json"
 _TASK = "<task>\n"
-_RESULT = re.compile(r"\[\w+(?: for [^\n]*)?\] Result:")
-"""How the client begins what a tool gave back, where it sends that as text of the user."""
+_RESULT = rule("clients.result")
 _CUTS = 50
 """Different cuts that are followed; each costs a copy of the history."""
 _NO_HISTORY = (
