@@ -3,8 +3,10 @@ the bodies that were sent, where those lie beside the transcript."""
 
 import importlib
 import json
+import random
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -64,6 +66,23 @@ def test_the_page_is_made_of_figures(fidelity: ModuleType) -> None:
     text = "\n".join(fidelity.page(list(fidelity.measure(ROOT / "resources"))))
     assert "| `sample.jsonl` | Claude Code 2.1.62 | 132 | 1 |  | tiktoken |" in text
     assert "rounding" not in text, "no contents"
+
+
+def test_fit_prior_when_errors_are_spread_alike_holds_as_many_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    held_out = importlib.import_module("held_out")
+    chance = random.Random(4)
+
+    def error(size: float) -> Any:
+        change = chance.randrange(100, 2_000)
+        return held_out.PredictionError("turn", change, 0.0, round(chance.gauss(0, size) * (50 + change / 10)))
+
+    threads = [[error(0.5) for _ in range(20)] for _ in range(20)]
+    small = [[error(0.05) for _ in range(20)] for _ in range(20)]
+    fitted, narrow = held_out.fit_prior(threads), held_out.fit_prior(small)
+    assert held_out._held(fitted, "turn", threads) >= 0.965
+    assert narrow.unit("turn", 1_000) < fitted.unit("turn", 1_000)
+    assert fitted.units["large"] == held_out.PRIOR.units["large"], "none of its kind was seen"
 
 
 # ---- bodies ----------------------------------------------------------------------------------------------------------

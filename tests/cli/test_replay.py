@@ -177,7 +177,7 @@ def test_the_table_and_the_regrets(capsys: Capture) -> None:
     for name in names:
         assert f"\n{name} " in out
         assert f"\n{name}: " in out
-    assert "read again for 1,661 tokens" in out
+    assert "read again for 1,640 tokens" in out
 
 
 SWEEP = ("--sweep", "mid_ratio=0.3,0.6", "--sweep", "microcompact_retain_recent=1,9", "--jobs", "1")
