@@ -178,6 +178,6 @@ def test_weigh_sealed_thought_when_signature_is_its_frame_alone_is_nothing(model
 
 
 def test_framing_of_calls_is_that_of_the_family() -> None:
-    alone = [ToolCall("c", "ls", {}), ToolResult("c", "a b")]
+    alone: list[Part] = [ToolCall("c", "ls", {}), ToolResult("c", "a b")]
     weights = {model: sum(weigher(family_of(model)).weigh_parts(alone)) for model in ("gpt-5.5", "claude-opus-4-5")}
     assert weights["claude-opus-4-5"] - weights["gpt-5.5"] == (42 + 10) - (10 + 9)
