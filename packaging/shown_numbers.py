@@ -126,7 +126,7 @@ class SessionErrors:
     median: float
     p90: float
     is_scripted: bool
-    """Every answer but the last reports the same output: nobody counted its tokens."""
+    """Every answer but the last reports the same output: it was not counted."""
 
     @property
     def is_near(self) -> bool:
@@ -155,7 +155,7 @@ def sessions_lines(found: Sequence[SessionErrors]) -> list[str]:
         f"and 90 % of whose calls are within 3 %: {near} of {len(found)} (asked: 97 %)."
     ]
     for one in missing:
-        why = "; a script played the provider, and nobody counted its tokens" if one.is_scripted else ""
+        why = "; the provider was a script without a tokenizer" if one.is_scripted else ""
         lines.append(f"- `{one.name}`: median {_percent(one.median)}, 90 % below {_percent(one.p90)}{why}")
     return lines
 

@@ -30,7 +30,7 @@ _INSIDE = 0.96
 
 @dataclass(frozen=True, slots=True)
 class BandPrior:
-    """How far predictions are off as long as a session has not said it itself."""
+    """The usual errors of predictions, until a session shows its own."""
 
     units: Mapping[Growth, tuple[float, float]]
     """(tokens, share of the change; of the whole prompt where nothing is counted): about what 95 of 100 predictions of
