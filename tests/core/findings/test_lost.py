@@ -107,7 +107,8 @@ def test_verdict_of_an_error_of_a_call_that_only_looked_is_done_when_any_call_su
     failed = result("c0", "jq: error (at <stdin>:4): Cannot index string with string", True)
     other = [assistant("", ("c1", "Bash", {"command": "go test ./..."})), result("c1", "ok")]
     summary = Message("s", "user", (Text("Work goes on."),), summary=True)
-    printed = replace(failed, parts=(replace(failed.parts[0], is_error=False),))
+    assert failed.result is not None
+    printed = replace(failed, parts=(replace(failed.result, is_error=False),))
     for messages, verdict in (([failed], "gone"), ([failed, *other], "done"), ([printed, *other], "gone")):
         rows = lost_between([looked, *messages], [summary])
         assert [row.verdict for row in rows if row.fact.kind == "error"] == [verdict]
