@@ -175,7 +175,7 @@ def test_painted_words_without_room_are_found(
         gauge.legend.setFixedWidth(60)
         found = "\n".join(painted_over(gauge, monkeypatch))
         assert "Tank: " in found
-        assert "Legend: '79,750'" in found  # tool results
+        assert "Legend: '78,531'" in found  # tool results
 
 
 def test_what_is_cut_or_covered_is_found(application: QApplication, qtbot: QtBot) -> None:
