@@ -175,7 +175,8 @@ def check_lost(session: Session, histories: tuple[PinHistory, ...]) -> None:
             assert row.message in known
             assert all(use.request >= one.before_request and use.message in known for use in row.needed)
         wishes = [row for row in one.rows if row.fact.kind in ("instruction", "constraint")]
-        fates = {join_lines(row.fact.text).rstrip(END_SIGNS): row.fate for row in wishes}
+        carried = {row: "paraphrased" if row.fate == "paraphrased" else "lost" for row in wishes}
+        fates = {join_lines(row.fact.text).rstrip(END_SIGNS): fate for row, fate in carried.items()}
         for history in histories:  # of one sentence both say the same
             before, after = map(history.at, (one.before_request - 1, one.before_request))
             if before is not None and after is not None and before.state == "verbatim":
