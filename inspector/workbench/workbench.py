@@ -20,12 +20,12 @@ from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
 from inspector.workbench.loss_judging import LossJudging
 from inspector.workbench.pressure.gauge import beliefs, beliefs_key, lacks_belief
+from inspector.workbench.pressure.window_cache import WindowCache
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
 from inspector.workbench.state import BufferFilter, Choices, Following, FoundText, OpeningProgress, PolicyBelief, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
-from inspector.workbench.window_cache import WindowCache
 
 T = TypeVar("T")
 
