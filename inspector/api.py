@@ -27,7 +27,7 @@ from inspector.core.policies.place import PolicyChoice, context_at
 from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import Pin
-from inspector.core.replay.pins import find_pins as _find_pins
+from inspector.core.replay.pins import collect_pins as _find_pins
 from inspector.core.replay.report import ReplayReport, replay_report
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import catalogue_window
@@ -107,16 +107,16 @@ def measure(session: Session, at: int | None = None, *, thread: str = "main") ->
         `tokens` (None if unknown), `kind` ("reported" by the provider, "predicted", "counted", "estimated", "unknown"),
         and `band`, the range of a predicted number.
     """
-    found = _find_thread(session, thread)
-    return known_pressures(found).at(at)
+    chosen = _find_thread(session, thread)
+    return known_pressures(chosen).at(at)
 
 
 def breakdown(session: Session, at: int | None = None, *, thread: str = "main") -> Breakdown:
     """Return what fills the buffer of a request: a tree whose parts add up to `measure(session, at).tokens`."""
-    found = _find_thread(session, thread)
-    place = len(found.requests) if at is None else at
-    size = sizer(known_pressures(found), place)
-    return _break_down(size, size.pressure, found.place(place).buffer(), tool_calls(session, found))
+    chosen = _find_thread(session, thread)
+    place = len(chosen.requests) if at is None else at
+    size = sizer(known_pressures(chosen), place)
+    return _break_down(size, size.pressure, chosen.place(place).buffer(), tool_calls(session, chosen))
 
 
 def find_lost(session: Session, *, thread: str = "main") -> tuple[CompactionLoss, ...]:
@@ -143,8 +143,8 @@ def _find_thread(session: Session, thread: str) -> Thread:
     try:
         return session.main if thread == "main" else session.thread(thread)
     except KeyError:
-        known = ", ".join(one.id for one in session.threads[:20])
-        raise InspectorError(f"There is no thread {thread!r}; this session has {known}.") from None
+        ids = ", ".join(listed.id for listed in session.threads[:20])
+        raise InspectorError(f"There is no thread {thread!r}; this session has {ids}.") from None
 
 
 # -- request bodies ----------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def read_request(body: Mapping[str, Any], shape: Shape) -> Buffer:
 
 
 def _name_message(message: Message, place: int) -> Message:
-    """Give a message an id of its own: bodies have none."""
+    """Give a message an id, which messages of bodies do not have."""
     return Message(f"m{place}", message.role, message.parts, line=message.line, time=message.time)
 
 
@@ -279,9 +279,9 @@ class PolicyRunner:
         return PolicyContext(buffer, settings, running, PolicyInput(model=model, usage=usage), window)
 
     def _find_context(self, session: Session, at: int, thread: str, tier: str) -> PolicyContext[Any, Any]:
-        found = _find_thread(session, thread)
-        window = _find_window(session, found, at, self.window)
-        return context_at(self.policy, PolicyChoice(self.settings), found, at, window, session.client, tier)
+        chosen = _find_thread(session, thread)
+        window = _find_window(session, chosen, at, self.window)
+        return context_at(self.policy, PolicyChoice(self.settings), chosen, at, window, session.client, tier)
 
     def _run(self, context: PolicyContext[Any, Any], tier: str, answer: Answerer) -> CompactionResult:
         log = AnswerLog(answer)
@@ -304,10 +304,10 @@ def policy(name: str | Path, *, window: int | None = None, **settings: Any) -> P
     Raises:
         InspectorError: there is no such policy, no such setting, or a value is outside its limits.
     """
-    found = find_policy(str(name))
+    chosen = find_policy(str(name))
     pairs = tuple((key, _spell_value(value)) for key, value in settings.items())
-    found.settings(pairs, window)
-    return PolicyRunner(found, pairs, window)
+    chosen.settings(pairs, window)
+    return PolicyRunner(chosen, pairs, window)
 
 
 def policy_from(
@@ -348,8 +348,8 @@ def replay(
         pins: texts to follow in `report.pins`, beside what the user instructs.
         progress: called with (requests done, all requests).
     """
-    found = _find_thread(session, thread)
-    window = _find_window(session, found, len(found.requests), runner.window)
+    chosen = _find_thread(session, thread)
+    window = _find_window(session, chosen, len(chosen.requests), runner.window)
     settings = runner.policy.settings((*runner.policy.of_client(session.client), *runner.settings), window.tokens)
-    ground = Ground(found, window.tokens, pins, session.side_calls)
+    ground = Ground(chosen, window.tokens, pins, session.side_calls)
     return replay_report(ground, runner.policy, settings, answer, progress=progress)

@@ -21,7 +21,7 @@ from inspector.core.facts.wording import join_lines
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.core.findings.lost import lost_by_compactions, recorded_losses
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import PinHistory, PinIndex, find_pins, recorded_pins
+from inspector.core.replay.pins import PinHistory, PinIndex, collect_pins, recorded_pins
 from inspector.core.replay.report import recorded
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import BILL_KINDS, call_cost, side_model
@@ -61,7 +61,7 @@ def test_the_answers_add_up_and_agree(path: Path) -> None:
     check_info(info)
     check_cost(session, info["totals"])
     check_buffers(session)
-    histories = recorded_pins(session.main, PinIndex(find_pins(session.main)))
+    histories = recorded_pins(session.main, PinIndex(collect_pins(session.main)))
     check_pins(histories, len(session.main.requests))
     check_lost(session, histories)
 

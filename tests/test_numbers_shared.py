@@ -15,7 +15,7 @@ from inspector.core.answering import offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.place import buffer_at
-from inspector.core.replay.driver import Ground, replay
+from inspector.core.replay.driver import Ground, replay_requests
 from inspector.core.session import Session
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
@@ -135,7 +135,7 @@ def test_replay_that_changed_nothing_yet_sends_the_recorded_buffers(path: Path) 
     bench.open(session)
     assert bench.state.pressures is not None
     for name, policy in POLICIES.items():
-        for done in replay(Ground(thread), policy, policy.settings(), offline):
+        for done in replay_requests(Ground(thread), policy, policy.settings(), offline):
             if done.fired or done.arrival.compacted:
                 break
             assert done.buffer.messages == buffer_at(policy, thread, done.index).messages

@@ -145,13 +145,10 @@ class AgentThread:
         moment = moment_at(sent, len(sent.requests))
         moment = replace(moment, step=self.turn, model=plan_model(plan), remote=self.run.remote)
         is_main = self.thread == MAIN
-        moment = replace(
-            moment,
-            summary=self.run.tools.peek(plan.memory) if plan.memory and is_main else "",
-            max_tokens=plan.max_tokens,
-            agent="" if is_main else self.thread,
-            idle_s=monotonic() - self._called if self._called else None,
-        )
+        summary = self.run.tools.peek(plan.memory) if plan.memory and is_main else ""
+        agent = "" if is_main else self.thread
+        idle_s = monotonic() - self._called if self._called else None
+        moment = replace(moment, summary=summary, max_tokens=plan.max_tokens, agent=agent, idle_s=idle_s)
         return replace(self.context.now, moment=moment)
 
     def _report(self, turn: TurnResult[Any]) -> None:
@@ -161,15 +158,16 @@ class AgentThread:
         usage = answer.usage
         fired = tuple(outcome.tier for outcome in turn.outcomes if outcome.events or outcome.changed)
         tools = tuple(call.name for message in answer.messages for call in message.calls)
+        reported, output = (None, None) if usage is None else (usage.prompt, usage.output)
         report = TurnReport(
-            number=run.reports,
-            turn=self.turn - 1,
-            thread=self.thread,
-            reported=None if usage is None else usage.prompt,
-            estimated=estimated,
-            calibrated=calibrated,
-            expected=self._expected,
-            output=None if usage is None else usage.output,
+            run.reports,
+            self.turn - 1,
+            self.thread,
+            reported,
+            estimated,
+            calibrated,
+            self._expected,
+            output,
             window=run.window,
             fired=fired,
             tools=tools,

@@ -289,13 +289,11 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
         policy=text_at(header, "policy") or DEFAULT_POLICY,
         memory=text_at(header, "memory"),
     )
-    return replace(
-        plan,
-        settings=tuple((str(key), str(value)) for key, value in pairs),
-        window=window if type(window) is int else None,
-        max_tokens=most if type(most) is int else None,
-        remote=remote if isinstance(remote, bool) else None,
-    )
+    settings = tuple((str(key), str(value)) for key, value in pairs)
+    window_tokens = window if type(window) is int else None
+    max_tokens = most if type(most) is int else None
+    is_remote = remote if isinstance(remote, bool) else None
+    return replace(plan, settings=settings, window=window_tokens, max_tokens=max_tokens, remote=is_remote)
 
 
 def _world_again(recorded: Any, window: int | None, compacted: int) -> SimulatedServerState | None:

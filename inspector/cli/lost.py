@@ -42,11 +42,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
     chosen = select(arguments)
     losses = recorded_losses(chosen.session, chosen.thread)
-    if (wanted := arguments.compaction) is not None:
+    if (index := arguments.compaction) is not None:
         count = len(losses.each)
-        if not -count <= wanted < count:
-            raise InspectorError(f"there is no compaction {wanted}: the thread has {count}, counted from 0.")
-        losses = replace(losses, each=(losses.each[wanted],))
+        if not -count <= index < count:
+            raise InspectorError(f"there is no compaction {index}: the thread has {count}, counted from 0.")
+        losses = replace(losses, each=(losses.each[index],))
     if arguments.judge:
         losses = _judged(chosen, losses, arguments)
     if arguments.give_back is not None:
@@ -61,9 +61,9 @@ def _give_back(losses: RecordedLosses, arguments: argparse.Namespace) -> None:
     """Print what the chosen compaction, else the last one, lost, as text to paste."""
     rows = losses.each[-1].rows if losses.each else ()
     chosen = open_and_gone(rows)
-    if wanted := arguments.give_back:
+    if row_list := arguments.give_back:
         lines = losses.each[-1].shown if losses.each else ()
-        places = _row_numbers(wanted, len(lines))
+        places = _row_numbers(row_list, len(lines))
         chosen = tuple(row for place in places for row in lines[place - 1].rows)
     text = give_back_text(chosen)
     if arguments.json:
@@ -73,9 +73,9 @@ def _give_back(losses: RecordedLosses, arguments: argparse.Namespace) -> None:
 
 
 def _row_numbers(text: str, count: int) -> list[int]:
-    """The rows that `--give-back 1,3` names, counted from 1 as the table lists them. Raises InspectorError."""
-    numbers = [int(one) for one in text.split(",") if one.strip().isdecimal()]
-    if not numbers or not all(1 <= one <= count for one in numbers):
+    """Return the rows that `--give-back 1,3` names, counted from 1 as in the table. Raises InspectorError."""
+    numbers = [int(number_text) for number_text in text.split(",") if number_text.strip().isdecimal()]
+    if not numbers or not all(1 <= row_number <= count for row_number in numbers):
         raise InspectorError(f"--give-back takes rows from 1 to {count}, as 1,3, or nothing for all that is open.")
     return numbers
 
@@ -86,12 +86,12 @@ def _judged(chosen: Selection, losses: RecordedLosses, arguments: argparse.Names
     each = []
     with closing(answerer(arguments.judge, model)) as answer:
         for loss in losses.each:
-            came = text_after(chosen.thread, loss.before_request)
-            price = price_judging(loss.rows, came, model)
+            replacement = text_after(chosen.thread, loss.before_request)
+            price = price_judging(loss.rows, replacement, model)
             if price.rows:
                 note(f"asking {model or 'a model'} about {price.words}")
                 try:
-                    loss = replace(loss, rows=judged(loss.rows, came, answer))
+                    loss = replace(loss, rows=judged(loss.rows, replacement, answer))
                 except InspectorError as trouble:
                     note(str(trouble))
             each.append(loss)
@@ -101,28 +101,28 @@ def _judged(chosen: Selection, losses: RecordedLosses, arguments: argparse.Names
 def losses_document(losses: RecordedLosses) -> dict[str, Any]:
     """Describe the losses as cli.md's `lost` does."""
     together = picked(losses.together, "facts kept paraphrased lost needed_again=needed_later lost_words needed_words")
-    return {"compactions": [describe(one) for one in losses.each], "together": together}
+    return {"compactions": [describe(loss) for loss in losses.each], "together": together}
 
 
-def describe(one: CompactionLoss) -> dict[str, Any]:
+def describe(loss: CompactionLoss) -> dict[str, Any]:
     """One of the `compactions` of cli.md's `lost`."""
     return {
-        **picked(one, "index thread before_request kind trigger tokens_before tokens_after"),
-        **({} if one.is_readable else {"summary_readable": False}),
-        **({} if one.is_shown else {"loss_shown": False}),
-        "facts": picked(one, "before kept paraphrased lost needed_again"),
-        "verdicts": {verdict: one.count(verdict) for verdict in get_args(LostVerdict)},
+        **picked(loss, "index thread before_request kind trigger tokens_before tokens_after"),
+        **({} if loss.is_readable else {"summary_readable": False}),
+        **({} if loss.is_shown else {"loss_shown": False}),
+        "facts": picked(loss, "before kept paraphrased lost needed_again"),
+        "verdicts": {verdict: loss.count(verdict) for verdict in get_args(LostVerdict)},
         "forgetting": {
-            **picked(one.forgetting, "calls repeated tokens usd:6 sentence"),
-            "again": [picked(back, "how what request message line tokens usd:6") for back in one.forgetting.again],
+            **picked(loss.forgetting, "calls repeated tokens usd:6 sentence"),
+            "again": [picked(back, "how what request message line tokens usd:6") for back in loss.forgetting.again],
         },
-        "lost": [_describe_row(row) for row in one.rows],
+        "lost": [_describe_row(row) for row in loss.rows],
         "invented": [
             picked(invention, "kind=fact.kind text=fact.text sentence nearest changed=is_changed")
-            for invention in one.inventions
+            for invention in loss.inventions
         ],
-        "shown": [{"text": line.text, "rows": len(line.rows)} for line in one.shown],
-        **picked(one.economics, "cost_usd saved_per_request_usd paid_after_requests"),
+        "shown": [{"text": line.text, "rows": len(line.rows)} for line in loss.shown],
+        **picked(loss.economics, "cost_usd saved_per_request_usd paid_after_requests"),
     }
 
 
@@ -133,32 +133,32 @@ def _describe_row(row: LostRow) -> dict[str, Any]:
 
 
 def lost_lines(losses: RecordedLosses, most: int | None = SHOWN) -> Iterator[str]:
-    """Yield what people read: of each compaction what it cost to get back, then what is gone, at most so many rows."""
+    """Yield the lines for people: of each compaction what getting facts back cost, then the lost facts, limited."""
     if not losses.each:
         yield "No compaction, and no silent drop: the whole conversation is still in context."
-    for n, one in enumerate(losses.each):
+    for n, loss in enumerate(losses.each):
         yield from ([""] if n else [])
-        yield from _compaction(one, most)
+        yield from _compaction(loss, most)
 
 
-def _compaction(one: CompactionLoss, most: int | None) -> Iterator[str]:
-    named = " ".join(word for word in (plain(one.trigger), one.kind) if word)
-    sizes = f"{number(one.tokens_before)} -> {number(one.tokens_after)} tokens"
-    yield f"{one.index}: {named} before request {one.before_request}, {sizes}"
-    if not one.is_shown:
+def _compaction(loss: CompactionLoss, most: int | None) -> Iterator[str]:
+    named = " ".join(word for word in (plain(loss.trigger), loss.kind) if word)
+    sizes = f"{number(loss.tokens_before)} -> {number(loss.tokens_after)} tokens"
+    yield f"{loss.index}: {named} before request {loss.before_request}, {sizes}"
+    if not loss.is_shown:
         yield "   Every message is still there, but the provider counted less: what was removed is not in the file."
         return
-    yield f"   {one.forgetting.sentence}"
-    if not one.is_readable:
+    yield f"   {loss.forgetting.sentence}"
+    if not loss.is_readable:
         yield "   Its summary is not readable in this file: what it lost is unknown."
-    economics = one.economics
+    economics = loss.economics
     if economics.cost_usd is not None and economics.saved_per_request_usd is not None:
         cost, saved = dollars(economics.cost_usd), dollars(economics.saved_per_request_usd)
         paid = paid_words(economics.paid_after_requests).replace("never paid", "never paid for itself")
         yield f"   It cost {cost} and saved {saved} a request: {paid}."
-    yield f"   {_counts(one)}"
-    yield from _inventions(one)
-    lines = one.shown
+    yield f"   {_counts(loss)}"
+    yield from _inventions(loss)
+    lines = loss.shown
     if not lines:
         yield "   Nothing that is worth telling was lost."
         return
@@ -168,40 +168,30 @@ def _compaction(one: CompactionLoss, most: int | None) -> Iterator[str]:
         yield f"... and {len(lines) - most:,} more (--all lists them)"
 
 
-def _inventions(one: CompactionLoss) -> Iterator[str]:
-    """Yield what the summary says that nothing before supports, if there is a summary that can be read."""
-    if not one.inventions:
-        if one.kind == "summary" and one.is_readable:
+def _inventions(loss: CompactionLoss) -> Iterator[str]:
+    """Yield the names in the summary that nothing before it supports, if there is a summary that can be read."""
+    if not loss.inventions:
+        if loss.kind == "summary" and loss.is_readable:
             yield "   Its summary invents no path, address, name or number: each is in the messages before it."
         return
-    listed = ", ".join(plain(invention.fact.text, 60) for invention in one.inventions[:3])
-    more = f" and {len(one.inventions) - 3:,} more (--json lists them)" if len(one.inventions) > 3 else ""
-    yield f"   Its summary names {plural(len(one.inventions), 'thing')} that nothing before it does: {listed}{more}."
+    listed = ", ".join(plain(invention.fact.text, 60) for invention in loss.inventions[:3])
+    more = f" and {len(loss.inventions) - 3:,} more (--json lists them)" if len(loss.inventions) > 3 else ""
+    yield f"   Its summary names {plural(len(loss.inventions), 'thing')} that nothing before it does: {listed}{more}."
 
 
-def _counts(one: CompactionLoss) -> str:
+def _counts(loss: CompactionLoss) -> str:
     """`1,312 facts: 89 still in context, 12 carried in other words, 20 done; 1,191 gone, of which 31 were needed`."""
-    counts = {verdict: one.count(verdict) for verdict in get_args(LostVerdict)}
-    words = [f"{one.kept:,} kept", f"{counts['carried']:,} in other words", f"{counts['done']:,} done before"]
+    counts = {verdict: loss.count(verdict) for verdict in get_args(LostVerdict)}
+    words = [f"{loss.kept:,} kept", f"{counts['carried']:,} in other words", f"{counts['done']:,} done before"]
     words += [f"{counts['gone']:,} gone", f"{counts['unsure']:,} not sure"]
     words += [f"{counts['unknown']:,} not known"] if counts["unknown"] else []
-    return f"{one.before:,} facts: {', '.join(words)}."
+    return f"{loss.before:,} facts: {', '.join(words)}."
 
 
 def _table(lines: Sequence[ShownLine]) -> Iterator[str]:
-    """A line for each, the text last and whole; what is not sure has the nearest sentence below it."""
+    """Yield a line for each, with the whole text last; an unsure one has the nearest sentence below it."""
     heads = ("verdict", "kind", ">request", ">line", "needed again", "what")
-    rows = [
-        (
-            VERDICT_WORDS[line.first.verdict],
-            line.first.fact.kind,
-            number(line.first.request),
-            number(line.first.line or None),
-            _uses(line),
-            plain(line.text),
-        )
-        for line in lines
-    ]
+    rows = [_cells(line) for line in lines]
     head, *listed = table(heads, rows)
     yield head
     for text, line in zip(listed, lines, strict=True):
@@ -210,6 +200,12 @@ def _table(lines: Sequence[ShownLine]) -> Iterator[str]:
             yield f"          nearest in the summary: {plain(line.first.nearest, 100)}"
         if line.first.verdict == "unknown":
             yield f"          {line.first.why}"
+
+
+def _cells(line: ShownLine) -> tuple[str, ...]:
+    row = line.first
+    place = number(row.request), number(row.line or None)
+    return VERDICT_WORDS[row.verdict], row.fact.kind, *place, _uses(line), plain(line.text)
 
 
 def _uses(line: ShownLine) -> str:

@@ -9,7 +9,7 @@ from inspector.cli.output import number, picked, plain, table, write_json, write
 from inspector.cli.select import add_options, add_selection, select, with_settings
 from inspector.core.answering import offline
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import PinHistory, PinIndex, describe_fate, find_pins, pins_kept, recorded_pins
+from inspector.core.replay.pins import PinHistory, PinIndex, collect_pins, describe_fate, pins_kept, recorded_pins
 from inspector.core.replay.report import RECORDED, replay_report
 from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the pins. Raises InspectorError."""
     chosen = select(arguments)
     thread = chosen.thread
-    histories = recorded_pins(thread, PinIndex(find_pins(thread, arguments.pin)))
+    histories = recorded_pins(thread, PinIndex(collect_pins(thread, arguments.pin)))
     window = replace(chosen, at=len(thread.requests)).window(arguments.window)
     ground = Ground(thread, window.tokens, arguments.pin)
     chosen_policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]

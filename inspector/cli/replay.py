@@ -230,7 +230,7 @@ def _loss(losses: Losses) -> dict[str, Any]:
         **picked(losses, "facts kept paraphrased lost needed_later"),
         "regret": len(losses.regrets),
         **picked(losses, "rereads reread_tokens"),
-        "regrets": [picked(one, regret) for one in losses.regrets],
+        "regrets": [picked(regretted, regret) for regretted in losses.regrets],
     }
 
 

@@ -39,7 +39,7 @@ def summarise_standings(sessions: Iterable[Sequence[Standing]]) -> list[PolicySu
     """Put together the standings of the same policies on several sessions. Infeasible ones enter no mean."""
     by_policy = defaultdict[str, list[tuple[Standing, float | None]]](list)
     for standings in sessions:
-        recorded = next((one.cost_usd for one in standings if one.policy == RECORDED), None)
+        recorded = next((listed.cost_usd for listed in standings if listed.policy == RECORDED), None)
         for standing in standings:
             share = None
             if recorded and standing.cost_usd is not None:

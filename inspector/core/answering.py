@@ -1,7 +1,7 @@
-"""Who answers without a network: the offline summariser, a script, a recording. And the record of what was answered.
+"""Answerers without a network: the offline summariser, a script, a recording. And the log of needs and answers.
 
-An answerer is a function: need in, Answer out; it raises a Failure where it cannot. `AnswerLog` wraps any answerer and
-keeps every need with what became of it, so that a step can be shown, replayed and exported.
+An answerer is a function: need in, Answer out; it raises a Failure if it cannot answer. `AnswerLog` wraps any answerer
+and keeps every need with its answer, so that a step can be shown, replayed and exported.
 """
 
 import math
@@ -69,7 +69,7 @@ def offline(need: Need) -> Answer:
         case ReadFile(path):
             raise missing_file(path)
         case _:
-            raise ProviderFailure("nobody is there to do this offline", kind="missing")
+            raise ProviderFailure("this cannot be answered offline", kind="missing")
 
 
 def missing_file(path: str) -> ProviderFailure:

@@ -145,15 +145,11 @@ def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
     request = thread.requests[at] if at < len(thread.requests) else None
     last = thread.requests[at - 1] if at else request
     earlier = bisect_left(thread.compactions, at, key=lambda compaction: compaction.before_request)
-    return replace(
-        thread,
-        requests=thread.requests[:at],
-        end=_view_before(thread, at, arrival),
-        prompt=last.prompt if last else thread.prompt,
-        model=(request.model if request else "") or thread.model,
-        compactions=thread.compactions[:earlier],
-        trailing=(),
-    )
+    end = _view_before(thread, at, arrival)
+    prompt = last.prompt if last else thread.prompt
+    model = (request.model if request else "") or thread.model
+    requests, compactions = thread.requests[:at], thread.compactions[:earlier]
+    return replace(thread, requests=requests, end=end, prompt=prompt, model=model, compactions=compactions, trailing=())
 
 
 def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
@@ -172,10 +168,9 @@ def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
 
 
 def changed_places(thread: Thread, start: int = 0) -> list[int]:
-    """Return the requests from `start` on in front of which the buffer did not merely grow, or the provider counted
-    less than before.
+    """Return the requests from `start` on before which the buffer did not only grow, or the provider's count fell.
 
-    The number of requests stands for the buffer after the last record. O(requests from `start` on, compactions).
+    The number of requests means the buffer after the last record. O(requests from `start` on, compactions).
     """
     first, end = max(start, first_place(thread)), len(thread.requests)
     announced = {compaction.before_request for compaction in thread.compactions}

@@ -1,9 +1,9 @@
 """The buffer of one model call, and how thousands of them share their messages.
 
-A thread's messages lie in stretches. Within a stretch messages are only appended, so the buffer of a request is a
-view: (stretch, length). A compaction, a rewind or an edit begins a new stretch, which may stand on a view of an
-older one. Memory is therefore O(messages), never O(requests x messages); what a micro-compaction cleared is kept
-beside the messages that it stands for, so that 3,000 of them cost no more than what they cleared.
+A thread's messages are in stretches. Within a stretch messages are only appended, so the buffer of a request is a view:
+(stretch, length). A compaction, a rewind or an edit begins a new stretch, which may continue a view of an older one.
+Memory is therefore O(messages), never O(requests x messages). Messages that a micro-compaction cleared are stored
+beside the originals, so that 3,000 micro-compactions cost no more than what they cleared.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ def read_definition(definition: Json) -> Json:
     inner = definition.get("tools")
     if definition.get("type") != "namespace" or not isinstance(inner, list):
         return definition
-    return {**definition, "tools": [one for one in inner if read_definition(one) is not None]}
+    return {**definition, "tools": [tool for tool in inner if read_definition(tool) is not None]}
 
 
 @quick
@@ -63,8 +63,8 @@ _AS_THEY_WERE: Rewritten = MappingProxyType({})
 class Stretch:
     """Messages that are only appended to, optionally on top of a view of an older stretch.
 
-    Single messages of the older one may read otherwise here. They are kept apart, so that to clear a few old results
-    costs what was cleared, not what stands after them.
+    Single messages of the older stretch may be replaced in this one. The replacements are stored separately, so that
+    clearing a few old results costs no more than these results.
     """
 
     __slots__ = ("_more", "_rewritten", "_sums", "_under", "base", "depth")

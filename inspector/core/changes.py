@@ -1,7 +1,7 @@
-"""What became of the messages after the place where two buffers part: lost, changed, or only rewritten.
+"""The fates of the messages after the first difference of two buffers: lost, changed, or only rewritten.
 
-Messages are aligned by id, then by the call they make or answer, then by their order. A change that takes nothing that
-was said (a reminder that moved, thinking of old turns, JSON written otherwise, an image's placeholder) is reported so.
+Messages are aligned by id, then by the call they make or answer, then by their order. A change without a loss (a
+reminder that moved, thinking of old turns, other formatting of JSON, an image's placeholder) is reported as such.
 """
 
 import re

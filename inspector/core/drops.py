@@ -1,7 +1,8 @@
-"""Silent drops: where a thread's buffer shrank or changed other than by appending, which kind it was, the evidence.
+"""Silent drops: the requests at which a thread's buffer shrank or changed other than by appending, their kind, the
+evidence.
 
-Pure, for a session of any format, O(messages): buffers of one line of growth are not compared, and of those that part
-only what lies after the parting. Evidence: what became of the messages, the records, the provider's counts.
+Pure, for a session of any format, O(messages): buffers that only grow are not compared, and others only from their
+first difference on. Evidence: the fates of the messages, the records, the provider's counts.
 """
 
 from bisect import bisect_right
@@ -418,16 +419,15 @@ _FATES: Mapping[Change, FateName] = {"cleared": "cleared", "shortened": "cut"}
 
 
 def change_fates(before: View, after: View, summarised: bool) -> tuple[dict[str, FateName], dict[str, str]]:
-    """Find the fate of every message of the buffer before. O(messages after what both share).
+    """Find the fate of every message of the buffer before. O(messages after the common beginning).
 
     Args:
-        before: The buffer that was cut.
+        before: The buffer that was compacted.
         after: The buffer that was sent instead.
-        summarised: There is a summary of what is gone, though it may be one that only the provider can read.
+        summarised: Is there a summary of the removed messages, even if only the provider can read it?
 
     Returns:
-        Fate by id of the messages that both do not share at their beginning, and id after by id before of messages
-        that stand there under another one.
+        Fate by id of the messages after the common beginning, and id after by id before of messages whose id changed.
     """
     same = shared(before, after)
     return _find_fates(before.tail(same), after.tail(same), summarised)

@@ -1,7 +1,7 @@
 """What the model reads: a message is a role and parts. Every value here is immutable.
 
-A tool result is a message of its own (role `tool`), with the result as its first part and any images of the
-result after it. Messages that travelled in one wire message share `together`; the wire adapters put them back.
+A tool result is a separate message (role `tool`), with the result as its first part and any images of the result after
+it. Messages of one wire message share `together`; the wire adapters join them again.
 """
 
 from collections.abc import Mapping, Sequence

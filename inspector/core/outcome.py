@@ -10,7 +10,7 @@ from inspector.core.message import Json, Message
 
 FateName: TypeAlias = Literal["kept", "cleared", "cut", "replaced", "summarised", "dropped", "inserted"]
 """kept: untouched; cleared: content replaced by a placeholder; cut: shortened; replaced: other content, same id;
-summarised: gone, stands for in a summary; dropped: gone without a trace; inserted: new."""
+summarised: replaced by a summary; dropped: removed without a replacement; inserted: new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Outcome(Generic[R]):
 
 
 def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:
-    """Return every message of both buffers once, in the order of reading: a merge by id, never a guess. O(n).
+    """Return every message of both buffers once, in the order of reading: an exact merge by id. O(n).
 
-    Gone messages stand where they stood before; inserted ones where they stand after.
+    Removed messages are at their place before; inserted ones at their place after.
     """
     renamed = outcome.renamed
     later_by_id = {message.id: message for message in outcome.buffer.messages}

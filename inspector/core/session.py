@@ -125,7 +125,7 @@ class Record:
     """In the harness's own word."""
     id: str = ""
     message: Message | None = None
-    """What it says; None for metadata, and for what stands in the buffer as it is in the file."""
+    """Its content; None for metadata, and for content that is in the buffer unchanged."""
     counted: int | None = None
     """UTF-16 units that the harness counts for it, where these are not those of the message."""
     first_kept: str = ""
@@ -261,7 +261,7 @@ class HeldSession:
     id: str
     title: str = ""
     path: str = ""
-    """By which it is opened: `FILE#ID`, or a file of its own; empty as long as only the reader knows of it."""
+    """The path that opens it: `FILE#ID`, or a separate file; empty while only the reader knows of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,8 +358,7 @@ def additions(
 
 
 def first_place(thread: Thread) -> int:
-    """The first request in front of which there stood a buffer: the very first where the client asked otherwise than
-    the model read."""
+    """Return the first request with a buffer before it: the very first if a proxy changed what the client sent."""
     return 0 if thread.requests and thread.requests[0].asked is not None else 1
 
 

@@ -43,9 +43,9 @@ class Usage:
 
     @property
     def cached(self) -> int:
-        """The part of the prompt that the provider's cache holds after the call: what was read and written, or all of
-        it
-        where a provider caches by itself and reports no writes.
+        """Return the tokens of the prompt that the provider's cache holds after the call.
+
+        They are those read and written; all of the prompt if the provider caches automatically and reports no writes.
         """
         return min(self.prompt, self.cache_read + self.cache_write) if self.cache_write else self.prompt
 
@@ -57,14 +57,9 @@ class Usage:
 
 def without(usage: Usage, part: Usage) -> Usage:
     """Return the counts of a call less those of a part of it, none below zero."""
-    return replace(
-        usage,
-        input=max(0, usage.input - part.input),
-        cache_read=max(0, usage.cache_read - part.cache_read),
-        cache_write=max(0, usage.cache_write - part.cache_write),
-        cache_write_1h=max(0, usage.cache_write_1h - part.cache_write_1h),
-        output=max(0, usage.output - part.output),
-    )
+    names = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
+    left = {name: max(0, getattr(usage, name) - getattr(part, name)) for name in names}
+    return replace(usage, **left)
 
 
 MISSED, MISSED_SHARE = 5_000, 0.10

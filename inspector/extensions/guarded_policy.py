@@ -80,7 +80,7 @@ class GuardedPolicy:
                 raise self._failure(name, error) from error
             if not isinstance(result, GeneratorType):
                 return result
-            context = next((given for given in args if isinstance(given, PolicyContext)), None)
+            context = next((argument for argument in args if isinstance(argument, PolicyContext)), None)
             return self._converse(name, result, context)
 
         return call

@@ -316,11 +316,11 @@ class ResponsesAdapter(ProviderAdapter):
         if response.get("status") == "failed":
             raise reported_failure(object_of(response, "error"))
         name = fresh_message_id(response.get("id"), buffer)
-        found = [item for item in read_items(response["output"], prefix=f"{name}-") if item.parts]
-        said = tuple(
-            Message(one.id if n else name, one.role, one.parts, summary=one.summary) for n, one in enumerate(found)
+        items = [item for item in read_items(response["output"], prefix=f"{name}-") if item.parts]
+        messages = tuple(
+            Message(item.id if n else name, item.role, item.parts, summary=item.summary) for n, item in enumerate(items)
         )
-        return self.answer(response, said, _finish(response))
+        return self.answer(response, messages, _finish(response))
 
 
 _SHARED = ("model", "input", "instructions", "prompt_cache_key")

@@ -181,7 +181,7 @@ class ZippedFile(TranscriptFile):
         if self.member.endswith(_LOG) and is_eval_log(self.path, self.member):
             return self.is_one(_document(self.path, self.member, self.inner))
         whole = super().head()
-        for magic, what in ((MAGIC, "a database"), (ZIP, "an archive of its own")):
+        for magic, what in ((MAGIC, "a database"), (ZIP, "another archive")):
             if whole.data.startswith(magic):
                 raise NothingToRead(f"{self.path}: {self.member} is {what}; unpack it to open it")
         return whole

@@ -1,7 +1,7 @@
-"""Which format reads a file: by its signs, and by what a reader makes of it.
+"""Choose the format that reads a file: by its signs, and by whether its reader finds anything.
 
-A reader that finds no request, or nothing but problems, gives the file back to the next format that may read it. In the
-end the file is refused by its name.
+If a reader finds no request, or nothing but problems, the next possible format is tried. If none is left, the file is
+refused by its name.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Bytes to lines to parsed values, for a reader: the one core that opening and following share.
 
 Every byte is looked at a fixed number of times, however long the lines are. A line that cannot be read becomes a
-Problem with its number; the rest goes on.
+Problem with its number; the other lines are read.
 """
 
 import json
@@ -211,8 +211,10 @@ _NOT_BLANK = re.compile(r"\S")
 
 
 class RepeatedList:
-    """Parses lines that hold a list which begins as it did in an earlier line: what is there word for word is parsed
-    once. What comes out is what `jsontext.loads` makes of the whole line; the lists share their items."""
+    """Parses lines whose list begins like that of an earlier line, and parses the common beginning once.
+
+    The result is that of `jsontext.loads` for the whole line; the lists share their items.
+    """
 
     _SIZES = range(1 << 14, 1 << 23)
     """Of lines that are worth it, and of which a copy may be made."""

@@ -1,7 +1,7 @@
 """Follows a transcript that an agent is writing: every new request within a moment, an appended line at its own cost.
 
 Looks a few times a second, reads what was appended, never locks and never writes. A torn line waits for its rest; a
-file that was truncated, replaced or rewritten is read anew; companions (sub-agents) that come later are found.
+file that was truncated, replaced or rewritten is read again; companions (sub-agents) that appear later are found.
 """
 
 import os
@@ -221,7 +221,7 @@ class Follower:
         if os.path.isdir(self.path):
             raise NothingToRead(f"{self.path} is a folder; name a file in it")
         if is_packed(self.path):
-            raise PackedFile(f"{self.path} is packed: it can be opened, but nobody appends to it")
+            raise PackedFile(f"{self.path} is packed: it can be opened, but not followed")
         transcript = TranscriptReading(self.path, self._format, self._progress, growing=True)
         read_whole(transcript)
         if self._format is None:

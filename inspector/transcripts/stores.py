@@ -1,7 +1,7 @@
 """Databases of agents: which sessions they hold, and one of them read like a file, then followed.
 
-A session is read with those that it started (its sub-agents). Rows are compared by what they hold; a row that is gone
-means that the user has taken turns back, and that all is to be read anew.
+A session is read with those that it started (its sub-agents). Rows are compared by their content. A row that is missing
+means that the user took turns back, and then all is read again.
 """
 
 import json
@@ -219,15 +219,18 @@ def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
     if "directory" not in about:
         about["directory"] = str(path.absolute().parent.parent) if path.parent.name == _CRUSH_FOLDER else ""
     created, updated = (_ms(layout, row.get(name)) for name in layout.times)
+    session_id, parent = text_of(about[layout.id]), text_of(about[layout.parent])
+    title, directory = text_of(about[layout.title]), text_of(about["directory"])
+    is_archived = row.get(layout.archived) is not None
     return StoredSession(
         format=layout.format,
-        id=text_of(about[layout.id]),
-        parent=text_of(about[layout.parent]),
-        directory=text_of(about["directory"]),
-        title=text_of(about[layout.title]),
+        id=session_id,
+        parent=parent,
+        directory=directory,
+        title=title,
         created=created,
         updated=updated,
-        archived=row.get(layout.archived) is not None,
+        archived=is_archived,
         row=about,
     )
 
@@ -349,7 +352,7 @@ class DatabaseSession:
         changed = [member.row for member in tree if before.get(member.id) != known_rows[table][member.id]]
         rows += [{"table": f"{layout.prefix}{table}", "row": row} for row in changed]
         for table in layout.tables:
-            known_rows[table] = self._changed_rows(database, layout, table, [one.id for one in tree], rows)
+            known_rows[table] = self._changed_rows(database, layout, table, [member.id for member in tree], rows)
         return _Changes(chosen.id, max(session.created for session in sessions), known_rows, rows)
 
     def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:

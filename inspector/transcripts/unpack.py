@@ -26,8 +26,8 @@ LONGEST = 1 << 30
 LONGEST_PACKED = 1 << 26
 """The same in a packed file: a megabyte may unpack to a gigabyte, which would fill the memory."""
 _PLENTY, _RATIO = 1 << 28, 200
-"""Unpacked bytes that nobody asks about; beyond, a file that unpacks to so many times its size is no transcript (they
-reach some thirty times)."""
+"""Unpacked bytes that are always allowed. A larger file is refused if it unpacks to many times its size, because
+transcripts reach about thirty times."""
 _KINDS = (
     (stat.S_ISDIR, "is a folder; name a file in it"),
     (stat.S_ISFIFO, "is a pipe, not a file"),

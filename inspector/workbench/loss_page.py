@@ -16,7 +16,7 @@ from inspector.core.findings.lost_rows import VERDICT_WORDS, LostRow, NeededAgai
 from inspector.core.message import Message, part_text
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
-from inspector.workbench.message_rows import row as message_row
+from inspector.workbench.message_rows import message_row
 
 LossView: TypeAlias = Literal["Worth reading", "Needed again", "Open instructions", "Not sure", "Settled", "Everything"]
 """Which verdicts are wanted. Settled: said in other words, or done before the compaction."""

@@ -65,7 +65,7 @@ class MessageRow:
 NO_CALLS = CallIndex()
 
 
-def row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
+def message_row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
     """Return the row of a message; `index` knows the calls of its thread."""
     calls, answered = message.calls, index.call_of(message)
     subject, line = index.subject_of(message), first_line(message)

@@ -79,7 +79,7 @@ def run(policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[
     return [ran(tree, at) for at in range(len(tree.taken))]
 
 
-def start_of(buffer: Buffer) -> dict[str, Any]:
+def describe_start(buffer: Buffer) -> dict[str, Any]:
     """Return a buffer in the form that `run` takes."""
     tools = buffer.prompt.tools
     return {
@@ -171,7 +171,7 @@ def pytest_text(steps: Steps, source: StepsSource) -> str:
         f"STEPS: list[dict[str, Any]] = [\n{''.join(names.step(saved_step) for saved_step in written)}]\n",
         f"EXPECTED: list[dict[str, Any]] = [\n{''.join(_expected(steps, at) for at in path)}]\n",
         _TESTS,
-        _start(start_of(start)),
+        _start(describe_start(start)),
     ]
     body = "".join(pieces)
     head = _HEAD.replace("from typing", "import json\nfrom typing", 1) if f" {_FROM_JSON}" in body else _HEAD

@@ -57,7 +57,7 @@ def write_steps(steps: Steps, source: StepsSource) -> dict[str, Any]:
         "thread": steps.thread_id,
         "request": steps.request,
         "policy": steps.policy,
-        "start": {"messages": len(steps.origin.messages), "fingerprint": fingerprint(steps.origin)},
+        "start": {"messages": len(steps.origin.messages), "fingerprint": buffer_fingerprint(steps.origin)},
         "state": by.dump(steps.running),
         "at": steps.at,
         "steps": [_written(step, by) for step in steps.taken],
@@ -70,7 +70,7 @@ def write_step(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
         "name": step.name,
         "tier": step.tier,
         "parent": step.parent,
-        "settings": spelt(step.settings, by),
+        "settings": spell_settings(step.settings, by),
         "moment": to_json(step.moment),
         "answers": [write_reply(answered.reply) for answered in step.asked],
     }
@@ -91,12 +91,12 @@ def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
         "messages": len(step.buffer.messages),
         "tokens": raw,
         "calibrated": calibrated,
-        "fingerprint": fingerprint(step.buffer),
+        "fingerprint": buffer_fingerprint(step.buffer),
     }
     return {**write_step(step, by), "after": after, "state": by.dump(step.running)}
 
 
-def spelt(settings: Any, by: Policy[Any, Any]) -> dict[str, str]:
+def spell_settings(settings: Any, by: Policy[Any, Any]) -> dict[str, str]:
     """Return settings by name, as `--set` takes them, without those that are None by default and were not set."""
     own = by.settings()
     values = (
@@ -123,7 +123,7 @@ def _written_call(called: RecordedCall) -> dict[str, Any]:
     return {"messages": messages, "usage": usage, "finish": called.finish}
 
 
-def fingerprint(buffer: Buffer) -> str:
+def buffer_fingerprint(buffer: Buffer) -> str:
     """Return a fingerprint of a buffer, which equal buffers share. O(text)."""
     digest = sha256()
     for message in buffer.messages:
@@ -178,7 +178,7 @@ def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) ->
             raise InspectorError(f"Step {number + 1} starts from a step that does not exist.")
         steps = steps.go(parent)
         step = recorded if recorded is not None and not number else run_step(by, steps, saved_step)
-        if fingerprint(step.buffer) != _object(saved_step, "after").get("fingerprint"):
+        if buffer_fingerprint(step.buffer) != _object(saved_step, "after").get("fingerprint"):
             elsewhere.append(step.name)
         steps = steps.add(step)
     at = checked.get("at")
@@ -206,7 +206,7 @@ def run_step(by: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) 
 
 def _check_start(document: Mapping[str, Any], origin: Buffer) -> None:
     start = _object(document, "start")
-    if start.get("fingerprint") != fingerprint(origin):
+    if start.get("fingerprint") != buffer_fingerprint(origin):
         saved_count, count = start.get("messages"), len(origin.messages)
         raise InspectorError(
             f"These steps start from another buffer: it held {saved_count} messages, the one here holds {count}"

@@ -16,7 +16,7 @@ from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import drive
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.context import PolicyContext
-from inspector.core.replay.driver import Ground, replay
+from inspector.core.replay.driver import Ground, replay_requests
 from inspector.core.replay.report import replay_report
 from inspector.core.session import Thread
 from inspector.sweep import Sweep, sweep
@@ -88,7 +88,9 @@ def _first(thread: Thread, requests: int) -> Thread:
 
 def _roku(folder: Path) -> list[Row]:
     def whole(thread: Thread) -> float:
-        return best_of(lambda: list(replay(Ground(thread, 200_000), ROKU, ROKU.settings((), 200_000), offline)), 3)
+        return best_of(
+            lambda: list(replay_requests(Ground(thread, 200_000), ROKU, ROKU.settings((), 200_000), offline)), 3
+        )
 
     made = open_transcript(make_session(folder / "40.jsonl", 40)).main
     took = {count: whole(_first(made, count)) for count in (600, 1_800)}

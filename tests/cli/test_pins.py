@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from inspector.cli import main as cli
-from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
+from inspector.core.replay.pins import PinIndex, collect_pins, recorded_pins
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from tests.cli import schema
@@ -28,7 +28,7 @@ def test_it_says_what_the_core_finds(capsys: pytest.CaptureFixture[str]) -> None
     found = document(capsys, "pins", SAMPLE, "--pin", RULE, "--policy", "codex")
     schema.check(found, schema.PINS)
     thread = open_transcript(SAMPLE).main
-    histories = recorded_pins(thread, PinIndex(find_pins(thread, [RULE])))
+    histories = recorded_pins(thread, PinIndex(collect_pins(thread, [RULE])))
     assert [(one["text"], one["found"]) for one in found["pins"]] == [
         (one.pin.text, one.pin.origin) for one in histories
     ]

@@ -18,7 +18,7 @@ from inspector.core.policies.harness import Policy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.turn import AllDone
 from inspector.core.replay.costs import Sizes
-from inspector.core.replay.driver import Ground, Replayed, replay
+from inspector.core.replay.driver import Ground, Replayed, replay_requests
 from inspector.core.replay.files import RecordedFiles
 from inspector.core.session import Request, Thread, additions
 from inspector.core.usage import Usage
@@ -28,7 +28,7 @@ from tests.core.sessions import OVERHEAD, compacted, said, thread
 
 def run(recorded: Thread, policy: Policy[Any, Any], window: int | None = None, **values: object) -> list[Replayed]:
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
-    return list(replay(Ground(recorded, window), policy, settings, offline))
+    return list(replay_requests(Ground(recorded, window), policy, settings, offline))
 
 
 def ids(messages: Any) -> list[str]:
@@ -194,7 +194,7 @@ def test_a_buffer_beyond_the_window_is_refused_once() -> None:
     assert [one.refused for one in done] == [one.tokens if one.tokens > 10_000 else 0 for one in done]
     assert done[-1].refused > 10_000
     policy = Telling()
-    list(replay(Ground(recorded, 10_000), policy, policy.settings((), 10_000), offline))
+    list(replay_requests(Ground(recorded, 10_000), policy, policy.settings((), 10_000), offline))
     assert [bool(moment.overflow) for moment in policy.told].count(True) == sum(one.refused > 0 for one in done)
     saved = run(recorded, codex.POLICY, 10_000, auto_limit=9_999_999, user_message_tokens=100)
     assert any(one.refused for one in saved) or any(one.fired for one in saved)
@@ -204,8 +204,8 @@ def test_a_buffer_beyond_the_window_is_refused_once() -> None:
 def test_known_is_for_any_number_of_replays() -> None:
     recorded = said(("user", "go"), *[("read", f"f{n}.py {'x' * 4000}") for n in range(5)])
     ground = Ground(recorded)
-    once = [one.tokens for one in replay(ground, POLICY, POLICY.settings(), offline)]
-    assert once == [one.tokens for one in replay(ground, POLICY, POLICY.settings(), offline)]
+    once = [one.tokens for one in replay_requests(ground, POLICY, POLICY.settings(), offline)]
+    assert once == [one.tokens for one in replay_requests(ground, POLICY, POLICY.settings(), offline)]
 
 
 def test_the_world_reads_what_the_session_read_and_writes_nothing() -> None:

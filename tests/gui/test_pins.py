@@ -6,7 +6,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QLabel, QToolTip
 from pytestqt.qtbot import QtBot
 
-from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
+from inspector.core.replay.pins import PinIndex, collect_pins, recorded_pins
 from inspector.core.session import Session
 from inspector.gui.desk import Desk
 from inspector.gui.panels.message.view import NOTHING_TO_PIN, MessageView
@@ -54,7 +54,7 @@ def test_it_shows_what_the_core_finds(panel: PinsPanel) -> None:
     assert panel.says.text() == "Always in context: 0 of 1 as recorded."
     click(panel.instructions)
     thread = SESSION.main
-    assert [line.history for line in panel.table.rows] == list(recorded_pins(thread, PinIndex(find_pins(thread))))
+    assert [line.history for line in panel.table.rows] == list(recorded_pins(thread, PinIndex(collect_pins(thread))))
 
 
 GONE = "gone since request 2, by auto compaction"

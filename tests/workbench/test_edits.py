@@ -26,7 +26,7 @@ from inspector.workbench.edits import (
     rewritten,
     write_edit,
 )
-from inspector.workbench.regression import pytest_text, run, start_of, write_path
+from inspector.workbench.regression import describe_start, pytest_text, run, write_path
 from inspector.workbench.steps_file import StepsSource, replay_steps, write_steps
 from inspector.workbench.workbench import Workbench
 from tests.gui.stepping import messages, open_it
@@ -199,7 +199,7 @@ def test_edits_are_exported_as_a_test_that_runs() -> None:
     taken = run(space["POLICY"], space["START"], space["STATE"], space["STEPS"])
     assert [dict(one.fates) for one in taken] == [one["fates"] for one in space["EXPECTED"]]
     assert ["Go on, 请继续."] in [list(one.inserted) for one in taken]
-    assert run(steps.policy, start_of(steps.origin), space["STATE"], write_path(steps)) == taken
+    assert run(steps.policy, describe_start(steps.origin), space["STATE"], write_path(steps)) == taken
 
 
 def test_what_changes_nothing_is_no_step_and_what_cannot_be_changes_nothing() -> None:

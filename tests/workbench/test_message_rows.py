@@ -4,7 +4,7 @@ import pytest
 
 from inspector.core.calls import CallIndex
 from inspector.core.message import Message, Text, ToolCall, ToolResult
-from inspector.workbench.message_rows import row
+from inspector.workbench.message_rows import message_row
 
 PATH = "/home/dev/app/src/a.py"
 EDIT = Message("e", "assistant", (ToolCall("1", "Edit", {"file_path": PATH}),))
@@ -18,17 +18,17 @@ def result(call: str, text: str, is_error: bool = False) -> Message:
 
 def test_row_of_an_edit_leaves_out_the_sentence_that_repeats_its_file() -> None:
     text = f"The file {PATH} has been updated. Here's a snippet:\n    12→def start():\n    13→    pass"
-    assert row(result("1", text), INDEX).line == "def start():"
-    assert row(result("1", f"File created successfully at: {PATH}"), INDEX).line == ""
+    assert message_row(result("1", text), INDEX).line == "def start():"
+    assert message_row(result("1", f"File created successfully at: {PATH}"), INDEX).line == ""
 
 
 def test_row_of_a_failed_edit_keeps_its_error() -> None:
     error = f"{PATH} was not read yet."
-    assert row(result("1", error, is_error=True), INDEX).line == error
+    assert message_row(result("1", error, is_error=True), INDEX).line == error
 
 
 def test_row_of_a_read_keeps_lines_that_name_the_file() -> None:
-    assert row(result("2", f"     1→# {PATH}"), INDEX).line == f"# {PATH}"
+    assert message_row(result("2", f"     1→# {PATH}"), INDEX).line == f"# {PATH}"
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_row_of_a_read_keeps_lines_that_name_the_file() -> None:
     ],
 )
 def test_row_of_an_attached_file_is_named_by_its_file(text: str, line: str) -> None:
-    attached = row(Message("a", "user", (Text(text),), mark="attachment"), INDEX)
+    attached = message_row(Message("a", "user", (Text(text),), mark="attachment"), INDEX)
     assert (attached.tool, attached.subject, attached.line) == ("attached", "a.py", line)
 
 
 def test_row_of_a_user_who_writes_like_a_client_is_not_an_attached_file() -> None:
-    written = row(Message("u", "user", (Text(f"File {PATH}:\nimport os"),)), INDEX)
+    written = message_row(Message("u", "user", (Text(f"File {PATH}:\nimport os"),)), INDEX)
     assert (written.tool, written.subject, written.line) == ("", "", f"File {PATH}:")
 
 
@@ -65,7 +65,7 @@ def test_row_of_a_user_who_writes_like_a_client_is_not_an_attached_file() -> Non
     ],
 )
 def test_role_of_a_row_says_who_wrote_the_message(message: Message, role: str) -> None:
-    assert row(message, INDEX).role == role
+    assert message_row(message, INDEX).role == role
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_role_of_a_row_says_who_wrote_the_message(message: Message, role: str) -
     ],
 )
 def test_size_of_a_row_counts_calls_lines_or_characters(message: Message, size: str) -> None:
-    assert row(message, INDEX).size == size
+    assert message_row(message, INDEX).size == size

@@ -13,7 +13,7 @@ from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thi
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
 from inspector.core.usage import Usage
-from inspector.workbench.message_rows import FIRST_LINE, KINDS, next_of_kind, of_kind, row, with_text
+from inspector.workbench.message_rows import FIRST_LINE, KINDS, message_row, next_of_kind, of_kind, with_text
 from inspector.workbench.pressure.gauge import GaugeReading, reading, reserve
 from inspector.workbench.pressure.scale import watermarks
 from inspector.workbench.pressure.timeline import series
@@ -127,19 +127,19 @@ def test_series_of_a_thread() -> None:
 
 def test_rows_take_the_first_line_with_something_on_it() -> None:
     long = Message("m", "user", (Text("\n  \n  " + "x" * 900 + "\nnext"),))
-    assert row(long).line == "x" * FIRST_LINE
+    assert message_row(long).line == "x" * FIRST_LINE
     call = Message("c", "assistant", (ToolCall("1", "Read", {"path": "a\nb", "n": 3}), ToolCall("2", "Bash", "ls")))
-    assert (row(call).subject, row(call).line, row(call).tool) == ("a b, ls", "n: 3", "Read +1")
+    assert (message_row(call).subject, message_row(call).line, message_row(call).tool) == ("a b, ls", "n: 3", "Read +1")
     result = Message("r", "tool", (ToolResult("2", "", True), Image("image/png")))
-    made = row(result, CallIndex([call]))
+    made = message_row(result, CallIndex([call]))
     assert (made.tool, made.subject, made.line) == ("Bash", "ls", "image/png")
     assert made.badges == ("error", "image")
-    assert row(Message("e", "assistant", ())).line == ""
+    assert message_row(Message("e", "assistant", ())).line == ""
 
 
 @given(messages)
 def test_a_row_of_anything_is_one_line(message: Message) -> None:
-    made = row(message, CallIndex([message]))
+    made = message_row(message, CallIndex([message]))
     assert len(made.line.splitlines()) <= 1
     assert len(made.subject.splitlines()) <= 1
 
@@ -186,7 +186,7 @@ def test_next_of_kind_walks_both_ways_and_ends() -> None:
     ],
 )  # fmt: skip
 def test_a_result_shows_its_first_telling_line(text: str, line: str) -> None:
-    assert row(Message("r", "tool", (ToolResult("c", text),))).line == line
+    assert message_row(Message("r", "tool", (ToolResult("c", text),))).line == line
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_result_shows_its_first_telling_line(text: str, line: str) -> None:
     ],
 )
 def test_behind_a_tag_stands_what_it_is_about(text: str, line: str) -> None:
-    assert row(Message("m", "user", (Text(text),))).line == line
+    assert message_row(Message("m", "user", (Text(text),))).line == line
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_behind_a_tag_stands_what_it_is_about(text: str, line: str) -> None:
 def test_row_of_a_call_when_it_names_its_subject_says_that_first(
     arguments: dict[str, Any], subject: str, line: str
 ) -> None:
-    made = row(Message("c", "assistant", (ToolCall("1", "shell", arguments),)))
+    made = message_row(Message("c", "assistant", (ToolCall("1", "shell", arguments),)))
     assert (made.subject, made.line) == (subject, line)
 
 
@@ -230,12 +230,12 @@ def test_row_of_a_result_when_its_call_is_known_names_file_and_command() -> None
     ]
     index = CallIndex(calls)
     results = [Message(f"r{n}", "tool", (ToolResult(str(n), "<returncode>0</returncode>"),)) for n in range(1, 6)]
-    assert [row(result, index).subject for result in results] == [
+    assert [message_row(result, index).subject for result in results] == [
         "src/money.py",
         "docs/a.md",
         "pytest -q",
         "/tmp/out.txt",
         "src/tax.py",
     ]
-    assert (row(calls[2], index).subject, row(calls[2], index).line) == ("pytest -q", "Now the tests.")
-    assert row(Message("u", "user", (Text("Hello"),)), index).subject == ""
+    assert (message_row(calls[2], index).subject, message_row(calls[2], index).line) == ("pytest -q", "Now the tests.")
+    assert message_row(Message("u", "user", (Text("Hello"),)), index).subject == ""

@@ -20,7 +20,14 @@ from inspector.core.policies.catalogue import POLICIES
 from inspector.workbench.regression import pytest_text, run
 from inspector.workbench.stepper import DUE, TURN
 from inspector.workbench.steps import ORIGIN, Steps
-from inspector.workbench.steps_file import StepsSource, fingerprint, place_of, replay_steps, source_of, write_steps
+from inspector.workbench.steps_file import (
+    StepsSource,
+    buffer_fingerprint,
+    place_of,
+    replay_steps,
+    source_of,
+    write_steps,
+)
 from inspector.workbench.workbench import Workbench
 from tests.gui.stepping import open_it
 
@@ -118,8 +125,8 @@ def test_a_broken_document_is_one_sentence(change: Any) -> None:
 def test_a_fingerprint_sees_every_part() -> None:
     call = Message("a", "assistant", (ToolCall("c", "Bash", {"x": 1}),))
     other = replace(call, parts=(ToolCall("c", "Bash", {"x": 2}),))
-    assert fingerprint(Buffer((call,))) != fingerprint(Buffer((other,)))
-    assert fingerprint(Buffer((call,))) == fingerprint(Buffer((replace(call),)))
+    assert buffer_fingerprint(Buffer((call,))) != buffer_fingerprint(Buffer((other,)))
+    assert buffer_fingerprint(Buffer((call,))) == buffer_fingerprint(Buffer((replace(call),)))
 
 
 # -- pytest ------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 
 from inspector.core.policies.catalogue import POLICIES
 from inspector.workbench.previews import Previews
-from inspector.workbench.words.tier_words import badge_words, due_words, effect_words, status_words, verdict_words
+from inspector.workbench.words.tier_words import badge_words, due_words, effect_words, shown_words, verdict_words
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 
@@ -91,19 +91,19 @@ def test_status_when_nothing_is_due_names_the_nearest_line(bench: Workbench) -> 
     bench.stepping.set("microcompact_retain_recent", "50")
     previews = previews_of(bench)
     to_go = 120_001 - previews.tokens
-    assert status_words(bench.state) == f"No tier is due: L1 and L2 in {to_go:,} tokens."
+    assert shown_words(bench.state) == f"No tier is due: L1 and L2 in {to_go:,} tokens."
 
 
 def test_status_after_a_step_says_what_it_did(bench: Workbench) -> None:
     bench.stepping.step("L0")
-    assert status_words(bench.state).startswith("L0: ")
-    assert status_words(bench.state).endswith(" messages cleared.")
+    assert shown_words(bench.state).startswith("L0: ")
+    assert shown_words(bench.state).endswith(" messages cleared.")
 
 
 def test_status_while_a_tier_waits_says_where(bench: Workbench) -> None:
     bench.stepping.choose(answer_by="hand")
     bench.stepping.step("L3b")
-    assert status_words(bench.state) == "L3b waits for an answer: see Model calls."
+    assert shown_words(bench.state) == "L3b waits for an answer: see Model calls."
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -18,7 +18,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.findings.give_back import give_back_text, open_and_gone
 from inspector.core.findings.lost import recorded_losses
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
+from inspector.core.replay.pins import PinIndex, collect_pins, recorded_pins
 from inspector.core.session import Session
 from inspector.resources import user_folder
 from inspector.transcripts.files import open_transcript
@@ -93,7 +93,7 @@ def find_missing_text(transcript: str) -> str:
 
 
 def _present_rules(session: Session) -> list[str]:
-    rules = [pin for pin in find_pins(session.main) if pin.origin == "constraint"]
+    rules = [pin for pin in collect_pins(session.main) if pin.origin == "constraint"]
     histories = recorded_pins(session.main, PinIndex(rules))
     return [history.pin.text for history in histories if history.spans and history.spans[-1].state != "gone"]
 

@@ -14,7 +14,7 @@ from inspector.cli.select import add_options
 from inspector.core.errors import InspectorError
 from inspector.core.findings.triggers import client_trigger
 from inspector.core.jsontext import dumps
-from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
+from inspector.core.replay.pins import PinIndex, collect_pins, recorded_pins
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.windows import find_window
@@ -117,7 +117,7 @@ def _find_growth(thread: Thread) -> int | None:
 
 
 def _count_rules(thread: Thread) -> int:
-    rules = [pin for pin in find_pins(thread) if pin.origin == "constraint"]
+    rules = [pin for pin in collect_pins(thread) if pin.origin == "constraint"]
     histories = recorded_pins(thread, PinIndex(rules))
     last = [history.spans[-1] for history in histories if history.spans]
     return sum(span.state != "gone" for span in last)

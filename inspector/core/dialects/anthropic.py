@@ -1,10 +1,11 @@
 """Anthropic Messages: JSON to messages, usage and prompt, and back; its streams put together.
 
-One wire message may become several messages: a tool result is a message of its own. Those that travelled together
-share `together`, and `write_anthropic_body` puts them back. A block that is not understood is kept unchanged as Opaque.
+One wire message may become several messages: each tool result is a separate message. Those of one wire message share
+`together`, and `write_anthropic_body` joins them again. A block that is not understood is kept unchanged as Opaque.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from inspector.core.buffer import Buffer, Prompt, Tool
@@ -301,19 +302,22 @@ def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, ou
     with_message = [round_ for round_ in own if "message" in str(round_.get("type"))]
     summaries = [round_ for round_ in rounds if round_.get("type") == "compaction"]
     advice = [round_ for round_ in rounds if round_.get("type") == _ADVISOR and round_.get("model")]
-    return Usage(
+    context = _context(with_message[-1] if with_message else rounds[-1])
+    hourly = min(_summed_hourly(usage, rounds, written), written)
+    sums = Usage(
         _sum("input_tokens", rounds),
         _sum(_READ, rounds),
         written,
         _sum("output_tokens", rounds),
         _reasoning(usage),
         output_is_final,
-        _context(with_message[-1] if with_message else rounds[-1]),
-        min(_summed_hourly(usage, rounds, written), written),
-        compacted=_context(summaries[0]) if summaries else 0,
-        summary_output=_sum("output_tokens", summaries),
-        by_others=tuple(map(_read_advice, advice)),
+        context,
+        hourly,
     )
+    compacted = _context(summaries[0]) if summaries else 0
+    summary_output = _sum("output_tokens", summaries)
+    by_others = tuple(map(_read_advice, advice))
+    return replace(sums, compacted=compacted, summary_output=summary_output, by_others=by_others)
 
 
 def _sum(key: str, rounds: Sequence[Mapping[str, Any]]) -> int:

@@ -1,8 +1,8 @@
-"""A cut: what a person made of a held buffer, made again on every later request of that thread.
+"""A cut: the user's change of a held buffer, applied again to every later request of that thread.
 
-A client keeps its own conversation and sends all of it with every turn. A cut knows the items that it replaces by what
-they say, and how the new ones are made of them; whatever comes after is passed on as it came. Where the beginning is
-another one (the client compacted by itself, or went back), the cut does not fit any more.
+A client keeps its own conversation and sends all of it with every turn. A cut recognises the items that it replaces by
+their content, and builds the new ones from them; later items are passed on unchanged. If the conversation begins with
+other items (the client compacted it, or went back), the cut no longer fits.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,7 @@ class BufferCut:
 
 
 def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> BufferCut | None:
-    """Return the cut that turns `items` into what `plan` (of `plan_recipes`) makes of them; None if it changes
-    nothing.
-    """
+    """Return the cut that changes `items` as `plan` (of `plan_recipes`) says; None if it changes nothing."""
     same = 0
     while same < min(len(items), len(plan)) and plan[-1 - same] == Ref((len(items) - 1 - same,)):
         same += 1

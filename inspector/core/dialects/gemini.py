@@ -1,8 +1,8 @@
 """Gemini: JSON to messages, usage and prompt, and back; its streams put together.
 
-One content may become several messages: a function response is a message of its own, those that travelled together
-share `together`. Calls without an id (most have none) get one made of what they say, so that the answer after them
-finds them; `paired` does that for a whole list of contents.
+One content may become several messages: each function response is a separate message, and those of one content share
+`together`. Calls without an id (most have none) get one made from their content, so that their answer can name them;
+`paired` does that for a whole list of contents.
 """
 
 import re
@@ -91,10 +91,14 @@ def _data(part: Mapping[str, Any]) -> Part:
 
 
 def paired(units: Iterable[Sequence[Message]], before: Iterable[Message] = ()) -> Iterable[Sequence[Message]]:
-    """The same messages, calls and results without an id named: a result answers the oldest open call of its function.
+    """Return the messages with ids for calls and results that have none.
 
-    `before`: the messages that stand in front. A call is named after what it says, so that it is called the same
-    wherever it is read; one that is made again word for word is counted.
+    A result answers the oldest open call of its function. The id of a call is made from its content, so that it is the
+    same wherever the call is read; identical calls are numbered.
+
+    Args:
+        messages: The messages.
+        before: The messages in front of them.
     """
     ids: set[str] = set()
     waiting: dict[str, list[str]] = {}

@@ -1,7 +1,7 @@
 """OpenAI Chat Completions: one wire message is one message, and back; its streams put together.
 
-The system prompt of a body stands in its first messages (role system or developer): those are the Prompt, not part of
-the buffer. A system message further down is a message like any other.
+The first messages of a body (role system or developer) are the system prompt: the Prompt, not part of the buffer. A
+later system message is a message like any other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

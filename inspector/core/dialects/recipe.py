@@ -1,8 +1,8 @@
-"""How a JSON value is made from the items that came: mostly by pointing at them.
+"""Recipes: how a JSON value is built from the items of a request, mostly by references to them.
 
-A recipe points into a list of items, patches an object of it, or brings a value of its own. What is pointed at is the
-very object that came, with every field and in the order of its keys; so a recipe can be made from one list and carried
-out on a longer one that begins with the same items.
+A recipe refers to an item of a list, patches an object in it, or holds a new value. A reference yields the very object
+of the request, with every field and in the order of its keys. So a recipe can be made from one list and applied to a
+longer one that begins with the same items.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

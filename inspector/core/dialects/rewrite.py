@@ -1,12 +1,12 @@
-"""A request body with another buffer in it, everything else as it was.
+"""Rewrite a request body with another buffer, and leave everything else unchanged.
 
-What was not changed stays the very wire object that came: marks, signatures, ids, unknown fields, order of keys. Only
-messages that were changed or inserted are written anew; results that travelled together go back together. System
-prompt, tools and all other fields of the body are none of its business.
+Unchanged messages stay the very wire objects of the request: marks, signatures, ids, unknown fields, order of keys.
+Only changed or inserted messages are written; results of one wire message are joined again. System prompt, tools and
+all other fields of the body are not touched.
 
-Two shapes of bodies: a list of *messages* (Anthropic, Chat, Gemini), each read into one or several messages of the
-buffer; and a list of *items* (Responses), where reasoning, text and calls of one response are items of their own and
-one message of the buffer.
+Bodies have two shapes: a list of *messages* (Anthropic, Chat, Gemini), each read into one or several messages of the
+buffer; and a list of *items* (Responses), where reasoning, text and calls of one response are separate items and one
+message of the buffer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,9 +33,9 @@ def items_of(dialect: str, body: Mapping[str, Any]) -> list[Any]:
 
 
 def read_wire_items(dialect: str, items: Sequence[Any]) -> tuple[Message, ...]:
-    """The messages of wire items as the payload readers see them; the system prompt is none of them.
+    """Return the messages of wire items as the payload readers read them, without the system prompt.
 
-    Ids are numbers of wire items; nobody else gives the same, so a buffer is compared by content.
+    Ids are numbers of wire items, which no other source has, so buffers are compared by content.
     """
     if dialect == RESPONSES.name:
         return tuple(span.message for span in _spans(items))

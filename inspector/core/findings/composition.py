@@ -61,7 +61,7 @@ _LABEL = 80
 """Characters of a label."""
 
 
-def split_text(text: str, *, by_client: bool, system: bool = False) -> list[TextPiece]:
+def split_prompt_text(text: str, *, by_client: bool, system: bool = False) -> list[TextPiece]:
     """Split the text of a prompt, or of a message of the user or the client, into pieces. O(text).
 
     Args:
@@ -209,7 +209,7 @@ def _text_segments(message: Message, part: Text) -> Iterator[Segment]:
     if by_client and _RESULT.match(part.text):
         yield Segment("tool results", "", part)
         return
-    pieces = split_text(part.text, by_client=by_client, system=message.role == "system" and not by_client)
+    pieces = split_prompt_text(part.text, by_client=by_client, system=message.role == "system" and not by_client)
     for piece in pieces:
         yield Segment(piece.category, piece.label, part if len(pieces) == 1 else Text(piece.text))
 
@@ -266,7 +266,7 @@ def system_pieces(estimator: Estimator, system: str) -> tuple[tuple[Category, st
     """Return (category, label, tokens of its text alone) of the pieces of a system prompt. The last few are cached."""
     key = estimator.name, system
     if key not in _SYSTEM_PIECES:
-        pieces = split_text(system, by_client=True, system=True)
+        pieces = split_prompt_text(system, by_client=True, system=True)
         _SYSTEM_PIECES[key] = tuple((piece.category, piece.label, estimator.text(piece.text)) for piece in pieces)
         while len(_SYSTEM_PIECES) > _PROMPTS_KEPT:
             _SYSTEM_PIECES.pop(next(iter(_SYSTEM_PIECES)))

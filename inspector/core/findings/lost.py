@@ -159,11 +159,11 @@ class _Recorded:
     def _loss(self, index: int, at: int) -> CompactionLoss:
         """Return what was lost before request `at`."""
         before = _messages_before(self._ground, at)
-        rows, kept = self._rows(at, before)
+        rows, kept_count = self._rows(at, before)
         before_tokens, after_tokens = self._sizes(at)
         again, invented = self._again.get(at, NOTHING_AGAIN), self._inventions(at, before)
         loss = CompactionLoss(
-            index, self._thread.id, at, "drop", "", before_tokens, after_tokens, kept, rows, again, invented
+            index, self._thread.id, at, "drop", "", before_tokens, after_tokens, kept_count, rows, again, invented
         )
         drop = self._silent.get(at)
         return self._announce(loss) if drop is None else _dropped(loss, drop)

@@ -4,9 +4,9 @@
 likewise. A call without an answer failed, and is none. The tokens of calls, the model and why a prompt became shorter
 are not in the file; Aider sends no tools.
 
-In architect mode an editor carries out what the architect answered, each time in a conversation of its own: its prompt
-holds nothing of the architect's, and what it is asked begins with the architect's answer, word for word. By that it is
-known, and what goes on from it.
+In architect mode an editor carries out the architect's answer, each time in a separate conversation. Its prompt holds
+nothing of the architect's, and its request begins with the architect's answer, word for word. That identifies it, and
+what continues it.
 """
 
 import re

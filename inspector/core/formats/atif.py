@@ -3,10 +3,9 @@
 A step of the agent is one call; what it observed belongs to the next buffer.
 
 A system step before the first user step is the prompt; a later one is a note about the run and was not sent. A system
-step that names other trajectories is a compaction: of what stood before it the first user step stays, and steps of the
-named files that are nobody's copies stand after it, where those files lie beside this one. A step with
-`is_copied_context` stands in the buffer and was no call. The sums at the end hold the calls of the other files, too,
-and are counted nowhere.
+step that names other trajectories is a compaction: the first user step before it stays, and the steps of the named
+files that are no copies follow it, if those files are in the same folder. A step with `is_copied_context` is in the
+buffer and was no call. The sums at the end include the calls of the other files, and are not used.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +74,7 @@ def _notes(main: Mapping[str, Any]) -> Iterator[str]:
     if text := text_of(main.get("notes")):
         yield text[:300]
     if further := text_of(main.get("continued_trajectory_ref")):
-        yield f"It goes on in {further}."
+        yield f"It continues in {further}."
 
 
 class _Trajectory:

@@ -47,7 +47,7 @@ class CallList:
     """The calls of one session, in order."""
 
     def __init__(self, *, is_one: bool = False) -> None:
-        """`is_one`: all are of one conversation, whatever they say; else they are told apart by what they share."""
+        """Begin without calls. `is_one`: all are of one conversation; else they are grouped by what they share."""
         self._threads = BodyThreads(CHAT, Pool(), is_one=is_one)
 
     def add(self, call: BodyPair) -> None:

@@ -1,11 +1,11 @@
 """GitHub Copilot CLI sessions: `events.jsonl`, an event a line, each named `group.what` with its `data`.
 
-The main agent and those that it started are a thread each. No event tells the tokens of a call. At its end a session
-tells those of all its calls by model, and zero where the provider told none; only where there was a single call are
-they the tokens of that call.
+The main agent and those that it started are a thread each. No event has the tokens of a call. At its end a session has
+the totals of all its calls by model, and zero if the provider reported none; only with a single call are they the
+tokens of that call.
 
-The system prompt comes before each message of the user and takes the place of the former one. An answer is one call;
-its buffer is what stood when its turn began. What tools gave back stands in the order in which they ended.
+The system prompt comes before each message of the user and replaces the previous one. An answer is one call; its buffer
+is that at the beginning of its turn. Results of tools are in the order in which the tools ended.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,12 +96,15 @@ class CopilotTrack(GrowingThread):
         if data.get("success") is False or not text:
             return
         self._begun = None
+        before = count_of(data.get("preCompactionTokens")) or None
+        after = count_of(data.get("postCompactionTokens")) or None
+        summary = where.message("user", [Text(f"{_SUMMARY}\n\n{text}")], "meta", summary=True)
         compaction = Compaction(
             before_request=0,
             trigger=text_at(data, "trigger"),
-            tokens_before=count_of(data.get("preCompactionTokens")) or None,
-            tokens_after=count_of(data.get("postCompactionTokens")) or None,
-            summary=where.message("user", [Text(f"{_SUMMARY}\n\n{text}")], "meta", summary=True),
+            tokens_before=before,
+            tokens_after=after,
+            summary=summary,
             line=where.line,
             time=where.time,
         )

@@ -34,7 +34,7 @@ class Reader(Protocol):
     """Collects the values of one transcript into a session."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the value that stood on `line` (1-based) of `file` (empty = the transcript, else a companion's name).
+        """Take the value on `line` (1-based) of `file` (empty: the transcript, else a companion's name).
 
         A whole-file format is fed once, with line 1 and the document. Never raises for what the value holds: what
         cannot be understood becomes a Problem.
@@ -47,8 +47,8 @@ class Reader(Protocol):
 
 
 class BuiltReader:
-    """A `Reader` whose session is built of all that has come, when it is asked for: for documents, and for small files
-    that are written anew."""
+    """A `Reader` that builds its session from all values on demand: for documents, and for small files that are
+    rewritten."""
 
     def __init__(self) -> None:
         self._problems = ProblemList()

@@ -1,6 +1,6 @@
 """A thread put together message by message, for formats that record one conversation in order.
 
-Each message is told once; a request is what stands when its answer comes.
+Each message is added once; the buffer of a request is everything before its answer.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -77,9 +77,10 @@ class GrowingThread:
     ) -> None:
         """A model call: `sent`, or what stands now, was sent."""
         self.model = model or self.model
+        view = self._stretch.view() if sent is None else sent
         request = Request(
             index=len(self._requests),
-            view=self._stretch.view() if sent is None else sent,
+            view=view,
             prompt=self.prompt,
             usage=usage,
             model=model,
@@ -170,15 +171,17 @@ class GrowingThread:
 
     def thread(self) -> Thread:
         """Return the thread as far as it has come."""
+        requests, messages = Prefix(self._requests), Prefix(self._messages)
+        compactions, end = Prefix(self._compactions), self._stretch.view()
         return Thread(
             id=self.id,
             title=self.title,
             model=self.model,
-            requests=Prefix(self._requests),
-            messages=Prefix(self._messages),
-            end=self._stretch.view(),
+            requests=requests,
+            messages=messages,
+            end=end,
             prompt=self.prompt,
-            compactions=Prefix(self._compactions),
+            compactions=compactions,
             parent=self.parent,
             parent_call=self.parent_call,
             window=self.window,

@@ -108,11 +108,14 @@ class _EventReader:
             return
         self._cached += event.get("cache") == "read"
         answer = choice.get("message")
+        sent = self._texts.messages(event)
+        wire_answer = _wire(self._texts.whole(answer)) if isinstance(answer, Mapping) else None
+        tools = [_tool(self._texts.whole(tool)) for tool in objects_of(event.get("tools"))]
         call = chat_call(
-            self._texts.messages(event),
-            _wire(self._texts.whole(answer)) if isinstance(answer, Mapping) else None,
+            sent,
+            wire_answer,
             usage,
-            tools=[_tool(self._texts.whole(tool)) for tool in objects_of(event.get("tools"))],
+            tools=tools,
             model=text_of(output.get("model")) or model,
             finish=text_of(choice.get("stop_reason")),
             line=self._line,

@@ -1,6 +1,6 @@
 """mini-swe-agent's trajectories: one conversation in order, every answer with the provider's whole response.
 
-Text answers (version 1), tool calls (2) and answers of the Responses API stand in one list of messages. The bash tool
+Text answers (version 1), tool calls (2) and answers of the Responses API are in one list of messages. The bash tool
 that version 2 sends along is not in the file. The last message, of the role `exit`, was not sent.
 """
 

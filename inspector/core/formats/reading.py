@@ -51,7 +51,8 @@ class RecordPosition(NamedTuple):
 
 
 def iso_time(since: Any, unit: float = 1000) -> str:
-    """In ISO 8601, so many ms since 1970 (`unit` of them are a second), in UTC; empty for what is no time."""
+    """Return a time since 1970 as ISO 8601 in UTC; empty if it is no time. `unit`: how many of its units are a
+    second."""
     if type(since) not in (int, float) or not 0 < since < 1 << 53:
         return ""
     try:

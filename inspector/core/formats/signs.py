@@ -1,9 +1,9 @@
 """Signs: what the content of a format looks like, as data.
 
 A pattern is JSON itself. An object matches an object that has all its keys with matching values, a list one whose first
-item matches (an empty list: any list). A text matches texts: `a|b` is a choice, `*` at an end stands for the rest;
-`<text>`, `<number>`, `<list>`, `<object>`, `<any>` name a type, and `<absent>` a key that must not be there. Where no
-pattern is enough, a function takes its place.
+item matches (an empty list: any list). A text matches texts: `a|b` is a choice, `*` at an end matches any rest;
+`<text>`, `<number>`, `<list>`, `<object>`, `<any>` name a type, and `<absent>` a key that must be missing. If no
+pattern is enough, a function is used.
 """
 
 from collections.abc import Callable, Mapping, Sequence

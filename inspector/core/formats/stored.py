@@ -1,6 +1,6 @@
 """Sessions of a database: the one that is read and those that it started, row by row (`transcripts.stores` reads them).
 
-All but the last of what is stored is laid once: it changes seldom, and then all is laid anew.
+All stored rows but the last are laid out once: they seldom change, and then everything is laid out again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -118,6 +118,7 @@ class StoredReader(BuiltReader, Generic[S]):
         for rows, thread in zip((main, *agents), threads, strict=True):
             thread.title = text_at(rows.about, "title")
         client, notes = self._told_of(main)
+        side_calls = [replace(call, thread=thread.id) for thread in threads for call in thread.side_calls]
         return Session(
             format=self._format,
             threads=tuple(thread.thread() for thread in threads),
@@ -125,7 +126,7 @@ class StoredReader(BuiltReader, Generic[S]):
             client=client,
             id=main.name,
             notes=tuple(notes),
-            side_calls=[replace(call, thread=thread.id) for thread in threads for call in thread.side_calls],
+            side_calls=side_calls,
             held=self._held,
         )
 

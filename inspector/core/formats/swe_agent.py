@@ -1,8 +1,8 @@
 """SWE-agent's trajectories: the history of one agent, and in newer files the list that each step sent.
 
-Where a step holds that list (`query`, or `messages`), it is the buffer. Else the buffer is the history before the
-answer: older versions cut long observations out of it before they sent it, and the file does not say where. Tokens
-stand there as totals only. A replayed demonstration has neither calls nor tokens of its own.
+If a step holds that list (`query`, or `messages`), it is the buffer. Else the buffer is the history before the answer:
+older versions removed long observations from it before they sent it, and the file does not say which. Tokens are
+recorded as totals only. A replayed demonstration has neither calls nor tokens.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ def _totals(threads: Iterable[Thread], stats: Mapping[str, Any]) -> Iterator[str
     sent, received, calls = (count_of(stats.get(key)) for key in ("tokens_sent", "tokens_received", "api_calls"))
     if sent:
         counts = f"{sent:,} sent, {received:,} received, {calls:,} calls"
-        yield f"Tokens stand in this file as totals only: {counts}."
+        yield f"This file records tokens as totals only: {counts}."
         requests = [request for thread in threads for request in thread.requests]
         buffered = sum(buffer_tokens(_BY_CHARACTERS, request.view, request.prompt) for request in requests)
         if buffered > _MORE * sent:

@@ -1,6 +1,6 @@
 """Mistral Vibe's sessions: `messages.jsonl`, and `meta.json` beside it with system prompt, tools and totals.
 
-Only the last call's tokens are told; those of the others are in the sums of the session alone.
+Only the last call's tokens are recorded; those of the others are part of the session's totals only.
 """
 
 from collections.abc import Mapping, Sequence

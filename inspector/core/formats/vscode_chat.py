@@ -1,7 +1,7 @@
 """VS Code's chats with Copilot: as exported, and as VS Code keeps them, whole or as a log of changes.
 
-A round is a call, sent what stood before it: the context that opens the chat, the prompts as they were rendered, and
-earlier rounds with their results. Where a summary stands and what it replaces is as the client's own code has it. Files
+A round is a call. Its buffer is everything before it: the context that opens the chat, the rendered prompts, and
+earlier rounds with their results. The place of a summary, and what it replaces, follow the client's own code. Files
 hold neither system prompt, nor tools, nor the tokens of a call.
 """
 
@@ -187,16 +187,17 @@ def _changed(value: Any, path: Sequence[Any], change: Callable[[Any], Any]) -> A
 
 _KEPT = "User/workspaceStorage/*/chatSessions/*.json*"
 _LOOSE = "User/globalStorage/emptyWindowChatSessions/*.json*"
+_FOLDERS = tuple(
+    AgentFolder(f"*/{inside}", under, variable)
+    for under, variable in ((".config", "XDG_CONFIG_HOME"), ("Library/Application Support", ""))
+    for inside in (_KEPT, _LOOSE)
+)
 FORMAT = Format(
     NAME,
     "VS Code Copilot chat",
     FileSigns(FileSign(_is_chat), FileSign({"kind": 0, "v": _is_chat})),
     VsCodeChatReader,
     grows=True,
-    folders=tuple(
-        AgentFolder(f"*/{inside}", under, variable)
-        for under, variable in ((".config", "XDG_CONFIG_HOME"), ("Library/Application Support", ""))
-        for inside in (_KEPT, _LOOSE)
-    ),
+    folders=_FOLDERS,
     contents=Contents(more="exported, or as VS Code keeps it"),
 )

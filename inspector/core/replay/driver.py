@@ -33,7 +33,7 @@ from inspector.core.policies.place import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.replay.costs import Sizes, cache_facts
 from inspector.core.replay.files import RecordedFiles
-from inspector.core.replay.pins import PinIndex, find_pins
+from inspector.core.replay.pins import PinIndex, collect_pins
 from inspector.core.replay.summary_calls import expected_output
 from inspector.core.session import Request, SideCall, Thread, seconds_between
 from inspector.core.tokens.believing import known_counts
@@ -101,7 +101,7 @@ class Ground:
             facts: The facts of messages that were read already; None: read them.
         """
         self.thread, self.window = thread, window
-        self.pins = PinIndex(() if pins is None else find_pins(thread, pins))
+        self.pins = PinIndex(() if pins is None else collect_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
         self.facts, self.cache = facts or FactIndex(), cache_facts(thread)
         self.calls = calls
@@ -109,7 +109,7 @@ class Ground:
         """Tokens assumed for a summary that no model has written."""
 
 
-def replay(
+def replay_requests(
     ground: Ground, policy: Policy[Any, Any], settings: Any, answer: Answerer, *, remote: bool = False
 ) -> Iterator[Replayed]:
     """Drive `policy` over the thread, request by request. O(messages in the policy's buffer) a request."""

@@ -94,7 +94,7 @@ def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
     return sum(counted), len(counted)
 
 
-def find_pins(thread: Thread, given_texts: Iterable[str] = ()) -> tuple[Pin, ...]:
+def collect_pins(thread: Thread, given_texts: Iterable[str] = ()) -> tuple[Pin, ...]:
     """Return the given texts as pins, then the user's constraints, then instructions; each once, in order. O(text)."""
     finder = _PinFinder(given_texts)
     for request, (_, added) in enumerate(buffer_changes(thread)):

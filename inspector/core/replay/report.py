@@ -25,7 +25,7 @@ from inspector.core.heavy import checkpoint
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.replay.costs import Meter, Spending, spent, total
-from inspector.core.replay.driver import Ground, Replayed, replay
+from inspector.core.replay.driver import Ground, Replayed, replay_requests
 from inspector.core.replay.economics import UNKNOWN, CompactionStep, Economics, economics
 from inspector.core.replay.pins import UNANNOUNCED, PinHistory, PinTracker, recorded_pins
 from inspector.core.replay.regret import At, Losses, LossLedger
@@ -154,7 +154,7 @@ def replay_report(
         Cancelled: `cancelled` returned True.
     """
     book = _ReplayBook(ground, summary_model)
-    driven = replay(ground, policy, settings, answer, remote=remote)
+    driven = replay_requests(ground, policy, settings, answer, remote=remote)
     for replayed in _watched(driven, len(ground.thread.requests), progress, cancelled):
         book.enter(replayed)
     values = {field.name: getattr(settings, field.name) for field in fields(settings)}

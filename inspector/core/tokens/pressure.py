@@ -129,11 +129,11 @@ class Pressures:
         return same
 
     def predict_end(self, at: int, shorter: Thread) -> Pressure:
-        """Predict the size of the buffer at the end of the thread as it stood earlier. O(requests since a change).
+        """Predict the size of the buffer at which the thread ended at an earlier time. O(requests since a change).
 
         Args:
-            at: The request in front of which it stood so; the number of requests for the end.
-            shorter: The thread as it stood then.
+            at: The request after that time; the number of requests for the end.
+            shorter: The thread up to that time.
         """
         courses = (*self._changes.values(), self._course)
         earlier = [course for course in courses if course.place <= at]

@@ -240,7 +240,7 @@ class Holds(Gate):
             client, call.dialect, call.headers, streams=call.streams, transport=pending.head.transport
         )
         continues = state.learned.goes_on_in(request.counted)
-        return HoldInfo(
+        info = HoldInfo(
             id=pending.exchange,
             exchange=pending.exchange,
             time=iso(pending.head.time),
@@ -254,10 +254,10 @@ class Holds(Gate):
             messages=len(request.buffer.messages),
             until=time.time() + limits.limit_s,
             patience=limits,
-            thread=call.thread,
-            usage=state.usage if continues else None,
-            cannot="" if request.items is not None else _NOT_SEEN,
         )
+        usage = state.usage if continues else None
+        cannot = "" if request.items is not None else _NOT_SEEN
+        return replace(info, thread=call.thread, usage=usage, cannot=cannot)
 
     def _same_turn(self, call: ModelCall) -> HeldRequest | None:
         """Return the held request of which this is a retry, with the same messages.

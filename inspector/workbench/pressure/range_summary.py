@@ -16,7 +16,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.prices import sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
-from inspector.workbench.message_rows import row
+from inspector.workbench.message_rows import message_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,5 +140,5 @@ def _largest_growth(thread: Thread, pressures: Pressures, first: int, last: int)
     message = max(_new_messages(thread, request), key=size.row, default=None)
     if message is None:
         return LargestGrowth(request, tokens, "", "", "")
-    message_row = row(message, CallIndex(thread.messages))
-    return LargestGrowth(request, tokens, message_row.tool, message_row.subject or message_row.line, message.id)
+    largest = message_row(message, CallIndex(thread.messages))
+    return LargestGrowth(request, tokens, largest.tool, largest.subject or largest.line, message.id)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from inspector.core.facts.user_words import user_words
 from inspector.core.findings.breaks import Rebilling
 from inspector.core.heavy import checkpoint
-from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
+from inspector.core.replay.pins import PinIndex, collect_pins, recorded_pins
 from inspector.core.session import Compaction, Request, Thread, additions
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures, count_same_requests
@@ -216,7 +216,7 @@ def pin_marks(thread: Thread, given_texts: Sequence[str]) -> tuple[Mark, ...]:
 
     O(text), minutes in a long session: not for the GUI thread.
     """
-    pins = [pin for pin in find_pins(thread, given_texts) if pin.message and pin.origin != "instruction"]
+    pins = [pin for pin in collect_pins(thread, given_texts) if pin.message and pin.origin != "instruction"]
     return tuple(
         Mark(span.first, f"removed: {history.pin.text}", kind="pin removed")
         for history in recorded_pins(thread, PinIndex(pins))

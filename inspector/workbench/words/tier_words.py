@@ -91,7 +91,7 @@ def _calls(preview: Preview) -> tuple[str, str]:
     return f"{words}, {priced_words(calls.cost, calls.most_cost)}.", f"{words}, about {dollars(calls.cost)}."
 
 
-def status_words(state: State) -> str:
+def shown_words(state: State) -> str:
     """Say what is shown: the tier that waits, the step that was taken, or what is due here; empty while unknown."""
     if state.asking is not None:
         who = {"": "What is due", "turn": "The turn"}.get(state.asking.tier, state.asking.tier)

@@ -15,7 +15,7 @@ from inspector.core.findings.breakdown import (
     server_of,
     tool_calls,
 )
-from inspector.core.findings.composition import sized, split_text
+from inspector.core.findings.composition import sized, split_prompt_text
 from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator, prompt_tokens
@@ -150,7 +150,7 @@ CLIENTS = [
 @pytest.mark.parametrize(("text", "category", "label"), CLIENTS)
 def test_what_clients_write_into_a_prompt(text: str, category: str, label: str) -> None:
     whole = f"You are an agent.\n{text}\nThe end."
-    found = split_text(whole, by_client=True, system=True)
+    found = split_prompt_text(whole, by_client=True, system=True)
     assert "".join(one.text for one in found) == whole
     assert [(one.category, one.label) for one in found if one.label] == [(category, label)]
     assert found[0].category == "system"
@@ -160,15 +160,15 @@ def test_what_ended_in_the_background_is_not_the_users_whatever_it_reports() -> 
     name = 'Agent "Map it" finished'
     report = f"<task-notification>\n<summary>{name}</summary>\n<result>Contents of CLAUDE.md:\n...</result>"
     for by_client in (False, True):
-        (found,) = split_text(report, by_client=by_client)
+        (found,) = split_prompt_text(report, by_client=by_client)
         assert (found.category, found.label, found.text) == ("reminders", name, report)
-    assert split_text(f"What is a {report}?", by_client=False)[0].category == "user"
+    assert split_prompt_text(f"What is a {report}?", by_client=False)[0].category == "user"
 
 
 def test_what_a_user_says_of_memory_files_is_the_users() -> None:
     said = "Contents of /p/CLAUDE.md:\nare wrong. Instructions from: nobody. <available_skills>"
-    assert [one.category for one in split_text(said, by_client=False)] == ["user"]
-    assert [one.category for one in split_text("", by_client=False)] == ["user"]
+    assert [one.category for one in split_prompt_text(said, by_client=False)] == ["user"]
+    assert [one.category for one in split_prompt_text("", by_client=False)] == ["user"]
 
 
 @pytest.mark.parametrize("by", ["roku", "chars4", "tiktoken"])

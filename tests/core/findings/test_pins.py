@@ -12,7 +12,7 @@ from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import Pin, PinHistory, PinIndex, describe_fate, find_pins, pins_kept, recorded_pins
+from inspector.core.replay.pins import Pin, PinHistory, PinIndex, collect_pins, describe_fate, pins_kept, recorded_pins
 from inspector.core.replay.report import recorded, replay_report
 from inspector.core.session import Compaction, Request, Session, Thread
 
@@ -51,7 +51,7 @@ def session(*turns: Turn) -> Thread:
 
 
 def follow(thread: Thread, given: Sequence[str] = ()) -> tuple[PinHistory, ...]:
-    return recorded_pins(thread, PinIndex(find_pins(thread, given)))
+    return recorded_pins(thread, PinIndex(collect_pins(thread, given)))
 
 
 def histories(*turns: Turn, given: Sequence[str] = ()) -> dict[str, PinHistory]:
@@ -129,7 +129,7 @@ def test_what_says_something_else_is_no_paraphrase(rule: str, said: str) -> None
 def test_lost_says_the_same_of_a_sentence(first: str, second: str) -> None:
     script = ("user", RULE), ("answer", "a"), ("compact", first), ("answer", "b"), ("compact", second), ("answer", "c")
     thread = session(*script)
-    (pinned,) = (one for one in recorded_pins(thread, PinIndex(find_pins(thread))) if one.pin.text == RULE)
+    (pinned,) = (one for one in recorded_pins(thread, PinIndex(collect_pins(thread))) if one.pin.text == RULE)
     before, losses = "verbatim", lost_by_compactions(Session("made", (thread,)), thread)
     assert len(losses) == 2
     for one in losses:

@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.core.errors import InspectorError
-from inspector.core.replay.pins import Pin, PinIndex, find_pins
+from inspector.core.replay.pins import Pin, PinIndex, collect_pins
 from inspector.core.session import Thread
 from inspector.transcripts.files import open_transcript
 from tests.shared import ARE_REAL, TRANSCRIPTS, transcripts
@@ -28,7 +28,7 @@ def sessions() -> list[tuple[str, Thread]]:
 def test_nobody_paraphrases_what_was_said_in_another_project() -> None:
     pairs = claimed = 0
     for project, thread in (compacted := sessions()):
-        pins: tuple[Pin, ...] = find_pins(thread)
+        pins: tuple[Pin, ...] = collect_pins(thread)
         index = PinIndex(pins)
         for other, foreign in compacted:
             for one in foreign.compactions if other != project else ():

@@ -18,7 +18,7 @@ from inspector.core.policies.pi import POLICY
 from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.place import moment_at
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.replay.driver import Ground, replay
+from inspector.core.replay.driver import Ground, replay_requests
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import play_turn
@@ -151,5 +151,5 @@ def test_driven_over_real_sessions(path: Path, point: str) -> None:
         return
     settings = POLICY.settings([("keepRecentTokens", "2000"), ("reserveTokens", "1000"), ("check_point", point)], 9_000)
     start = Ground(replace(thread, requests=thread.requests[:200]))
-    for one in replay(start, POLICY, settings, offline):
+    for one in replay_requests(start, POLICY, settings, offline):
         assert pairs_hold(one.buffer)

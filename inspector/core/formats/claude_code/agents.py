@@ -72,15 +72,16 @@ def origins(agents: Sequence[AgentRecords], spawns: Iterable[Spawn]) -> dict[str
 def as_thread(agent: AgentRecords, origin: Spawn | None, *, is_main: bool) -> Thread:
     """Return an agent as a thread."""
     requests = agent.chain.requests()
+    chain, model = agent.chain, requests[-1].model if requests else ""
     thread = Thread(
         id=MAIN,
         title=_title(agent, origin),
-        model=requests[-1].model if requests else "",
+        model=model,
         requests=requests,
-        messages=agent.chain.messages(),
-        end=agent.chain.end(),
-        prompt=agent.chain.prompt,
-        compactions=agent.chain.compactions(),
+        messages=chain.messages(),
+        end=chain.end(),
+        prompt=chain.prompt,
+        compactions=chain.compactions(),
     )
     if is_main:
         return thread

@@ -268,14 +268,17 @@ class ClaudeCodeReader:
         """Return the session so far. O(agents), not O(records): it shares what the chains hold."""
         versions = list(self._versions)
         version = " to ".join(dict.fromkeys([*versions[:1], *versions[-1:]]))
+        session_id = self._id if isinstance(self._id, str) else ""
+        notes = (*self._notes, *self._note_missing())
+        problems, signs = Prefix(self._findings.problems), Prefix(self._signs.signs)
         return Session(
             format=NAME,
             threads=self._threads(),
-            problems=Prefix(self._findings.problems),
+            problems=problems,
             client=f"Claude Code {version}".strip(),
-            id=self._id if isinstance(self._id, str) else "",
-            notes=(*self._notes, *self._note_missing()),
-            signs=Prefix(self._signs.signs),
+            id=session_id,
+            notes=notes,
+            signs=signs,
         )
 
     def _threads(self) -> tuple[Thread, ...]:

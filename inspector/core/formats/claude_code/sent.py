@@ -163,7 +163,7 @@ class SentRequests:
     def view(self, request: str, stretch: Stretch, pending: Iterable[Message]) -> tuple[View, int] | None:
         """Return the buffer of a request as it was sent, and how many of its messages were sent before.
 
-        None if the file does not hold it, or what it stands on.
+        None if the file does not hold it, or the buffer that it continues.
 
         Args:
             request: Its id.

@@ -27,7 +27,8 @@ STAYS, LEAST = 40_000, 20_000
 """Tokens of results that may stay; tokens that it must save."""
 _IMAGE = 2_000
 _SEEN = 0.5, 2.5
-"""What the provider counts less over what the rule saves, by characters: other tokens, and a word in their place."""
+"""What the provider counts less over what the rule saves, by characters: other tokens, and the word that replaces
+them."""
 _CACHED = 1_000
 """Tokens by which the cached prefix may end earlier for other reasons."""
 

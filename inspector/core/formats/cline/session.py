@@ -1,7 +1,7 @@
-"""Cline's sessions since 4.0: `ID.messages.json`, written anew as it grows, and what lies beside it.
+"""Cline's sessions since 4.0: `ID.messages.json`, rewritten as it grows, and the files beside it.
 
-Every answer tells what its call used. `ID.compaction.json` says which messages stand for the first so many since the
-last compaction; those before it left no trace. Agents that the session started have files of their own.
+Every answer has the usage of its call. `ID.compaction.json` holds the messages that replace the first ones, and their
+number, of the last compaction; earlier compactions left no trace. Agents that the session started have separate files.
 """
 
 from collections.abc import Mapping, Sequence

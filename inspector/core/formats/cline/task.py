@@ -106,9 +106,9 @@ _AS_SHOWN = (
     "they were sent they are in api_conversation_history.json, which is not beside it."
 )
 _NO_LOG = (
-    "This is the history of the task alone: what was cut off before a call stands in ui_messages.json, which is not "
-    "beside it, so buffers may hold more than was sent. What came from the cache and what was written to it are one "
-    "number here, shown as read."
+    "This is the history of the task alone: what was cut off before a call is recorded in ui_messages.json, which is "
+    "not beside it, so buffers may hold more than was sent. What came from the cache and what was written to it are "
+    "one number here, shown as read."
 )
 _APART = "The log does not tell which part of the history a call was sent: tokens are shown, and no buffers."
 
@@ -146,15 +146,18 @@ def read(fed: FedValues) -> Session:
     sent = [call for call in calls if call.usage is not None or not call.cancelled]
     for call in sent:
         task.take(call)
+    title = title_of(log or ()) or task.title
+    end = task.end(calls[-1].cut if calls else None)
+    typed = _typed_views(log, sent) if log and history is None else ()
     main = Thread(
         id="main",
-        title=title_of(log or ()) or task.title,
+        title=title,
         model=task.model,
         requests=task.requests,
         messages=task.messages,
-        end=task.end(calls[-1].cut if calls else None),
+        end=end,
         compactions=task.compactions,
-        typed=_typed_views(log, sent) if log and history is None else (),
+        typed=typed,
     )
     return Session(NAME, (main,), [*problems, *task.problems], client="Cline or Roo Code", notes=notes)
 

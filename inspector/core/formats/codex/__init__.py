@@ -1,6 +1,6 @@
 """Codex rollouts, up to 0.169: one JSONL file a thread, items in list order, no links between records.
 
-A sub-agent's thread is a file of its own beside its parent's; its first record names the parent.
+A sub-agent's thread is a separate file beside its parent's; its first record names the parent.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,12 +1,12 @@
-"""The calls of one Codex thread, found from the order of what was written.
+"""Find the calls of one Codex thread by the order of its records.
 
-A rollout does not say which items are one response. It holds items in list order, and a count of tokens once a call:
+A rollout does not say which items are one response. It holds items in list order, and one token count per call:
 
-- newer versions write the items of a call, then its count. The call's buffer is all that stood before its first item;
-- until about 0.60 the count comes first and the items follow. The buffer is then all that stood before the count;
+- newer versions write the items of a call, then its count. The call's buffer is everything before its first item;
+- until about 0.60 the count comes first, then the items. The buffer is then everything before the count;
 - in between, results came after the count of the call that asked for them. They are not part of the response.
 
-All three are read by one rule: a count closes the response that is open, or, where none is open, opens one.
+One rule reads all three: a count closes the open response; if none is open, it opens one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -222,14 +222,16 @@ class ModelCalls:
 
     def thread(self) -> Thread:
         """All that was said; the last call may still be without its count."""
+        open_request = (self._request(self._open),) if self._open else ()
+        open_compaction = (self._compaction,) if self._compaction else ()
         return Thread(
             id="main",
             model=self.setting.model,
-            requests=Prefix(self._requests, then=(self._request(self._open),) if self._open else ()),
+            requests=Prefix(self._requests, then=open_request),
             messages=Prefix(self._messages, then=self._unsettled()),
             end=self.buffer(),
             prompt=self.setting.prompt,
-            compactions=Prefix(self._compactions, then=(self._compaction,) if self._compaction else ()),
+            compactions=Prefix(self._compactions, then=open_compaction),
         )
 
     def _request(self, call: _Call, finish: str = "") -> Request:

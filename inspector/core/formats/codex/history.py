@@ -1,15 +1,15 @@
-"""The buffer as it stands now, the reasoning in it, and what the provider's own tools found.
+"""The current buffer, the reasoning in it, and the results of the provider's own tools.
 
-Reasoning goes back to the model until the user writes again; then the provider leaves it out. When exactly, the file
-does not say: at once as a rule, later where a message was typed into a running turn over an open connection. But the
-reported counts tell: a prompt that is smaller than the one before plus all that came since has lost the reasoning,
-one that was read from the cache farther than to the first of it has not. The same holds of what a search found: it
-is gone when less is read from the cache than what stood before it, and the prompt is smaller by about that much.
+Reasoning is sent to the model again until the user writes; then the provider leaves it out. The file does not say when
+exactly: usually at once, later if a message was typed into a running turn over an open connection. The reported counts
+show it: a prompt smaller than the previous one plus everything new has lost the reasoning; one that was read from the
+cache beyond the first reasoning has not. The same holds for the results of a search: they are gone if less is read from
+the cache than what precedes them, and the prompt is smaller by about their size.
 
-Where the provider itself ran tools inside a call, such as a web search, the model works in several steps, and the
-prompt that is reported is that of the last step: it holds what came up to the last such tool, and what the tools found,
-which is nowhere in the file. How much that was, the counts say. The provider keeps it as long as each call goes on from
-the one before; it is gone when that chain breaks and the client sends all of its own again.
+If the provider itself runs tools inside a call, such as a web search, the model works in several steps, and the
+reported prompt is that of the last step. It holds everything up to the last such tool, and the results of the tools,
+which are not in the file; the counts show their size. The provider keeps them while each call continues the previous
+one. They are gone when that chain breaks and the client sends its whole conversation again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ class CodexHistory:
         self._thought = self._thought_old = self._thought_before = 0
         """Reasoning tokens in the stretch; in its first `_old` messages; before the last response."""
         self._found = self._found_behind = 0
-        """Tokens that searches found, as long as the provider keeps them; of the prompt before the first of them."""
+        """Tokens of search results while the provider keeps them; tokens of the prompt before the first of them."""
         self._reported: Usage | None = None
 
     def view(self, more: Sequence[Message] = ()) -> View:

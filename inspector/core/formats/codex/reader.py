@@ -35,12 +35,15 @@ class CodexReader:
         for rollout in rollouts:
             side_calls += [replace(call, thread=_name(rollout)) for call in rollout.calls.side_calls]
             signs += [replace(sign, thread=_name(rollout)) for sign in rollout.signs]
+        threads = tuple(_thread(rollout, rollouts) for rollout in rollouts)
+        client = f"Codex {main.meta.version}".rstrip() if main.meta else "Codex"
+        session_id = main.meta.id if main.meta else ""
         return Session(
             format=NAME,
-            threads=tuple(_thread(rollout, rollouts) for rollout in rollouts),
+            threads=threads,
             problems=Prefix(self._problems),
-            client=f"Codex {main.meta.version}".rstrip() if main.meta else "Codex",
-            id=main.meta.id if main.meta else "",
+            client=client,
+            id=session_id,
             notes=_notes(main),
             side_calls=tuple(side_calls),
             signs=tuple(signs),

@@ -53,14 +53,16 @@ def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
     text = object_of(payload, "base_instructions").get("text")
     forked = bool(text_of(payload.get("forked_from_id")))
     parent, title = subagent_origin(payload)
+    instructions = text if isinstance(text, str) else None
+    forked_at = text_of(payload.get("timestamp")) if forked else ""
     return SessionMeta(
         id=text_of(payload.get("id")),
-        instructions=text if isinstance(text, str) else None,
+        instructions=instructions,
         version=text_of(payload.get("cli_version")),
         parent=parent,
         title=title,
         copied_before=_copied_before(payload),
-        forked_at=text_of(payload.get("timestamp")) if forked else "",
+        forked_at=forked_at,
     )
 
 

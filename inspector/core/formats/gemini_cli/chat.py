@@ -293,15 +293,17 @@ class Chat(GrowingThread):
         self._starts = starts
         self._add_unrecorded(values, starts, line)
         if change.summary or change.changed or change.lost:
+            cleared = () if change.summary else (*change.changed, *change.lost)
+            time = change.summary.time if change.summary else ""
             compaction = Compaction(
                 before_request=0,
                 trigger="",
                 kind=change.kind,
                 summary=change.summary,
                 kept=change.kept,
-                cleared=() if change.summary else (*change.changed, *change.lost),
+                cleared=cleared,
                 line=line,
-                time=change.summary.time if change.summary else "",
+                time=time,
             )
             self.compacted(compaction)
         self._answers = not values or values[-1].get("type") == "user"

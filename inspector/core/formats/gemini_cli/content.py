@@ -1,7 +1,7 @@
-"""Gemini CLI's messages to ours: a message of the user or of tools, a message of the model, and what was reported.
+"""Convert Gemini CLI's messages to ours: a message of the user or of tools, a message of the model, and the usage.
 
-The user's side may hold texts and the answers of several tools; each answer becomes a message of its own. Thoughts are
-headlines that are shown to the user and never sent again, so they weigh nothing.
+A message of the user may hold texts and the results of several tools; each result becomes a separate message. Thoughts
+are headlines that are shown to the user and never sent again, so they weigh nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

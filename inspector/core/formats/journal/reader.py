@@ -231,20 +231,23 @@ class ThreadBuilder:
         """Return the thread so far."""
         waiting = (self._open,) if self._open is not None else ()
         states = (self._open_state,) if self._open is not None else ()
+        requests, messages = Prefix(self._requests, then=waiting), Prefix(self._messages)
+        compactions, events = Prefix(self._compactions), Prefix(self._events)
+        all_states = Prefix(self._states, then=(*states, self._state()))
         return Thread(
             self.id,
             self.title,
             self.model,
-            Prefix(self._requests, then=waiting),
-            Prefix(self._messages),
+            requests,
+            messages,
             self._stretch.view(),
             self.prompt,
-            Prefix(self._compactions),
+            compactions,
             self.parent,
             self.parent_call,
-            Prefix(self._events),
+            events,
             self.window,
-            states=Prefix(self._states, then=(*states, self._state())),
+            states=all_states,
         )
 
 
@@ -383,14 +386,18 @@ class JournalReader:
         ordered = sorted(self.threads.values(), key=lambda thread: thread.id != MAIN)
         notes = [] if self.header else ["The file has no beginning: task, model and prompt are not known."]
         notes += note_shared_ids(sum(thread.shared_ids for thread in ordered))
+        threads = tuple(thread.thread() for thread in ordered)
+        all_notes = [*notes, *self._notes]
+        if self._end:
+            all_notes.append(self._end)
         return Session(
             NAME,
-            tuple(thread.thread() for thread in ordered),
+            threads,
             Prefix(self._problems),
             client=text_of(self.header.get("program")) or "context-inspector",
             policy=text_of(self.header.get("policy")),
             id=text_of(self.header.get("id")),
-            notes=(*notes, *self._notes, *([self._end] if self._end else [])),
+            notes=tuple(all_notes),
         )
 
 

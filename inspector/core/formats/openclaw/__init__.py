@@ -1,4 +1,4 @@
-"""OpenClaw: its sessions, which are pi's with records of its own, and the trajectories beside them."""
+"""OpenClaw: its sessions, which are pi's with additional records, and the trajectories beside them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath

@@ -102,5 +102,5 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
         if source := text_at(main.about, "fork_session_id"):
             notes.append(f"This session was forked from {source}.")
         if pruned := sum(session.pruned_later() for session in self._sessions.values()):
-            notes.append(f"Results that opencode cleared later stand in the buffers as they were: {pruned:,}.")
+            notes.append(f"Results that opencode cleared later are shown unchanged in the buffers: {pruned:,}.")
         return f"opencode {string(main.about, 'version')}".rstrip(), notes

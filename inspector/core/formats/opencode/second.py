@@ -1,8 +1,7 @@
 """A session of opencode 2: a row a message, each named by its type and ordered by `seq`, written over until complete.
 
-What a message says is what opencode makes of it for the model: what the shell printed and what was compacted go in the
-user's name, and nothing that stands before a compaction is sent any more. Switches of agents and models, and idle
-times, are not sent.
+A message has the text that opencode sends to the model: shell output and summaries are sent in the user's name, and
+nothing before a compaction is sent. Switches of agents and models, and idle times, are not sent.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,9 @@
 """OpenHands' events (V0): what a user, the agent and its environment did, one conversation a list.
 
-An answer of the model stands on the action that it asked for and again on the observation: by its id it is one call.
-Of an observation the model reads what OpenHands made of it, which is not always its `content`: the report of an edit
-instead of the difference, the end of a command with its exit code. Prompt and tools stand only in newer files.
-`output.jsonl` holds a run a line; in older ones nothing tells which calls were made with how many tokens.
+An answer of the model is recorded with the action that it asked for and again with the observation: its id shows that
+it is one call. The model reads an observation as OpenHands presents it, which is not always its `content`: the report
+of an edit instead of the difference, the end of a command with its exit code. Only newer files hold prompt and tools.
+`output.jsonl` holds one run per line; older ones do not record the calls and their tokens.
 """
 
 from collections.abc import Mapping, Sequence

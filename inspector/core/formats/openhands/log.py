@@ -74,13 +74,17 @@ def _call(value: Mapping[str, Any]) -> BodyPair:
     sent = object_of(value, "kwargs").get("tools") if "kwargs" in value else value.get("tools")
     written = isinstance(raw, Mapping) or "raw_messages" in value
     answered = CHAT.answer(raw if isinstance(raw, Mapping) else response)
+    messages, answer = list_of(value.get("messages")), answered[0] if answered else None
+    tools = [] if written else list_of(sent)
+    time = iso_time(value.get("timestamp"), 1)
+    window = count_of(value.get("context_window")) or None
     return chat_call(
-        list_of(value.get("messages")),
-        answered[0] if answered else None,
+        messages,
+        answer,
         CHAT.usage(response.get("usage")),
-        tools=[] if written else list_of(sent),
+        tools=tools,
         model=text_of(response.get("model")),
         finish=CHAT.finish(response),
-        time=iso_time(value.get("timestamp"), 1),
-        window=count_of(value.get("context_window")) or None,
+        time=time,
+        window=window,
     )

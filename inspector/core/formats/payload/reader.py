@@ -1,7 +1,7 @@
 """Reads bare payloads of one provider: one body, a list of messages, or a row of bodies (one per line or in a list).
 
 One body is a session with one request. In a row, side calls (titles, prewarms, token counts) are no steps; the others
-are put into threads by what they share. Events of a stream stand for the response that they report.
+are grouped into threads by what they share. Events of a stream are read as the response that they report.
 """
 
 from collections import Counter

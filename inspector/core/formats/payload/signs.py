@@ -1,6 +1,6 @@
-"""Whose payload is it? Told by shapes that only one provider has, then by habit; never surer than 0.85.
+"""Find the provider of a payload: by shapes that only one provider has, then by habit; never with more than 0.85.
 
-A recognised transcript format is surer than that: messages with role and content stand in many of them.
+A recognised transcript format is surer than that: many of them hold messages with role and content.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The threads of a row of bodies, and of any other record of whole calls: told apart as those of a recording are."""
+"""Group a row of bodies, or any other record of whole calls, into threads, as in a recording."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ def named_threads(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
 
 
 class BodyThreads:
-    """Told apart as those of a recording are, without a client's keys."""
+    """Groups request bodies into threads as in a recording, but without client keys."""
 
     def __init__(self, dialect: Dialect, pool: Pool, *, is_one: bool = False) -> None:
         """`is_one`: all are of one conversation, whatever they say."""

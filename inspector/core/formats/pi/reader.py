@@ -1,6 +1,6 @@
-"""The reader of pi sessions: v1 is one line of records, v2 and v3 are a tree whose last record is where pi stands.
+"""The reader of pi sessions: v1 is one line of records, v2 and v3 are a tree whose last record is pi's current place.
 
-Every call is a request, also on a branch that was left: it was made, and its buffer is that of its own branch.
+Every call is a request, also on an abandoned branch: it was made, and its buffer is that of its branch.
 """
 
 from collections.abc import Iterable, Mapping
@@ -170,9 +170,10 @@ class PiReader:
             self._thread.note([read])
 
     def _as_sent(self, message: Mapping[str, Any], read: Message) -> Message | None:
-        """What of a message goes back to the model; None for nothing of it. Since v3 no failed answer does.
+        """Return the part of a message that is sent to the model again; None if nothing is. Since v3 no failed answer
+        is.
 
-        Before v3 what a failed answer said was sent again; its calls, which nobody had answered, were not.
+        Before v3 the text of a failed answer was sent again; its calls, which had no results, were not.
         """
         sent = read
         if read.role == "assistant" and message.get("stopReason") in FAILED:
@@ -241,11 +242,13 @@ class PiReader:
             number = self._thread.compactions
             self._thread.aside("compaction", usage, self._thread.model, where.line, where.time, number)
         before = value.get("tokensBefore")
+        trigger = "extension" if value.get("fromHook") is True else ""
+        tokens_before = before if type(before) is int and 0 < before <= MOST else None
         self._thread.compacted(
             Compaction(
                 before_request=0,
-                trigger="extension" if value.get("fromHook") is True else "",
-                tokens_before=before if type(before) is int and 0 < before <= MOST else None,
+                trigger=trigger,
+                tokens_before=tokens_before,
                 summary=summary,
                 kept=len(stays),
                 line=where.line,
@@ -317,11 +320,12 @@ class PiReader:
         notes += note_shared_ids(self._shared_ids, "records")
         if origin := text_at(self._header, "parentSession") or text_at(self._header, "branchedFrom"):
             notes.append(f"Branched from {origin}.")
+        client = f"pi session v{self._version}" if self._header else "pi"
         return Session(
             format=NAME,
             threads=(main,),
             problems=Prefix(self._problems),
-            client=f"pi session v{self._version}" if self._header else "pi",
+            client=client,
             id=text_at(self._header, "id"),
             notes=tuple(notes),
             side_calls=Prefix(self._thread.side_calls),

@@ -206,6 +206,8 @@ class Conversation:
     def _as_compaction(self, compaction: ShownCompaction) -> Compaction:
         source = compaction.summary or compaction.by
         at = self.index(compaction.by)
+        cause = compaction.by
+        predicted = cause.predicted if compaction.trigger == _BY_PROXY else None
         return Compaction(
             at,
             compaction.trigger,
@@ -213,9 +215,9 @@ class Conversation:
             self._tokens_before(compaction, at),
             summary=compaction.summary,
             kept=compaction.kept,
-            line=source.line or compaction.by.line,
-            time=source.time or compaction.by.time,
-            predicted=compaction.by.predicted if compaction.trigger == _BY_PROXY else None,
+            line=source.line or cause.line,
+            time=source.time or cause.time,
+            predicted=predicted,
         )
 
     def _tokens_before(self, compaction: ShownCompaction, at: int) -> int | None:
@@ -245,18 +247,20 @@ class Conversation:
         if self._thread is not None and self._thread[0] == about:
             return self._thread[1]
         last = self.steps[-1] if self.steps else None
+        model, window = (last.model, last.window) if last else ("", None)
+        compactions = [self._as_compaction(compaction) for compaction in self.compactions]
         thread = Thread(
             id=name,
             title=title,
-            model=last.model if last else "",
+            model=model,
             requests=self._as_requests(),
             messages=Prefix(self._messages),
             end=self.end,
             prompt=self.prompt,
-            compactions=[self._as_compaction(compaction) for compaction in self.compactions],
+            compactions=compactions,
             parent=parent,
             parent_call=parent_call,
-            window=last.window if last else None,
+            window=window,
             client=self.key.client,
             keeps_instructions=forwarded,
         )

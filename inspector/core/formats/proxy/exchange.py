@@ -238,13 +238,13 @@ class Exchange:
         """Named by the answer, else by the request, else by the path."""
         if self.reply is not None and self.reply.model:
             return self.reply.model
-        asked = self.asked.fields.get("model")
-        return asked if isinstance(asked, str) else self.endpoint.model
+        name = self.asked.fields.get("model")
+        return name if isinstance(name, str) else self.endpoint.model
 
     def request(self, index: int, view: View) -> Request:
         """Return it as a step of a thread."""
         reply = self.reply or _NO_REPLY
-        return Request(
+        request = Request(
             index=index,
             view=view,
             prompt=self.body.prompt,
@@ -255,10 +255,15 @@ class Exchange:
             line=self.line,
             window=self.window,
             edits=reply.edits,
+        )
+        predicted = self.promised if self.released == "changed" else self.predicted
+        elapsed_ms, first_byte_ms = self.figures.get("elapsed_ms"), self.figures.get("first_byte_ms")
+        return replace(
+            request,
             asked=self.uncut.view if self.sent is not None else None,
-            predicted=self.promised if self.released == "changed" else self.predicted,
-            elapsed_ms=self.figures.get("elapsed_ms"),
-            first_byte_ms=self.figures.get("first_byte_ms"),
+            predicted=predicted,
+            elapsed_ms=elapsed_ms,
+            first_byte_ms=first_byte_ms,
         )
 
     def side_call(self, thread: str, before_request: int, compaction: int | None) -> SideCall:

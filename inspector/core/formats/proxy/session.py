@@ -46,14 +46,16 @@ def recorded_session(
             f"The recording holds several sessions: {len(threads)} threads, each with its client in its title."
         )
     notes += [*_describe_exchanges(exchanges), *proxy_notes[:_MOST_NOTES]]
+    session_threads = tuple(_as_thread(thread, names, are_several, forwarded) for thread in threads)
+    side_calls = _side_calls(exchanges, conversations, names, singles)
     return Session(
         "proxy",
-        tuple(_as_thread(thread, names, are_several, forwarded) for thread in threads),
+        session_threads,
         problems,
         client=", ".join(clients),
         id=_session_id(threads) or name,
         notes=tuple(notes),
-        side_calls=_side_calls(exchanges, conversations, names, singles),
+        side_calls=side_calls,
         exchanges=tuple([exchange.summary for exchange in exchanges]),
     )
 

@@ -1,5 +1,5 @@
 """Traces: spans of model calls as OpenTelemetry, Phoenix, Langfuse, LangSmith, OpenAI's Agents SDK and VS Code write
-them. One reader; each has a mapping of its own onto spans."""
+them. One reader; each has its mapping onto spans."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Which earlier run does a run continue? The one whose last buffer, with its answer, is the beginning of its own."""
+"""Find the earlier run that a run continues: the one whose last buffer, with its answer, is the run's beginning."""
 
 from collections.abc import Collection
 from itertools import islice

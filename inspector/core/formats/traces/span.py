@@ -1,4 +1,4 @@
-"""A span as every tracer's mapping gives it: where it stands in the tree, and what a call of a model sent and reported.
+"""A span as every tracer's mapping yields it: its place in the tree, and what a model call sent and reported.
 
 Messages, prompt and tools are kept as they were written; `wire.py` and `payloads.py` read them.
 """

@@ -92,14 +92,10 @@ class TraceThreads:
         self._leave_out_partial_usage()
         threads, singles = self._name_threads()
         conversation = next((span.conversation for span, _ in tree.calls if span.conversation), "")
-        return Session(
-            name,
-            tuple(threads or self._tool_threads()) or (Thread("main"),),
-            problems,
-            id=conversation,
-            notes=tuple(self._notes(len(tree.calls), passed)),
-            side_calls=[step.side_call("", 0, None) for single in singles for step in single.steps],
-        )
+        session_threads = tuple(threads or self._tool_threads()) or (Thread("main"),)
+        notes = tuple(self._notes(len(tree.calls), passed))
+        side_calls = [step.side_call("", 0, None) for single in singles for step in single.steps]
+        return Session(name, session_threads, problems, id=conversation, notes=notes, side_calls=side_calls)
 
     # -- one call --------------------------------------------------------------------------------------------------
 

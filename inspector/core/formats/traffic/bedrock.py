@@ -1,8 +1,8 @@
 """Amazon Bedrock on the wire, as Anthropic's API says it: Converse, streams of either, the traces of its agents.
 
 `invoke` takes and gives a model's own bodies (Anthropic's with `anthropic_version`); its stream wraps their events, as
-text in base64. Converse has words of its own. An agent's answer holds whole calls of models, where it was asked for
-traces. Streams are Amazon's binary ones: length, headers, payload, two checksums (CRC-32) a message.
+text in base64. Converse has other field names. An agent's answer holds whole model calls if traces were requested.
+Streams are Amazon's binary ones: length, headers, payload, two checksums (CRC-32) a message.
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html
 """
@@ -232,7 +232,7 @@ class AgentCall:
 def agent_calls(messages: Iterable[StreamMessage]) -> list[AgentCall]:
     """Return the calls in the traces of an answer, in order; calls and answers share a `traceId`.
 
-    If the agent did no work of its own, the calls beside it are all that there is: then they are its steps.
+    If the agent itself made no calls, the calls beside it are its steps.
     """
     calls: dict[str, AgentCall] = {}
     for message in messages:

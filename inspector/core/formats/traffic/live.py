@@ -1,7 +1,7 @@
-"""A conversation over Gemini's Live API: what was set up and said stays with the provider, so buffers are put together.
+"""A conversation over Gemini's Live API. The provider keeps set-up and messages, so buffers are put together here.
 
-A call begins with the first word that comes back after something was sent, and ends with a turn or with calls of tools.
-Tokens are told of a turn: they are those of a call where the turn had one only.
+A call begins with the first word of an answer, and ends with a turn or with tool calls. Tokens are reported per turn:
+they are those of a call if the turn had only one.
 Audio is left out; what was said is what the provider transcribed. https://ai.google.dev/api/live
 """
 

@@ -66,10 +66,10 @@ class CapturedRequest:
 
 
 class TrafficReader:
-    """A `Reader` (see `format.py`) of captures; each kind has a `feed` of its own, which tells their exchanges.
+    """A `Reader` (see `format.py`) of captures; each kind has its `feed`, which adds their exchanges.
 
-    Where clients name several sessions, that of `wanted` is read (its id or its number), else the first. Exchanges that
-    name none go with the first, those in front of all with any.
+    If clients name several sessions, that of `wanted` is read (its id or its number), else the first. Exchanges that
+    name none belong to the first; those before all others belong to any.
     """
 
     def __init__(self, format_: str, session: str = "") -> None:
@@ -92,7 +92,7 @@ class TrafficReader:
     def tell(self, request: CapturedRequest, status: Any, body: Any, headers: Any, **figures: Any) -> None:
         """Add an exchange over HTTP; one with neither `status` nor `body` has no answer.
 
-        What Amazon Bedrock writes in a form of its own is turned into Anthropic's. `figures`: as in `answer`.
+        Amazon Bedrock's own form is converted to Anthropic's. `figures`: as in `answer`.
         """
         path, pairs = url_path(request.url), header_pairs(headers)
         is_binary = isinstance(body, bytes) and "vnd.amazon.eventstream" in header(pairs, "content-type")
@@ -135,10 +135,11 @@ class TrafficReader:
                 self.answer(number, 200, call.response)
 
     def ask(self, method: str, url: Any, headers: Any, body: Any, time: str = "", *, line: int = 0, **more: Any) -> int:
-        """A request; its number. `line` 0: the file is one value; the number of the exchange (from 1) stands for it.
+        """Add a request, and return its number.
 
-        `more`: `dialect` and `model`, where not the path names them; `aside`: what a call beside the conversation is
-        for; `transport`; `size` on the wire.
+        `line` 0: the file is one value, and the number of the exchange (from 1) is used as its line. `more`: `dialect`
+        and `model`, if the path does not name them; `aside`: the purpose of a side call; `transport`; `size` on the
+        wire.
         """
         number, self._count = self._count, self._count + 1
         pairs = header_pairs(headers)

@@ -1,7 +1,7 @@
 """Logs with an object an exchange, its request and response as a proxy saw them: claude-tap's, and its like.
 
 claude-tap's lab keeps the packets of a session in one object; its logs have an exchange a line, with the events of a
-stream or the frames of a WebSocket beside the bodies. A WebSocket stands there as one exchange, whose frames hold
+stream or the frames of a WebSocket beside the bodies. A WebSocket is recorded as one exchange, whose frames hold
 several requests. Keys of relatives (`url`, `uri`, `status_code`, `body_raw`) are read, too; and the rows in which nock,
 Amazon Bedrock and files of batches keep a request with its answer, or without.
 """

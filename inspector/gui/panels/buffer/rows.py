@@ -30,7 +30,7 @@ from inspector.gui.widgets.painted import (
 )
 from inspector.gui.widgets.table import TOP
 from inspector.workbench.diff import LETTERS
-from inspector.workbench.message_rows import NO_CALLS, MessageRow, row
+from inspector.workbench.message_rows import NO_CALLS, MessageRow, message_row
 
 Order: TypeAlias = Literal["Oldest first", "Newest first", "Largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -181,7 +181,7 @@ class BufferModel(PaintedModel):
         message = self._messages[number]
         cached = self._rows.get(id(message))
         if cached is None:
-            cached = self._rows[id(message)] = message, row(message, self._calls)
+            cached = self._rows[id(message)] = message, message_row(message, self._calls)
         is_fresh = number >= self._fresh_from
         fate = self._fates.get(message.id, "kept")
         return BufferRow(number, message, cached[1], self.tokens(message), is_fresh, fate)

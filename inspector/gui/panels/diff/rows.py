@@ -28,7 +28,7 @@ from inspector.gui.widgets.painted import (
     role_width,
 )
 from inspector.workbench.diff import FATES, LETTERS, Diff, Listing
-from inspector.workbench.message_rows import NO_CALLS, MessageRow, row
+from inspector.workbench.message_rows import NO_CALLS, MessageRow, message_row
 
 ROOMY = 64
 """Figures of width from which role and tool have a column each."""
@@ -126,7 +126,7 @@ class DiffModel(PaintedModel):
 
     def _side(self, message: Message | None, number: int, tokens: int) -> DiffSide | None:
         calls = self.comparison.calls if self.comparison else NO_CALLS
-        return None if message is None else DiffSide(number, row(message, calls), tokens)
+        return None if message is None else DiffSide(number, message_row(message, calls), tokens)
 
     def size(self) -> int:
         return len(self.listed)

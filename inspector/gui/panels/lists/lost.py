@@ -23,8 +23,7 @@ from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.diff import Sides, sides
-from inspector.workbench.message_rows import MessageRow
-from inspector.workbench.message_rows import row as message_row
+from inspector.workbench.message_rows import MessageRow, message_row
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, RECORDED
 

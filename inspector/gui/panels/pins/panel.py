@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QMouseEvent, QPainter
 from PySide6.QtWidgets import QMenu
 
-from inspector.core.replay.pins import PinHistory, PinIndex, describe_fate, find_pins, pins_kept, recorded_pins
+from inspector.core.replay.pins import PinHistory, PinIndex, collect_pins, describe_fate, pins_kept, recorded_pins
 from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Thread
 from inspector.core.words import plural
@@ -157,7 +157,7 @@ class PinsPanel(ListPanel[PinLine]):
         else:
 
             def follow(task: Task) -> Sequence[PinHistory]:
-                return recorded_pins(thread, PinIndex(find_pins(thread, pins)))
+                return recorded_pins(thread, PinIndex(collect_pins(thread, pins)))
 
             self._looking.run(session, (thread.id, pins), follow, self._show_recorded, lane="pass")
         self._show()

@@ -25,7 +25,7 @@ from inspector.workbench.policy_input import policy_of
 from inspector.workbench.preview_worker import looked_at, step_cost
 from inspector.workbench.previews import Previews
 from inspector.workbench.state import State
-from inspector.workbench.words.tier_words import due_words, status_words
+from inspector.workbench.words.tier_words import due_words, shown_words
 
 RUN_DUE, NOTHING_DUE = "Run due tiers", "Nothing is due"
 LOW = 2.5
@@ -174,7 +174,7 @@ class TierPanel(Panel):
 
     def _show_status(self, state: State) -> None:
         """Show what the last step did, else what is due; keep the former text until that is known."""
-        words = status_words(state)
+        words = shown_words(state)
         if words:
             step = state.shown_step
             self.status.show_text(words)
