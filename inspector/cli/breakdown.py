@@ -31,9 +31,11 @@ def run(arguments: argparse.Namespace) -> None:
 def describe(chosen: Selection) -> dict[str, Any]:
     """Return the document of cli.md's `breakdown`."""
     size = sizer(known_pressures(chosen.thread), chosen.at)
-    calls, buffer = tool_calls(chosen.session, chosen.thread), chosen.buffer
+    buffer = chosen.buffer
+    calls = tool_calls(chosen.session, chosen.thread)
     result: Breakdown = break_down(size, size.pressure, buffer, calls)
     duplicates = repeats(size, buffer, calls)
+    tool_fields = "name server schema_tokens calls calls_in_buffer tokens"
     return {
         "thread": chosen.thread.id,
         "request": "end" if chosen.is_end else chosen.at,
@@ -42,7 +44,7 @@ def describe(chosen: Selection) -> dict[str, Any]:
         "tree": _node(result.tree, buffer.messages),
         "repeats": [_repeat(repeat, buffer.messages) for repeat in duplicates],
         "repeats_free": sum(repeat.free for repeat in duplicates),
-        "tools": [picked(tool, "name server schema_tokens calls calls_in_buffer tokens") for tool in result.tools],
+        "tools": [picked(tool, tool_fields) for tool in result.tools],
     }
 
 
@@ -67,16 +69,27 @@ def breakdown_lines(document: dict[str, Any]) -> list[str]:
     total = document["tokens"]
     head = f"request {document['request']}: {number(total)} tokens, {document['kind']}"
     lines = [head, "", *_tree(document["tree"], total or 0)]
-    if document["repeats"]:
+    duplicates = document["repeats"]
+    if duplicates:
         lines += ["", duplicates_words(document["repeats_free"])]
-        rows = document["repeats"][:_ROWS]
-        lines += listing(rows, ">free", ">tokens_each=each", ">times", "what/90")
-        lines += _more(document["repeats"])
-    if document["tools"]:
-        counts = (">schema_tokens=schema", ">calls", ">calls_in_buffer=in buffer", ">tokens=tokens in buffer")
-        lines += ["", "tools:", *listing(document["tools"][:_ROWS], "name/60", "server/30", *counts)]
-        lines += _more(document["tools"])
+        lines += listing(duplicates[:_ROWS], ">free", ">tokens_each=each", ">times", "what/90")
+        lines += _more(duplicates)
+    tools = document["tools"]
+    if tools:
+        lines += ["", "tools:"]
+        lines += listing(tools[:_ROWS], *_TOOL_COLUMNS)
+        lines += _more(tools)
     return lines
+
+
+_TOOL_COLUMNS = (
+    "name/60",
+    "server/30",
+    ">schema_tokens=schema",
+    ">calls",
+    ">calls_in_buffer=in buffer",
+    ">tokens=tokens in buffer",
+)
 
 
 def duplicates_words(tokens: int) -> str:
@@ -97,14 +110,24 @@ def _tree_rows(node: dict[str, Any], depth: int, total: int) -> Iterator[tuple[s
     """Yield the row of a node, then those of its large children, and one for the small ones together."""
     share = node["tokens"] / total if total else 0.0
     calls = plural(node["calls"], "call") if node.get("calls") else ""
-    yield "  " * depth + plain(node["name"], 90), number(node["tokens"]), per_cent(share, 1), calls
+    name = _INDENT * depth + plain(node["name"], 90)
+    yield name, number(node["tokens"]), per_cent(share, 1), calls
     if depth >= _DEEPEST:
         return
     children = [child for child in node.get("children", ()) if child["kind"] != "message"]
-    large = [child for child in children if child["tokens"] >= _SMALLEST * total or not depth]
+    least = _SMALLEST * total if depth else 0
+    large = [child for child in children if child["tokens"] >= least]
     for child in large:
         yield from _tree_rows(child, depth + 1, total)
-    rest = sum(child["tokens"] for child in children) - sum(child["tokens"] for child in large)
+    rest = _sum_tokens(children) - _sum_tokens(large)
     if large and rest:
-        label = f"{'  ' * (depth + 1)}{len(children) - len(large):,} smaller"
+        count = len(children) - len(large)
+        label = f"{_INDENT * (depth + 1)}{count:,} smaller"
         yield label, number(rest), per_cent(rest / total, 1), ""
+
+
+_INDENT = "  "
+
+
+def _sum_tokens(nodes: Sequence[dict[str, Any]]) -> int:
+    return sum(node["tokens"] for node in nodes)

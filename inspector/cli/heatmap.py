@@ -30,45 +30,69 @@ class HeatGrid:
         if value is None:
             return None
         figures = [figure for figure in self.values.values() if figure is not None]
-        low, high = min(figures), max(figures)
-        return 0.0 if low == high else (value - low) / (high - low)
+        low = min(figures)
+        high = max(figures)
+        if low == high:
+            return 0.0
+        return (value - low) / (high - low)
 
 
 def draw_grids(rows: Sequence[str], columns: Sequence[str], grids: Sequence[HeatGrid]) -> str:
     """Draw the grids side by side. Darker is more; each cell also shows its figure."""
     longest_title = max((len(grid.title) for grid in grids), default=0)
-    across = max(LABEL + CELL * len(columns), _CHAR_WIDTH * longest_title) + GAP
+    grid_width = LABEL + CELL * len(columns)
+    title_width = _CHAR_WIDTH * longest_title
+    across = max(grid_width, title_width) + GAP
     width = len(grids) * across
     height = TOP + HEIGHT * len(rows) + GAP
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">']
-    parts.append(f'<rect width="{width}" height="{height}" fill="#ffffff"/>')
+    parts = [
+        _HEAD.format(width=width, height=height),
+        _BACKGROUND.format(width=width, height=height),
+    ]
     for n, grid in enumerate(grids):
         parts += _draw_grid(grid, rows, columns, n * across)
-    return "\n".join([*parts, "</svg>", ""])
+    parts.append("</svg>\n")
+    return "\n".join(parts)
+
+
+_HEAD = '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">'
+_BACKGROUND = '<rect width="{width}" height="{height}" fill="#ffffff"/>'
+_CELL = '<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{fill}"/>'
 
 
 def _draw_grid(grid: HeatGrid, rows: Sequence[str], columns: Sequence[str], left: int) -> Iterator[str]:
+    """Yield the title of a grid, the names of its columns, then each row with its name."""
     yield _text(left + 8, 24, grid.title, bold=True)
+    first_column = left + LABEL
     for n, column in enumerate(columns):
-        yield _text(left + LABEL + CELL * n + 6, TOP - 10, column)
+        yield _text(first_column + CELL * n + 6, TOP - 10, column)
     for at, row in enumerate(rows):
         top = TOP + HEIGHT * at
         yield _text(left + 8, top + 22, row)
         for n, column in enumerate(columns):
-            yield from _draw_cell(grid, row, column, left + LABEL + CELL * n, top)
+            yield from _draw_cell(grid, row, column, first_column + CELL * n, top)
 
 
 def _draw_cell(grid: HeatGrid, row: str, column: str, left: int, top: int) -> Iterator[str]:
+    """Yield the coloured cell of a value, and its figure."""
     share = grid.share(row, column)
-    place = f'x="{left}" y="{top}" width="{CELL - 2}" height="{HEIGHT - 2}"'
-    yield f'<rect {place} fill="{_NO_FIGURE if share is None else _colour(share)}"/>'
-    ink = _LIGHT_INK if share is not None and share > _DARK_FROM else _DARK_INK
-    yield _text(left + 8, top + 21, grid.labels.get((row, column), "-"), ink)
+    fill = _NO_FIGURE
+    ink = _DARK_INK
+    if share is not None:
+        fill = _colour(share)
+        ink = _LIGHT_INK if share > _DARK_FROM else _DARK_INK
+    yield _CELL.format(x=left, y=top, width=CELL - 2, height=HEIGHT - 2, fill=fill)
+    label = grid.labels.get((row, column), "-")
+    yield _text(left + 8, top + 21, label, ink)
 
 
 def _colour(share: float) -> str:
-    channels = [round(low + (high - low) * share) for low, high in zip(_LOW, _HIGH, strict=True)]
-    return "#" + "".join(f"{channel:02x}" for channel in channels)
+    """Return the colour between light and dark blue, as `#rrggbb`."""
+    colour = "#"
+    for low, high in zip(_LOW, _HIGH, strict=True):
+        channel = round(low + (high - low) * share)
+        colour += f"{channel:02x}"
+    return colour
 
 
 def _text(x: int, y: int, text: str, ink: str = _DARK_INK, bold: bool = False) -> str:

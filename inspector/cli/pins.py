@@ -32,9 +32,13 @@ def run(arguments: argparse.Namespace) -> None:
     histories = recorded_pins(thread, PinIndex(collect_pins(thread, arguments.pin)))
     window = replace(chosen, at=len(thread.requests)).window(arguments.window)
     ground = Ground(thread, window.tokens, arguments.pin)
-    chosen_policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]
-    policies = with_settings(chosen_policies, tuple(arguments.set or ()), window, chosen.session.client)
-    under = {by.name: replay_report(ground, by, own, offline).pins for by, own in policies}
+    names = dict.fromkeys(arguments.policy or ())
+    chosen_policies = [find_policy(name) for name in names]
+    user_settings = tuple(arguments.set or ())
+    policies = with_settings(chosen_policies, user_settings, window, chosen.session.client)
+    under = {}
+    for policy, settings in policies:
+        under[policy.name] = replay_report(ground, policy, settings, offline).pins
     if arguments.json:
         write_json({"pins": list(describe(histories, under))})
     else:
@@ -65,7 +69,7 @@ def pins_lines(
         yield "The user wrote no instruction that was recognised. --pin TEXT follows a text of your choice."
         return
     yield kept_words({RECORDED: recorded, **under}, requests)
-    yield f"{SIGNS['verbatim']} verbatim  {SIGNS['paraphrased']} paraphrased  {SIGNS['gone']} gone"
+    yield "  ".join(f"{sign} {state}" for state, sign in SIGNS.items())
     yield ""
     firm = [n for n, history in enumerate(recorded) if history.pin.origin != "instruction"]
     last = min(len(recorded), len(firm) + INSTRUCTIONS)

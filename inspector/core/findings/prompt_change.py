@@ -74,6 +74,7 @@ def compare_tools(former: Prompt, now: Prompt) -> tuple[list[str], list[str], li
 
 
 def _describe_message(old: Message, new: Message | None, place: int, count: int) -> PromptChange:
+    """Describe how the message at a place changed; `new` None: the prompt ends before it."""
     where = f"message {place:,} of {count:,}"
     if new is None:
         return PromptChange(f"The prompt ends before {where}.", place, old.id)
@@ -93,5 +94,5 @@ def changed_lines(before: str, after: str) -> tuple[str, ...]:
         if run.mark != " ":
             lines += [f"{run.mark} {text[:_LONGEST_LINE]}" for text in run.lines]
     if len(lines) > _MOST_LINES:
-        return (*lines[:_MOST_LINES], "…")
+        lines[_MOST_LINES:] = ["…"]
     return tuple(lines)

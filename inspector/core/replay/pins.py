@@ -108,6 +108,7 @@ class _PinFinder:
     """Collects the pins of a thread, message by message."""
 
     def __init__(self, given_texts: Iterable[str]) -> None:
+        """Begin with the texts that the user pinned."""
         self._given = {text: Pin(text) for text in map(join_lines, given_texts) if text}
         self._unplaced = {text: Saying(text) for text in self._given}
         """The given texts that no message has held so far."""
@@ -165,6 +166,7 @@ class PinIndex:
     """Finds pins in messages, and reads each message once. Not safe for several threads of execution."""
 
     def __init__(self, pins: Sequence[Pin]) -> None:
+        """Index the pins by their rarest words, so that a message is compared with few of them."""
         self.pins = tuple(pins)
         self._sayings = [Saying(pin.text) for pin in pins]
         self._speech = Speech()
@@ -231,6 +233,7 @@ class PinTracker:
     """Follows the pins through one sequence of buffers: report the changes, then `settle` each request."""
 
     def __init__(self, index: PinIndex) -> None:
+        """Begin with an empty buffer."""
         self._index = index
         self._buffer: dict[int, Message] = {}
         """The messages of the buffer, by identity."""
