@@ -26,7 +26,7 @@ from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.driver import replay as drive
+from inspector.core.replay.driver import replay_requests as drive
 from inspector.core.session import Session
 from inspector.core.words import per_cent
 from inspector.providers.answerers import answerer
