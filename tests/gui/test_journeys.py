@@ -15,7 +15,7 @@ from inspector.core.jsontext import loads
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.glance.panel import GlancePanel
-from inspector.gui.panels.lists.lost import AGAIN, LostPanel
+from inspector.gui.panels.losses.panel import LossesPanel
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.panels.proxy.panel import EACH, ProxyPanel
 from inspector.gui.panels.steps.panel import StepsPanel
@@ -25,8 +25,9 @@ from inspector.gui.window import MainWindow
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import SimulatedServerState
 from inspector.transcripts.files import open_transcript
-from tests.gui.hands import choose, click, click_name, click_tab, double_click, press
+from tests.gui.hands import choose, click, click_name, click_tab, press
 from tests.gui.test_edit import in_dialog, typed
+from tests.gui.test_lists import click_cell
 from tests.proxy.holding import Later
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -60,19 +61,17 @@ def step(window: MainWindow, qtbot: QtBot, tier: str) -> None:
 
 
 def test_a_full_session_is_understood(opened: MainWindow, qtbot: QtBot) -> None:
-    """What was lost is said before the first click; a click and a double click lead to a call that needed it again."""
+    """What was lost is said before the first click; a click on its link leads to the call that needed it again."""
     cards = panel(opened, "At a glance", GlancePanel).cards
     qtbot.waitUntil(lambda: all(card.answer is not None for card in cards.values()))
     click(cards["lost"])
-    lost = panel(opened, "Lost", LostPanel)
-    qtbot.waitUntil(lambda: lost.seen and any(one.lost.needed for one in lost.table.rows))
-    assert opened.workbench.state.at == 79
-    row = next(n for n, one in enumerate(lost.table.rows) if one.lost.needed)
-    use = lost.table.rows[row].lost.needed[0]
-    index = lost.table.model().index(row, AGAIN)
-    lost.table.scrollTo(index)
-    qtbot.wait(10)
-    double_click(lost.table.viewport(), lost.table.visualRect(index).center())
+    lost = panel(opened, "What was lost", LossesPanel)
+    qtbot.waitUntil(lambda: lost.seen and bool(lost.table.rows))
+    click(lost.choices.views["Needed again"])
+    click_cell(lost.table, 0)
+    use = lost.selected[0].use
+    assert use is not None
+    click(lost.cards.again.link)
     qtbot.waitUntil(lambda: opened.workbench.state.at == use.request)
     assert panel(opened, "Message", MessageView).seen
     assert opened.workbench.state.selected == use.message
