@@ -90,10 +90,10 @@ def cache_written(tokens: int, ttl_s: int) -> Usage:
     """Return the usage of a call that writes `tokens` to the cache for `ttl_s` seconds. Only what lives an hour is
     written for a time.
     """
-    return Usage(cache_write=tokens, cache_write_1h=tokens if ttl_s == HOUR else 0)
+    return Usage(cache_write=tokens, cache_write_1h=tokens if ttl_s == HOUR_S else 0)
 
 
-MINUTES, HOUR = 300, 3_600
+FIVE_MINUTES_S, HOUR_S = 300, 3_600
 """Seconds that an entry of a provider's cache lives after its last use."""
 
 
@@ -101,5 +101,5 @@ def cache_ttl(newest_first: Iterable[Usage | None]) -> int:
     """Seconds that a session's cache entries live: by the newest call that wrote any; five minutes where none did."""
     for usage in newest_first:
         if usage is not None and usage.cache_write:
-            return HOUR if usage.cache_write_1h > usage.cache_write_5m else MINUTES
-    return MINUTES
+            return HOUR_S if usage.cache_write_1h > usage.cache_write_5m else FIVE_MINUTES_S
+    return FIVE_MINUTES_S

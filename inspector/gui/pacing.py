@@ -28,7 +28,7 @@ class _WantedJob:
 
     subject: tuple[object, ...]
     session: int
-    """Identity of the session, which is not kept in memory for this."""
+    """`id()` of the session, so that the session is not kept alive."""
     requests: int
     start: Callable[[], None]
 

@@ -17,7 +17,7 @@ from inspector.resources import resource
 
 SHOWN = 8
 """Most rows of a column."""
-NONE_FOUND = "No sessions in the usual folders of the agents that are known."
+NONE_FOUND = "No sessions in the usual folders of known agents."
 
 
 class Welcome(QWidget):

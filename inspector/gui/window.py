@@ -259,8 +259,8 @@ class MainWindow(Guarded, QMainWindow):
                 for kind, what, key in _SOUGHT
                 for word, shift, by in (("Next", "", 1), ("Previous", "Shift+", -1))
             ),
-            Command("Next hit of the search", partial(step, "Search", 1), ("F3",), "Find"),
-            Command("Previous hit of the search", partial(step, "Search", -1), ("Shift+F3",), "Find"),
+            Command("Next search hit", partial(step, "Search", 1), ("F3",), "Find"),
+            Command("Previous search hit", partial(step, "Search", -1), ("Shift+F3",), "Find"),
             Command("Next change of the diff", partial(step, "Diff", 1, bring=True), ("F7",), "Walk"),
             Command("Previous change of the diff", partial(step, "Diff", -1, bring=True), ("Shift+F7",), "Walk"),
         )

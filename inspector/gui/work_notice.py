@@ -16,7 +16,10 @@ _MOST_NAMED = 2
 
 
 class WorkNotice(QFrame):
-    """Hidden while nothing takes long. What waits for a model, a file or a server has a bar in its panel."""
+    """Names slow background work and offers to cancel it; hidden if there is none.
+
+    Work that waits for a model, a file or a server is shown in its panel instead.
+    """
 
     changed = Signal()
     """It was shown or hidden."""

@@ -33,7 +33,7 @@ class LiveProxy:
         try:
             record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as why:
-            raise InspectorError(f"{record.parent} cannot be made: {why.strerror or why}.") from None
+            raise InspectorError(f"{record.parent} cannot be created: {why.strerror or why}.") from None
         with ExitStack() as opened:
             if upstream == SIMULATED:
                 from inspector.simulated.server import SimulatedServer

@@ -70,7 +70,10 @@ _FILES = _ReadOnlyFiles()
 
 @contextmanager
 def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
-    """The database as it stands now, to be asked. Raises NothingToRead, and Torn, at the latest when it is left."""
+    """Open the database read-only for queries.
+
+    Raises NothingToRead if it is no database, and Torn if it changed meanwhile (checked on entry and again on exit).
+    """
     before = _moment(path)
     if 0 <= time.time_ns() - before[0].changed_ns < _SETTLED_NS:
         raise Torn(f"{path} is being written")

@@ -32,8 +32,13 @@ FindWindow: TypeAlias = Callable[[State, int | None], Window]
 class Work(Protocol):
     """Runs `job` somewhere, then `done(result)` on the thread that asked.
 
-    What the job raises is raised there, too, after `fell` has heard of it. `waits`: for others more than it computes.
-    `first`: everything else rests meanwhile. What is returned cancels the job; None if it cannot be cancelled.
+    Args:
+        fell: Called first with the exception of a job that failed, which is then raised on the asking thread.
+        waits: The job mostly waits for files, models or servers.
+        first: All other jobs pause while it runs.
+
+    Returns:
+        A function that cancels the job; None if it cannot be cancelled.
     """
 
     def __call__(

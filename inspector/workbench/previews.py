@@ -31,7 +31,7 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.verdict import Verdict
 from inspector.core.replay.summary_calls import NO_CALLS, TYPICAL, CallPlace, ExpectedOutput, PricedCalls
 from inspector.core.tokens.prices import call_cost
-from inspector.core.usage import MINUTES, Usage, cache_written
+from inspector.core.usage import FIVE_MINUTES_S, Usage, cache_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Preview:
     rewrite_cost: Decimal | None
     outcome: Outcome[Any] | None = None
     failure: str = ""
-    cache_ttl_s: int = MINUTES
+    cache_ttl_s: int = FIVE_MINUTES_S
     """Lifetime in seconds of the rewritten cache entries: a write for an hour costs more."""
     expected: ExpectedOutput = TYPICAL
     """The expected output of the calls."""

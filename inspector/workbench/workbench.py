@@ -258,7 +258,7 @@ class Workbench:
         self.show(replace(self._state, following=what))
 
     def stopped(self) -> None:
-        """End the reading, which the user stopped."""
+        """Note that the user stopped the reading: nothing is being opened any more."""
         self.show(replace(self._state, opening=None))
 
     def dismiss(self) -> None:

@@ -14,7 +14,7 @@ from inspector.core.findings.spending import session_cost, subtotal_words, sum_b
 from inspector.core.message import Message, Role, Text
 from inspector.core.session import Compaction, Request, Session, Sign, Thread
 from inspector.core.tokens.prices import Bill, billed
-from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage
 from tests.core.policies.build import assistant, user
 from tests.core.sessions import MODEL, thread_cost
 
@@ -92,9 +92,9 @@ def test_expired_by_the_life_that_was_written(pause: float, hourly: bool, cause:
 
 def test_lifetime_when_the_client_changed_it_is_that_of_the_last_write() -> None:
     mixed = session(used(0, 40_000, hourly=True), used(40_000, 9_000), used(49_000, 0))
-    assert last_written_ttl(mixed, 0) == HOUR
-    assert last_written_ttl(mixed, 1) == MINUTES
-    assert last_written_ttl(mixed, 2) == MINUTES
+    assert last_written_ttl(mixed, 0) == HOUR_S
+    assert last_written_ttl(mixed, 1) == FIVE_MINUTES_S
+    assert last_written_ttl(mixed, 2) == FIVE_MINUTES_S
 
 
 def test_five_minute_writes_when_other_sessions_keep_the_head_bill_only_the_rest_again() -> None:

@@ -11,7 +11,7 @@ from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import CompactionStep, Economics, Thrash, economics, thrash
 from inspector.core.replay.report import recorded, replay_report
 from inspector.core.session import Request, Thread
-from inspector.core.usage import HOUR
+from inspector.core.usage import HOUR_S
 from tests.core.sessions import MODEL, compacted, said
 
 MILLION = Decimal(1_000_000)
@@ -63,8 +63,8 @@ def test_where_the_cache_had_expired_the_compaction_saved_at_once() -> None:
 def test_a_later_pause_saves_writes_by_the_life_that_was_written() -> None:
     spent = [BEFORE, AFTER, reads(21_000, 21_000)]
     assert of([0, 1, 20], spent, step(1))[0].saved_usd == 80_000 * WRITE
-    assert of([0, 1, 20], spent, step(1), ttl_s=HOUR)[0].saved_usd == 80_000 * READ
-    assert of([0, 1, 80], spent, step(1), ttl_s=HOUR)[0].saved_usd == 80_000 * WRITE_1H
+    assert of([0, 1, 20], spent, step(1), ttl_s=HOUR_S)[0].saved_usd == 80_000 * READ
+    assert of([0, 1, 80], spent, step(1), ttl_s=HOUR_S)[0].saved_usd == 80_000 * WRITE_1H
 
 
 def test_a_saving_ends_at_the_next_summary_and_goes_on_after_a_micro_compaction() -> None:

@@ -18,7 +18,7 @@ from inspector.core.replay.report import ReplayReport, recorded, replay_report
 from inspector.core.replay.summary_calls import TYPICAL_OUTPUT
 from inspector.core.session import Compaction, Request, Session, SideCall, Thread
 from inspector.core.tokens.prices import call_cost
-from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage
 from tests.core.policies.build import assistant, user
 from tests.core.sessions import MODEL, compacted, said, thread, thread_cost
 
@@ -93,7 +93,9 @@ def with_summary(prompt: int, time: str = "2026-01-01T00:03:00Z") -> Thread:
     return Thread("main", "", MODEL, requests, messages, after.view(), compactions=(compaction,))
 
 
-@pytest.mark.parametrize(("model", "lives_s"), [("gpt-5.5", 24 * HOUR), ("gpt-5.6-sol", HOUR // 2), ("gpt-5.1", 300)])
+@pytest.mark.parametrize(
+    ("model", "lives_s"), [("gpt-5.5", 24 * HOUR_S), ("gpt-5.6-sol", HOUR_S // 2), ("gpt-5.1", 300)]
+)
 def test_a_cache_that_the_provider_keeps_by_itself_lives_as_its_maker_says(model: str, lives_s: int) -> None:
     one = used(Usage(5_000, 0, 0, 10), Usage(1_100, 5_000, 0, 10))
     one = replace(one, model=model, requests=[replace(each, model=model) for each in one.requests])
@@ -253,9 +255,15 @@ def told(*usages: Usage | None) -> list[tuple[bool, int, int | None]]:
 
 def test_entries_live_as_long_as_the_session_wrote() -> None:
     short, hour, read = Usage(0, 0, 900), Usage(0, 0, 900, cache_write_1h=900), Usage(1, 900)
-    assert [one[1] for one in told(hour, read, short, None, read)] == [HOUR, HOUR, MINUTES, MINUTES, MINUTES]
-    assert [one[1] for one in told(None, read, hour, read)] == [HOUR, HOUR, HOUR, HOUR]
-    assert [one[1] for one in told(None, read)] == [MINUTES, MINUTES]
+    assert [one[1] for one in told(hour, read, short, None, read)] == [
+        HOUR_S,
+        HOUR_S,
+        FIVE_MINUTES_S,
+        FIVE_MINUTES_S,
+        FIVE_MINUTES_S,
+    ]
+    assert [one[1] for one in told(None, read, hour, read)] == [HOUR_S, HOUR_S, HOUR_S, HOUR_S]
+    assert [one[1] for one in told(None, read)] == [FIVE_MINUTES_S, FIVE_MINUTES_S]
 
 
 def test_a_session_without_a_cache_has_none_under_a_policy() -> None:
@@ -282,7 +290,13 @@ def test_what_broke_the_cache_of_the_session_breaks_a_policys() -> None:
 
 @pytest.mark.parametrize(
     ("pause", "ttl_s", "read"),
-    [(299, MINUTES, 40_000), (300, MINUTES, 40_000), (301, MINUTES, 0), (3_600, HOUR, 40_000), (3_601, HOUR, 0)],
+    [
+        (299, FIVE_MINUTES_S, 40_000),
+        (300, FIVE_MINUTES_S, 40_000),
+        (301, FIVE_MINUTES_S, 0),
+        (3_600, HOUR_S, 40_000),
+        (3_601, HOUR_S, 0),
+    ],
 )
 def test_the_cache_expires_by_the_recorded_pause(pause: int, ttl_s: int, read: int) -> None:
     meter, messages = Meter(Sizes(LONG), MODEL), LONG.requests[9].view.messages()
@@ -291,7 +305,7 @@ def test_the_cache_expires_by_the_recorded_pause(pause: int, ttl_s: int, read: i
     later = f"2026-01-01T0{pause // 3600}:{pause // 60 % 60:02}:{pause % 60:02}Z"
     spent = meter.request(Buffer(messages), 41_000, 0, (), "", later, known)
     assert (spent.cache_read, spent.cache_write) == (read, 41_000 - read)
-    assert spent.cache_write_1h == (spent.cache_write if ttl_s == HOUR else 0)
+    assert spent.cache_write_1h == (spent.cache_write if ttl_s == HOUR_S else 0)
     assert spent.cost_usd == call_cost(MODEL, Usage(0, read, 41_000 - read, cache_write_1h=spent.cache_write_1h))
 
 

@@ -339,7 +339,7 @@ def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sam
     comparison = compare_sides(seen)
     now = reading(desk.workbench.state)
     assert now is not None
-    assert diff_headline(comparison).endswith(f"{now.unseen:,} not recorded stay")
+    assert diff_headline(comparison).endswith(f"{now.unseen:,} unrecorded tokens stay")
     before = now.before or 0
     sizes = f"{before:,} → about {before + comparison.delta:,}"
     assert short_headline(comparison) == f"L0: {sizes} · {now.unseen:,} not recorded"

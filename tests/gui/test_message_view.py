@@ -308,7 +308,7 @@ def test_an_image_is_shown_from_its_bytes(show: Show, qtbot: QtBot) -> None:
         (Image("image/png", png(20_000, 3)), "pixels are too many"),
         (Image("image/png", picture()[:60]), "image cannot be shown: "),
         (Image("image/png", "no base64!"), "its base64 is broken"),
-        (Image("image/svg+xml", base64.b64encode(b"<svg xmlns='x'/>").decode()), "none of PNG, JPEG, GIF, WebP"),
+        (Image("image/svg+xml", base64.b64encode(b"<svg xmlns='x'/>").decode()), "not a PNG, JPEG, GIF or WebP"),
         (Image("image/png", "", "file:///etc/hostname"), "holds only its address: file:///etc/hostname"),
         (Image("image/png"), "it holds no bytes"),
     ],

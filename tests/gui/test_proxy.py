@@ -217,7 +217,7 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     assert call.result()
     stage.until(lambda: not stage.panel.boxes)
     assert stage.arrived() == ["three, and briefly"]
-    stage.until(lambda: "was forwarded with its cut. Promised about " in stage.panel.outcome.text())
+    stage.until(lambda: "was shortened and forwarded. Promised about " in stage.panel.outcome.text())
     assert ", reported " in stage.panel.outcome.text()
     assert bar.chip.text() == "● listening"
     click(stage.panel.rule.kind.buttons[OFF])

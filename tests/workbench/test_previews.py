@@ -11,7 +11,7 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.place import moment_at
 from inspector.core.replay.summary_calls import NO_CALLS, PricedCalls, SummaryCall
 from inspector.core.session import Request, Thread
-from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage
 from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.pressure.scale import firings, gauge_lines, value_for, watermarks
 from inspector.workbench.pressure.timeline import step_effects
@@ -175,7 +175,7 @@ def test_a_step_pays_after_so_many_requests() -> None:
 
 def test_what_is_written_for_an_hour_pays_later() -> None:
     # claude-opus-4-5: 10 a million written for an hour
-    back = payback(replace(made(30_000, 60_000), cache_ttl_s=HOUR))
+    back = payback(replace(made(30_000, 60_000), cache_ttl_s=HOUR_S))
     assert back.once == Decimal("0.57")  # 60,000 x (10 - 0.50) / 1e6
     assert back.requests == 38
 
@@ -186,7 +186,14 @@ def test_the_session_says_for_how_long_it_writes() -> None:
 
     hourly, short, read = Usage(cache_write=9, cache_write_1h=9), Usage(cache_write=9), Usage(cache_read=9)
     thread = Thread("main", requests=[call(n, one) for n, one in enumerate((short, hourly, read, None, short))])
-    assert [moment_at(thread, n).cache_ttl_s for n in range(6)] == [MINUTES, MINUTES, HOUR, HOUR, HOUR, MINUTES]
+    assert [moment_at(thread, n).cache_ttl_s for n in range(6)] == [
+        FIVE_MINUTES_S,
+        FIVE_MINUTES_S,
+        HOUR_S,
+        HOUR_S,
+        HOUR_S,
+        FIVE_MINUTES_S,
+    ]
 
 
 def test_a_call_is_part_of_the_cost() -> None:

@@ -173,7 +173,7 @@ class _Walk:
     links: int = 0
 
     def run(self, parts: Sequence[str]) -> Location:
-        """To the end of the path. Raises ToolError, OSError."""
+        """Walk to the end of the path, whose last parts need not exist. Raises ToolError, OSError."""
         todo = deque(parts)
         while todo:
             part = todo.popleft()

@@ -315,7 +315,7 @@ class _Matching:
         self._process.wait()
 
     def report(self, most: int) -> str:
-        """What was found, and why it is not all. Raises ToolError where the pattern is none."""
+        """Return the matches, and why the list is incomplete. Raises ToolError if the pattern is invalid."""
         for row in self._rows:
             if "error" in row:
                 raise ToolError(f"The pattern is no regular expression (Python's): {row['error']}.")
@@ -323,5 +323,5 @@ class _Matching:
         if any("full" in row for row in self._rows):
             lines.append(f"… and more: only the first {most:,} matches are shown.")
         elif self.ended:
-            lines.append(f"… {self.ended} before all was searched; a simpler pattern or a folder further in helps.")
+            lines.append(f"… {self.ended} before all was searched; try a simpler pattern or a deeper folder.")
         return "\n".join(lines) or "No line matches."

@@ -230,7 +230,8 @@ def result_content(message: Message) -> str | list[dict[str, Any]]:
     rest = [_block(part) for part in message.parts if not isinstance(part, ToolResult)]
     if not rest and not texts:
         return text
-    return [{"type": "text", "text": block_text} for block_text in texts or (text,) * bool(text)] + rest
+    block_texts = texts or ((text,) if text else ())
+    return [{"type": "text", "text": block_text} for block_text in block_texts] + rest
 
 
 def _block(part: Part) -> dict[str, Any]:

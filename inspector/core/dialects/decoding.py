@@ -29,7 +29,7 @@ class DecodedBody:
 
 
 def decoded(data: bytes, encoding: str) -> DecodedBody:
-    """`data` out of its Content-Encoding: `gzip`, `br`, `zstd`, `deflate`; several with commas, the last goes first."""
+    """Undo the Content-Encoding of `data` (gzip, br, zstd, deflate). Of several the last is undone first."""
     plain = data
     most = _most(len(data))
     for name in reversed([word.strip().lower() for word in encoding.split(",") if word.strip()]):

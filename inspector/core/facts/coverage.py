@@ -67,7 +67,7 @@ class Passages:
         """Are most of the sentences Chinese?"""
 
     def best(self, words: frozenset[str]) -> "Coverage":
-        """Return the window that covers most of these words. O(places of the words)."""
+        """Return the sentence, or the two neighbours, that hold the most of these words. O(places of the words)."""
         held = defaultdict[int, set[str]](set)
         for word in words:
             for place in self._places.get(word, ()):
@@ -86,6 +86,6 @@ class Passages:
 
 
 def merged(parts: Iterable[Sequence[tuple[str, frozenset[str]]]]) -> Passages:
-    """Return the passages of several texts; no window reaches from one into the next."""
+    """Return the passages of several texts; no two neighbours are of different texts."""
     gap = ("", frozenset[str]())
     return Passages(sentence for part in parts for sentence in (*part, gap))

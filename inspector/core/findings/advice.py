@@ -24,7 +24,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import billed, named_models, sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
-from inspector.core.usage import HOUR, MINUTES
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S
 from inspector.core.words import dollars, duration, per_cent, plural, times
 from inspector.resources import resource
 
@@ -132,7 +132,7 @@ def _is_worthwhile(piece: Advice, total: Decimal | None) -> bool:
 def _advise_on_cache(session: Session, cost: SessionCost) -> Iterator[Advice]:
     """Advise another lifetime if the session as a whole would have been cheaper with it."""
     saved = {choice.ttl_s: choice.saved_usd for choice in cost.what_ifs}
-    minutes_usd, hourly_usd = saved.get(MINUTES, Decimal(0)), saved.get(HOUR, Decimal(0))
+    minutes_usd, hourly_usd = saved.get(FIVE_MINUTES_S, Decimal(0)), saved.get(HOUR_S, Decimal(0))
     if minutes_usd > max(hourly_usd, Decimal(0)):
         yield _advise_short_lifetime(session, cost, minutes_usd)
         return
@@ -170,8 +170,8 @@ def _advise_short_lifetime(session: Session, cost: SessionCost, saved_usd: Decim
 
 
 def _is_covered_by_hour(miss: Rebilling) -> bool:
-    is_short = miss.life_s == MINUTES
-    return miss.cause == "expired" and is_short and miss.pause_s is not None and MINUTES < miss.pause_s <= HOUR
+    is_short = miss.life_s == FIVE_MINUTES_S
+    return miss.cause == "expired" and is_short and miss.pause_s is not None and FIVE_MINUTES_S < miss.pause_s <= HOUR_S
 
 
 def _find_shortened_lifetime(threads: Iterable[ThreadCost]) -> int | None:

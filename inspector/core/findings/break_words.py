@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from inspector.core.session import Sign, SignKind
-from inspector.core.usage import HOUR, MINUTES
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S
 from inspector.core.words import duration
 
 
@@ -14,7 +14,7 @@ def say_model_changed(former: str, now: str) -> str:
 
 def say_expired(pause_s: float, ttl_s: int) -> str:
     """The pause was longer than the lifetime that was written."""
-    lifetime = "1 hour" if ttl_s == HOUR else "5 minutes"
+    lifetime = "1 hour" if ttl_s == HOUR_S else "5 minutes"
     return f"The cache expired: {duration(pause_s)} since the previous request, written to be kept for {lifetime}."
 
 
@@ -96,7 +96,7 @@ def say_unrecorded_change(stopped: str, pause_s: float | None, place: int, besid
 def _say_unexplained(stopped: str, pause_s: float | None) -> str:
     if pause_s is None:
         return f"{stopped} No recorded message changed; the time since the previous request is not recorded."
-    only = "only " if pause_s <= MINUTES else ""
+    only = "only " if pause_s <= FIVE_MINUTES_S else ""
     return (
         f"{stopped.removesuffix('.')}, although {only}{duration(pause_s)} had passed and no recorded message changed."
     )

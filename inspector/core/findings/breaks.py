@@ -26,7 +26,7 @@ from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.pressure import count_same_requests
 from inspector.core.tokens.prices import billed, named_models, sum_prices
 from inspector.core.tokens.windows import model_at
-from inspector.core.usage import MINUTES, MISSED, Usage, cache_missed, cache_ttl
+from inspector.core.usage import FIVE_MINUTES_S, MISSED, Usage, cache_missed, cache_ttl
 
 BreakCause: TypeAlias = Literal[
     "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "other-cache", "unknown"
@@ -358,12 +358,12 @@ class _Detective:
         """Was not even the text before the first message read, after a long or unknown pause?"""
         first = self._ends[0][1].usage if self._ends else None
         head = first.cache_read - _NEAR if first is not None else 0
-        return pause is None or (pause > MINUTES and usage.cache_read < head)
+        return pause is None or (pause > FIVE_MINUTES_S and usage.cache_read < head)
 
     def _find_other_cache(self, request: Request, usage: Usage, pause: float | None) -> _Finding | None:
         """Return that the provider still had the prompt, if the counts of other requests show it."""
         held = self._find_later_read(request, usage)
-        if not held and pause is not None and pause <= MINUTES:  # the rest of an older entry may end anywhere
+        if not held and pause is not None and pause <= FIVE_MINUTES_S:  # the rest of an older entry may end anywhere
             held = self._find_earlier_read(request, usage)
         if not held:
             return None
@@ -385,7 +385,7 @@ class _Detective:
             pause, time = seconds_between(time, later.time), later.time
             if later.usage is None or later.model != request.model or not is_prefix(request.view, later.view):
                 break
-            if pause is None or pause > MINUTES:  # the rest of an older entry may end anywhere
+            if pause is None or pause > FIVE_MINUTES_S:  # the rest of an older entry may end anywhere
                 break
             read = later.usage.cache_read
             old = next((earlier for end, earlier in reversed(former) if _is_end(end, read)), None)

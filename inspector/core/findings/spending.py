@@ -18,7 +18,7 @@ from inspector.core.replay.economics import Thrash, thrash
 from inspector.core.replay.report import Compacted, recorded
 from inspector.core.session import Request, Session, SideCall, Thread, seconds_between
 from inspector.core.tokens.prices import BILL_KINDS, Bill, billed, named_models, side_model, sum_prices
-from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage, cache_written
 from inspector.core.words import dollars, plural
 
 
@@ -268,7 +268,7 @@ def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
     if spent is None:
         return ()
     choices = []
-    for name, ttl_s in (("1h cache writes", HOUR), ("5m cache writes", MINUTES)):
+    for name, ttl_s in (("1h cache writes", HOUR_S), ("5m cache writes", FIVE_MINUTES_S)):
         other = sum_bills(
             billed(model, usage, request.time)
             for thread in listed
@@ -298,7 +298,7 @@ def _with_ttl(thread: Thread, ttl_s: int) -> Iterator[tuple[Request, str, Usage]
         if before is not None and before.usage is not None:
             pause = seconds_between(before.time, request.time)
             sent_before = min(before.usage.prompt, usage.prompt)
-            if pause is not None and pause > MINUTES:
+            if pause is not None and pause > FIVE_MINUTES_S:
                 was_kept = pause <= last_written_ttl(thread, before.index)
                 if was_kept and pause > ttl_s:
                     read = min(read, shared)

@@ -133,7 +133,7 @@ class ClaudeCodeSettings(SimpleSettings):
 
     @property
     def micro_limit(self) -> int:
-        """Tokens at which it clears."""
+        """Tokens from which micro-compaction clears old tool results."""
         return max(self.limit - self.micro_margin, self.limit // HALF)
 
 

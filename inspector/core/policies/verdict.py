@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from inspector.core.session import NOTHING_FILED, Filed
-from inspector.core.usage import MINUTES, Usage
+from inspector.core.usage import FIVE_MINUTES_S, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class PolicyInput:
     """Seconds since the last successful call; None if unknown."""
     filed: Filed = NOTHING_FILED
     """What the session's file holds beside the messages."""
-    cache_ttl_s: int = MINUTES
+    cache_ttl_s: int = FIVE_MINUTES_S
     """How long the provider keeps what the session writes to its cache."""
     keeps_instructions: bool = False
     """The client's instructions among the messages stay, whatever the policy does (`instructions.py`)."""

@@ -43,7 +43,7 @@ from inspector.core.tokens.pressure import PressureKind, Pressures, count_same_r
 from inspector.core.tokens.prices import call_cost, named_models, sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.tokens.windows import model_at
-from inspector.core.usage import MINUTES, Usage, cache_missed, cache_ttl, cache_written
+from inspector.core.usage import FIVE_MINUTES_S, Usage, cache_missed, cache_ttl, cache_written
 
 _RECENT = 4
 
@@ -171,7 +171,7 @@ class CacheFacts:
 
     caches: bool = True
     """Does the provider cache at all?"""
-    ttl_s: int = MINUTES
+    ttl_s: int = FIVE_MINUTES_S
     """Lifetime of the written entries in seconds."""
     most: int | None = None
     """Tokens that the request read although it missed the cache with a buffer that only grew; None without a miss."""
@@ -293,7 +293,7 @@ class Meter:
         self._sizes, self._model, self._summary_model, self._expected = sizes, model, summary_model, expected
         self._last: Buffer | Request | None = None
         self._tokens = 0
-        self._time, self._ttl_s = "", MINUTES
+        self._time, self._ttl_s = "", FIVE_MINUTES_S
 
     def request(
         self,

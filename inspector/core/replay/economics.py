@@ -17,7 +17,7 @@ from typing import NamedTuple
 from inspector.core.replay.costs import CacheFacts, Spending
 from inspector.core.session import Thread, seconds_between
 from inspector.core.tokens.prices import Bill, named_models, rates
-from inspector.core.usage import MINUTES
+from inspector.core.usage import FIVE_MINUTES_S
 from inspector.core.words import plural
 
 THRASH = 3
@@ -174,7 +174,7 @@ def _prompt_usd(request: Spending, price: Bill) -> Decimal:
 def _prices(thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spending]) -> list[_RequestPrice] | None:
     """Return the prices at each request; None if one has no price."""
     prices = list[_RequestPrice]()
-    time, ttl_s = "", MINUTES
+    time, ttl_s = "", FIVE_MINUTES_S
     for (request, model), facts, spending in zip(named_models(thread), cache, spent, strict=True):
         priced = rates(model, spending.prompt, request.time)
         if priced is None and spending.prompt:

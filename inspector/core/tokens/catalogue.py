@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from inspector.core.errors import InspectorError
 from inspector.core.heavy import load_module
-from inspector.core.usage import HOUR, MINUTES
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S
 from inspector.resources import resource
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def own_window(name: str, table: Mapping[str, int]) -> int | None:
 
 
 _KEPT: Sequence[tuple[re.Pattern[str], int, str]] = (
-    (re.compile(r"gpt-5\.5(?!\d)"), 24 * HOUR, "is documented to be kept for up to 24 hours"),
-    (re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"), HOUR // 2, "is documented to be kept for at least 30 minutes"),
-    (re.compile(""), MINUTES, "is usually kept for 5 to 10 minutes"),
+    (re.compile(r"gpt-5\.5(?!\d)"), 24 * HOUR_S, "is documented to be kept for up to 24 hours"),
+    (re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"), HOUR_S // 2, "is documented to be kept for at least 30 minutes"),
+    (re.compile(""), FIVE_MINUTES_S, "is usually kept for 5 to 10 minutes"),
 )
 
 

@@ -110,7 +110,7 @@ def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) ->
 def counted_before(thread: Thread, compaction: Compaction) -> int | None:
     """Return the size that the harness recorded before a compaction, else the one reported for the previous request.
 
-    It is evidence for the window: predictions are not used.
+    The size of the window is inferred from it, so predictions are not used.
     """
     recorded, at = _recorded(thread, compaction), compaction.before_request
     if recorded is None and 0 < at <= len(thread.requests):

@@ -129,7 +129,7 @@ def banded(tokens: int, room: int, stays: int) -> Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the counted rows of one place are converted to the provider's tokens, and the tokens beside them."""
+    """Converts counted tokens to the provider's at one request: a slope, and a constant for what is not recorded."""
 
     unseen: int
     """Tokens not in the file; 0 if nothing was reported, or the transcript holds everything."""
@@ -154,8 +154,8 @@ class Scale:
     def predict(self, counted: int) -> Prediction:
         """Predict the size of a whole buffer by its counted tokens.
 
-        The band is as wide as the change is uncertain: no change, no uncertainty. It never begins below the unseen
-        part, which stays in any case.
+        The band grows with the difference to `self.counted`, the last measured buffer: it is zero if nothing changed.
+        It never begins below `unseen`.
         """
         tokens = self.tokens(counted)
         room = round(abs(counted - self.counted) * self.slope * self.spread)

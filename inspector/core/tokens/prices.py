@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from inspector.core.identity import SameObject
 from inspector.core.session import Request, SideCall, Thread
 from inspector.core.tokens.catalogue import priced_model
-from inspector.core.usage import HOUR, MINUTES, Usage, cache_written, without
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage, cache_written, without
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
@@ -48,7 +48,7 @@ class Bill:
 
     def written(self, ttl_s: int) -> Decimal:
         """Return the amount for writes to the cache that are kept for `ttl_s` seconds."""
-        return self.cache_write_1h if ttl_s == HOUR else self.cache_write_5m
+        return self.cache_write_1h if ttl_s == HOUR_S else self.cache_write_5m
 
     def rounded(self, places: int = 6) -> "Bill":
         """Return rounded amounts that sum to the rounded total; the difference goes to the largest amount."""
@@ -145,7 +145,7 @@ def _rates(same: SameObject, size: int) -> Bill | None:
     if size % 1000:
         return None
     fresh, more = Usage(input=size), Usage(input=size, output=1000)
-    calls = (fresh, Usage(cache_read=size), cache_written(size, MINUTES), cache_written(size, HOUR), more)
+    calls = (fresh, Usage(cache_read=size), cache_written(size, FIVE_MINUTES_S), cache_written(size, HOUR_S), more)
     prices = [price for call in calls if (price := _asked(same.held, call)) is not None]
     if len(prices) < len(calls):
         return None
@@ -180,8 +180,8 @@ def _shared_out(price: "ModelPrice", usage: Usage) -> Bill | None:
     kinds = (
         Usage(input=usage.input),
         Usage(cache_read=usage.cache_read),
-        cache_written(usage.cache_write_5m, MINUTES),
-        cache_written(usage.cache_write_1h, HOUR),
+        cache_written(usage.cache_write_5m, FIVE_MINUTES_S),
+        cache_written(usage.cache_write_1h, HOUR_S),
         Usage(output=usage.output),
     )
     alone = [_asked(price, kind) or Decimal(0) for kind in kinds]

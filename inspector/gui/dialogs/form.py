@@ -41,7 +41,7 @@ class FormDialog(QDialog):
 
 
 def fields(*rows: tuple[QLabel, QWidget], top: bool = False) -> QGridLayout:
-    """Return a form with labels on the left and fields on the right; `top`: labels are at the top of high fields."""
+    """Return a form with labels on the left and fields on the right; `top`: labels are at the top of tall fields."""
     grid = QGridLayout()
     grid.setHorizontalSpacing(14)
     grid.setVerticalSpacing(9)

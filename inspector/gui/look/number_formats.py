@@ -4,7 +4,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from math import floor, log10
 
-from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage
 from inspector.core.words import dollars as spelt
 from inspector.core.words import per_cent
 
@@ -49,14 +49,14 @@ def signed(number: int) -> str:
 
 def lifetime(ttl_s: int) -> str:
     """`5 min`, `1 h`: how long a cache entry is kept."""
-    return f"{ttl_s // HOUR} h" if ttl_s >= HOUR else f"{ttl_s // 60} min"
+    return f"{ttl_s // HOUR_S} h" if ttl_s >= HOUR_S else f"{ttl_s // 60} min"
 
 
 def cache_words(usage: Usage | None) -> str:
     """`cache 12,000 read, 3,100 written for 1 h`; empty where the cache had no part in it."""
     if usage is None:
         return ""
-    written = ((usage.cache_write_5m, MINUTES), (usage.cache_write_1h, HOUR))
+    written = ((usage.cache_write_5m, FIVE_MINUTES_S), (usage.cache_write_1h, HOUR_S))
     parts = [f"{grouped(usage.cache_read)} read"] if usage.cache_read else []
     parts += [f"{grouped(tokens)} written for {lifetime(ttl_s)}" for tokens, ttl_s in written if tokens]
     return f"cache {', '.join(parts)}" if parts else ""

@@ -30,7 +30,7 @@ class Theme(QObject):
         self._mode: Mode = next((mode for mode in get_args(Mode) if mode == stored), "system")
         self._colours = self._choose()
         self._points = application.font().pointSizeF()
-        """The size that the system has."""
+        """The font size of the system, in points."""
         kept_size = settings.text("size", "1.0")
         self._size = next((size for size in SIZES if str(size) == kept_size), 1.0)
         application.setStyle("Fusion")

@@ -86,7 +86,7 @@ def _listening(record: Path, changed: Callable[[], None]) -> SpanReceiver:
     try:
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as why:
-        raise InspectorError(f"{record.parent} cannot be made: {why.strerror or why}.") from None
+        raise InspectorError(f"{record.parent} cannot be created: {why.strerror or why}.") from None
     try:
         receiver = SpanReceiver(record, on_change=changed)
     except InspectorError:  # somebody else listens there

@@ -77,7 +77,7 @@ def _open_reader(image: Image) -> tuple[QImageReader, QBuffer, QSize]:
     data = image_bytes(image)
     kind = sniff(data)
     if kind is None:
-        raise CannotShow(f"image cannot be shown: its bytes are none of PNG, JPEG, GIF, WebP ({len(data):,} bytes)")
+        raise CannotShow(f"image cannot be shown: it is not a PNG, JPEG, GIF or WebP ({len(data):,} bytes)")
     QImageReader.setAllocationLimit(MEGABYTES)
     buffer = QBuffer()
     buffer.setData(QByteArray(data))

@@ -129,7 +129,7 @@ class Overview(Guarded, QWidget):
 
     def _place_marks(self) -> None:
         """Work out where every mark is painted. Of several in one place only the first is kept."""
-        hits = [Landmark("hit", start, end, "hit of the search") for start, end in self._text.hits]
+        hits = [Landmark("hit", start, end, "search hit") for start, end in self._text.hits]
         landmarks = sorted([*self._landmarks, *hits], key=lambda mark: mark.start)
         self.places = []
         last_places = dict[LandmarkKind, tuple[float, float]]()

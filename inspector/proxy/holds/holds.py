@@ -140,9 +140,9 @@ class Holds(Gate):
     # -- the gate, on the proxy's loop ---------------------------------------------------------------------------------
 
     def wants(self, head: RequestHead) -> bool:
-        """Is it a model call, and was anything ever to be held? Before that everything streams through.
+        """Must the body of this request be read? Only of model calls, and once a rule of holding has been switched on.
 
-        Turns on a WebSocket are always read: what they continue must be known when one of them is held.
+        Turns on a WebSocket are always read, since a held one needs what it continues. Notes the event loop.
         """
         self._loop = self._loop or asyncio.get_running_loop()
         read = head.transport == "websocket" or (self._in_use and head.method == "POST")

@@ -88,7 +88,11 @@ BodyShape: TypeAlias = Mapping[str, ValueShape]
 
 @dataclass(frozen=True, slots=True)
 class BodyDelta:
-    """What of a body is as in the body of request `exchange`."""
+    """The part of a body that repeats the body of request `exchange`.
+
+    `all`: keys with the same value. `first`: by key, how many leading items of its list are the same. `saved`: bytes
+    that need not be written.
+    """
 
     exchange: int
     all: tuple[str, ...]

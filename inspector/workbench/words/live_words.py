@@ -126,7 +126,7 @@ def last_promise(session: Session) -> str:
         return ""
     _, thread, compaction = max(cuts, key=lambda cut: cut[0])
     words = promise_words(thread, compaction, compaction_sizes(thread, known_pressures(thread), compaction))
-    return f"Request {compaction.before_request:,} was forwarded with its cut. {words}" if words else ""
+    return f"Request {compaction.before_request:,} was shortened and forwarded. {words}" if words else ""
 
 
 def describe_proxy(view: ProxyView, has_requests: bool) -> tuple[str, str]:

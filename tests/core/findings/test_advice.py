@@ -13,7 +13,7 @@ from inspector.core.findings.file_copies import find_file_copies
 from inspector.core.findings.spending import session_cost
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage
 from tests.core.sessions import MODEL, said
 
 WINDOW = 200_000
@@ -30,7 +30,7 @@ def kinds_of(advice: tuple[Advice, ...]) -> list[str]:
     return [piece.kind for piece in advice]
 
 
-def paused(*pauses_min: float, ttl_s: int = MINUTES) -> Thread:
+def paused(*pauses_min: float, ttl_s: int = FIVE_MINUTES_S) -> Thread:
     """A thread of 50,000 tokens whose cache expired at every pause longer than its lifetime."""
     stretch, requests = Stretch(), list[Request]()
     time, prompt = datetime(2026, 1, 1, tzinfo=UTC), 50_000
@@ -39,7 +39,7 @@ def paused(*pauses_min: float, ttl_s: int = MINUTES) -> Thread:
         time += timedelta(minutes=pause)
         is_cold = n == 0 or pause * 60 > ttl_s
         written = prompt if is_cold else 1_000
-        hourly = written if ttl_s == HOUR else 0
+        hourly = written if ttl_s == HOUR_S else 0
         usage = Usage(2, prompt - written, written, 50, cache_write_1h=hourly)
         requests.append(Request(n, stretch.view(), usage=usage, model=MODEL, time=time.isoformat()))
         prompt += 1_000
@@ -67,7 +67,7 @@ def test_advice_when_the_lifetime_was_shortened_names_the_request() -> None:
 
 
 def test_advice_when_no_pause_needs_an_hour_is_the_shorter_lifetime() -> None:
-    assert kinds_of(advise(paused(1, 2, 1, 2, ttl_s=HOUR))) == ["short-cache-lifetime"]
+    assert kinds_of(advise(paused(1, 2, 1, 2, ttl_s=HOUR_S))) == ["short-cache-lifetime"]
 
 
 @pytest.mark.parametrize("pauses", [(1, 2, 3), (90, 120)])

@@ -70,14 +70,14 @@ def is_copy(chain: ChainState, record: ChainRecord) -> bool:
 
 
 def _is_known_answer(chain: ChainState, node: ChainNode, record: ChainRecord) -> bool:
-    """Are the blocks of a line in its answer, or did they come late?"""
+    """Are all blocks of this record known already, from its answer or from the drafts of its node?"""
     parts = _parts(record)
     call_id = text_at(object_of(record.value, "message"), "id") or text_at(record.value, "requestId")
     for call in (node, chain.calls.get(call_id)):
         if isinstance(call, AnswerNode) and call.holds(parts):
             return True
-    late = [part for draft in node.drafts() for part in draft.parts]
-    return bool(parts) and all(part in late for part in parts)
+    drafted = [part for draft in node.drafts() for part in draft.parts]
+    return bool(parts) and all(part in drafted for part in parts)
 
 
 def _has_result(chain: ChainState, node: ChainNode, call_id: str) -> bool:

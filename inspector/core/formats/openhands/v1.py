@@ -134,8 +134,9 @@ class _EventLog:
 
     def _take_prompt(self, value: Mapping[str, Any]) -> None:
         tools, system = value.get("tools"), value.get("system_prompt")
-        texts = text_of(system) or text_at(system, "text"), text_at(value.get("dynamic_context"), "text")
-        text = "\n\n".join(filter(None, texts))
+        static_text = text_of(system) or text_at(system, "text")
+        dynamic_text = text_at(value.get("dynamic_context"), "text")
+        text = "\n\n".join(filter(None, (static_text, dynamic_text)))
         definitions = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
         self._thread.prompt = Prompt(text or None, definitions)
 

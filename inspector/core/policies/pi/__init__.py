@@ -88,7 +88,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         }
 
     def measure(self, context: PiContext) -> tuple[int, int]:
-        """Return the profile's estimate, twice: Pi calibrates nothing."""
+        """Return the raw and the calibrated estimate, which are equal: Pi does not calibrate."""
         tokens = estimate_buffer(context.buffer, context.settings)
         return tokens, tokens
 

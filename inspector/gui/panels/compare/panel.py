@@ -61,7 +61,7 @@ BOTH = 1_300
 """Pixels of width from which the curves and the scatter stand side by side."""
 CURVES, TRADE_OFF = "Curves", "Cost and needs"
 NAMED = 90
-"""Figures of width from which the policies are chosen by their names."""
+"""Width, in digits, from which the policies are chosen by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class ComparePanel(PlotPanel):
         self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
         self._unasked = False
-        """The user did not ask for the runs under way."""
+        """Were the current runs started without being asked for?"""
         self._driven: Sequence[PolicyRun] = ()
         self._pace = Pace()
         self._stopped_by_user: tuple[PolicyRun, ...] = ()

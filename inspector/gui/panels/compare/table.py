@@ -13,7 +13,7 @@ from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.ranking import rank_policies
 from inspector.core.replay.regret import Regret
 from inspector.core.replay.report import ReplayReport
-from inspector.core.usage import HOUR
+from inspector.core.usage import HOUR_S
 from inspector.core.words import per_cent, plural, priced_words
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.fonts import ui_font
@@ -147,7 +147,7 @@ def figure_text(figure: Figure, row: PolicyRow) -> str:
     hourly = row.report.spent.cache_write_1h
     if figure.name == "cache written" and hourly:
         part = "" if hourly == value else f", {grouped(hourly)}"
-        return f"{count}{part} for {lifetime(HOUR)}"
+        return f"{count}{part} for {lifetime(HOUR_S)}"
     return dollars(Decimal(value)) if figure.unit == "money" else count
 
 

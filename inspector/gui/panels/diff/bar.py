@@ -197,7 +197,7 @@ def diff_headline(comparison: Diff) -> str:
         verb = "changes" if sides.preview else "changed"
         return f"{_name(comparison)}: nothing {verb}"
     unseen = sides.sizer.scale.unseen
-    stays = f", {grouped(unseen)} not recorded stay" if unseen else ""
+    stays = f", {grouped(unseen)} unrecorded tokens stay" if unseen else ""
     band = comparison.after_size.band
     likely = f" ({grouped(band[0])} to {grouped(band[1])})" if band is not None else ""
     return f"{_name(comparison)}: {_sizes(comparison)} tokens{likely}, {', '.join(parts)}{stays}"

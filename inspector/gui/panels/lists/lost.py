@@ -147,7 +147,7 @@ class LostPanel(ListPanel[LossRow]):
             self._soon.start()
 
     def _look(self) -> None:
-        """One look at a time; what was wanted meanwhile is looked at next."""
+        """Compute the rows that are wanted, in one job at a time; start again if the choice changed meanwhile."""
         choice = self._wanted
         session, thread, cached = self._session, self._thread, self._known
         if choice is None or session is None or self._job.busy or choice.is_same(self._shown):

@@ -20,7 +20,7 @@ _BESIDE = 14
 _ABOUT: Mapping[LossView, str] = {
     "Worth reading": "What the user asked for and is open, values that were needed, decisions and open errors.",
     "Needed again": "Facts that a later request used when they were no longer in context.",
-    "Open instructions": "What the user asked for, and the summary does not say.",
+    "Open instructions": "What the user asked for, but the summary does not mention.",
     "Not sure": "The summary says part of it: a judgement by a model can decide.",
     "Settled": "Said in other words, or done before the compaction.",
     "Everything": "All facts that are not in context word for word.",

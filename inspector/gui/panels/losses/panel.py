@@ -207,7 +207,7 @@ class LossesPanel(Panel):
         rows = self._rows_to_give()
         for widget in (self.copy_names, self.copy_message, self.insert):
             widget.setEnabled(bool(rows))
-        which = "selected" if self.selected else "open"
+        which = "selected" if self.selected else "unsettled"
         words = f"Copies {plural(len(rows), f'{which} fact')} to the clipboard, to paste into the session."
         self.give_words.show_text(copied or words)
 

@@ -222,7 +222,9 @@ class PinsPanel(ListPanel[PinLine]):
         if not self._recorded:
             return "No instruction of the user was found here. Pin a text, or a sentence of a message."
         if instruction_count == len(self._recorded) and not self.instructions.isChecked():
-            return f"No constraint, no pin; the button shows {plural(instruction_count, 'instruction')} of the user."
+            return (
+                f"No constraints and no pins. The button shows {plural(instruction_count, 'instruction')} of the user."
+            )
         counts = [_kept_words(f"as {BASE}", self._recorded)]
         counts += [_kept_words(f"under {name}", histories) for name, histories in by_policy.items()]
         busy = " Driving policies …" if self._driving.busy else ""

@@ -166,7 +166,9 @@ class ProxyPanel(Panel):
         calls = column(row(self.caption, (self.says, 1), gap=9), (self.exchanges, 1), gap=4)
         self._split = splitter(holding(calls), self.detail, down=True)
         self._elsewhere = label(
-            "Another session is open: the exchanges of the proxy are not shown, but its calls.", role="quiet", wrap=True
+            "Another session is open: its calls are listed here instead of the proxy's exchanges.",
+            role="quiet",
+            wrap=True,
         )
         what_for = (
             "A proxy on this machine, between a real agent and its provider: see what the model reads while the agent "

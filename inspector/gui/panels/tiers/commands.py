@@ -33,7 +33,7 @@ def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
         Command("Forget all steps here", stepping.forget, (), GROUP),
         Command("Cancel the waiting tier", stepping.give_up, ("Ctrl+.",), GROUP),
         Command("Reset the breaker (ours)", stepping.reset_breaker, (), GROUP),
-        Command("The provider can compact remotely: on or off", toggle_remote, (), GROUP),
+        Command("Turn remote compaction by the provider on or off", toggle_remote, (), GROUP),
         *(
             Command(f"Answer model calls {words}", partial(stepping.choose, answer_by=who), (), GROUP)
             for words, who in (("offline", "offline"), ("by the simulated provider", "simulated"), ("manually", HAND))

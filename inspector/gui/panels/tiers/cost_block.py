@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from inspector.core.usage import MINUTES
+from inspector.core.usage import FIVE_MINUTES_S
 from inspector.core.words import plural, priced_words
 from inspector.gui.look.build import column, row
 from inspector.gui.look.labels import label, tip
@@ -146,6 +146,6 @@ def _rewrite(preview: Preview) -> tuple[str, ...]:
     if not preview.rewritten:
         return ("nothing",)
     price = f", {dollars(preview.rewrite_cost)}" if preview.rewrite_cost is not None else ""
-    lasting = f" for {lifetime(preview.cache_ttl_s)}" if preview.cache_ttl_s > MINUTES else ""
+    lasting = f" for {lifetime(preview.cache_ttl_s)}" if preview.cache_ttl_s > FIVE_MINUTES_S else ""
     whole = f"{plural(preview.rewritten, 'token')}{price}"
     return f"{whole}{lasting}", whole, f"{grouped(preview.rewritten)}{price}"

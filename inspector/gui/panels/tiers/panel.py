@@ -78,7 +78,7 @@ class TierPanel(Panel):
         self._options = holding(column(*captioned, margins=(16, 12, 16, 12), gap=6))
         self._scrolled = column(self._tiers, self._options, ..., gap=0)
         self.area = scrolled(holding(self._scrolled))
-        self.area.setAccessibleName("Tiers, and who answers them")
+        self.area.setAccessibleName("Tiers, and who answers their model calls")
         head = row((self.status, 1), row(self.due, self.more, gap=1), margins=(16, 6, 12, 6), gap=8)
         self._whole = column(head, (self.area, 1_000), ..., self.cost, of=self, gap=0)
         self._measure()
