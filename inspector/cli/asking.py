@@ -50,12 +50,12 @@ def show(what: Question, most: int) -> bool:
     width = 80
     with suppress(OSError, ValueError):
         width = max(20, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
-    rows, left = shown(what, width, most)
+    rows, left = question_rows(what, width, most)
     sys.stderr.write("".join(f"{row}\n" for row in ("", *rows)))
     return bool(left)
 
 
-def shown(what: Question, width: int, most: int) -> tuple[list[str], int]:
+def question_rows(what: Question, width: int, most: int) -> tuple[list[str], int]:
     """The rows of a question, and how many characters of it are not among them."""
     body, used = [], 0
     for row, count in islice(_rows(what.exact, width), most or None):

@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
         lines.put(None)
 
     server = _proxy_server(arguments, hear)
-    told = Exchanges(arguments.window, policy_of(arguments), tuple(arguments.set or ()))
+    told = Exchanges(arguments.window, holding_policy(arguments), tuple(arguments.set or ()))
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, stop)
     server.start()
@@ -243,7 +243,7 @@ def rule_of(arguments: argparse.Namespace) -> Rule | None:
     return Rule("watermark", arguments.pause_at, arguments.window, always=bool(arguments.compact_with))
 
 
-def policy_of(arguments: argparse.Namespace) -> Policy[Any, Any]:
+def holding_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
     """Return the policy that compacts held requests, or is offered for them. Raises InspectorError."""
     if arguments.compact_with:
         return find_policy(arguments.compact_with)
@@ -255,7 +255,7 @@ class Attendant:
 
     def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
         self._holds = holds
-        policy = policy_of(arguments)
+        policy = holding_policy(arguments)
         self._compact = Compactor(policy.reference, (*said_window(arguments.window), *(arguments.set or ())))
         self._name = policy.name
         self._is_automatic = bool(arguments.compact_with)

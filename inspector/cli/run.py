@@ -202,7 +202,7 @@ class _TurnPrinter:
         if self._json:
             write_json(document(report))
         else:
-            write_lines([line(report)])
+            write_lines([turn_line(report)])
         sys.stdout.flush()
 
     def end(self, status: RunStatus) -> None:
@@ -227,7 +227,7 @@ def document(report: TurnReport) -> dict[str, Any]:
     }
 
 
-def line(report: TurnReport) -> str:
+def turn_line(report: TurnReport) -> str:
     """`main  3  12,034 reported  30.1% of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
     share = f"{per_cent(report.ratio, 1):>7} of {number(report.window)}" if report.ratio is not None else ""
     last_text = plain(report.error or report.text, TEXT)

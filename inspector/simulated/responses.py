@@ -10,7 +10,7 @@ from inspector.core.message import Message, ToolCall
 from inspector.simulated.apis import SimulatedApi, StreamEvent, pieces
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall, TokensSpent
 from inspector.simulated.faults import ApiError, RequestRefused
-from inspector.simulated.talk import seal
+from inspector.simulated.talk import seal_summary
 
 STORED = 200
 """Responses that can be continued; the oldest go first."""
@@ -163,7 +163,7 @@ def compacted(call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
 
 def compaction(messages: Sequence[Message], digest: str) -> dict[str, Any]:
     """An item that only the provider can read."""
-    return {"type": "compaction", "id": f"cmp_{digest}", "encrypted_content": seal(messages)}
+    return {"type": "compaction", "id": f"cmp_{digest}", "encrypted_content": seal_summary(messages)}
 
 
 def is_trigger(item: Any) -> bool:

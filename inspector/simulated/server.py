@@ -33,6 +33,7 @@ from inspector.simulated.transport import (
     LARGEST_BODY,
     ON_SENT,
     RAW,
+    answer_whole,
     error,
     error_headers,
     faulted,
@@ -43,11 +44,10 @@ from inspector.simulated.transport import (
     parsed,
     plain,
     read_object,
-    received,
-    remember,
+    read_request,
+    remember_request,
     streamed,
     strikes_early,
-    whole,
 )
 
 MODELS = ("simulated", "claude-simulated", "gpt-simulated", "gemini-simulated")
@@ -175,7 +175,7 @@ async def _count(state: SimulatedServerState, api: SimulatedApi, request: web.Re
 
 
 async def _answer(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
-    body, fault = await received(request, state)
+    body, fault = await read_request(request, state)
     if await strikes_early(request, fault):
         return plain(GARBAGE, kind="text/html")
     needed(body, "model", *api.answers_need)
@@ -188,12 +188,12 @@ async def _answer(state: SimulatedServerState, api: SimulatedApi, request: web.R
         return await streamed(request, events, fault.kind == "cut")
     if fault.kind == "overflow-late":
         return error(api, late)
-    return await whole(request, api, answer, fault)
+    return await answer_whole(request, api, answer, fault)
 
 
 async def _compact(state: SimulatedServerState, api: ResponsesApi, request: web.Request) -> web.StreamResponse:
     """`/responses/compact`: unary, never a stream."""
-    body, fault = await received(request, state)
+    body, fault = await read_request(request, state)
     if await strikes_early(request, fault):
         return plain(GARBAGE, kind="text/html")
     if not state.may_compact():
@@ -204,7 +204,7 @@ async def _compact(state: SimulatedServerState, api: ResponsesApi, request: web.
     answer = compacted(call, state.spend(api.dialect.name, call, spoken, key(request)))
     if fault.kind == "empty":
         answer["output"] = []
-    return await whole(request, api, answer, fault)
+    return await answer_whole(request, api, answer, fault)
 
 
 LONGEST_LINE = 1 << 16
@@ -267,7 +267,7 @@ class _Connection:
         try:
             body = read_object(raw)
             if body.get("type") == "response.create":
-                remember(self._request, self._state, raw)
+                remember_request(self._request, self._state, raw)
                 await self._create({name: value for name, value in body.items() if name != "type"})
         except RequestRefused as refused:
             self._api.forget()

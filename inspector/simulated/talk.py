@@ -86,7 +86,7 @@ def _chat(messages: Sequence[Message]) -> str:
     return f"{LABEL} I have read {len(messages)} messages. The last thing you said was: {last}"
 
 
-def seal(messages: Sequence[Message]) -> str:
+def seal_summary(messages: Sequence[Message]) -> str:
     """What a remote compaction returns: for the provider's eyes only. In truth a packed offline summary."""
     text = _told(Summarize("", "", source=tuple(messages)), messages)
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()

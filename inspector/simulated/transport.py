@@ -36,7 +36,7 @@ ON_SENT: web.RequestKey[Callable[[bytes], None]] = web.RequestKey("tell")
 """To be handed what goes out in a stream."""
 
 
-async def received(request: web.Request, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
+async def read_request(request: web.Request, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
     """The body with the model's true name, and the fault of this request. Raises RequestRefused."""
     body = dict(await parsed(request, state))
     if "model" in request.match_info:  # Gemini says in the path what the others say in the body
@@ -65,7 +65,7 @@ async def parsed(request: web.Request, state: SimulatedServerState) -> Mapping[s
     raw = await _bytes(request)
     request[RAW] = raw
     body = read_object(unpacked(raw, request.headers.get("content-encoding", "")))
-    remember(request, state, raw)
+    remember_request(request, state, raw)
     return body
 
 
@@ -80,7 +80,7 @@ def read_object(raw: bytes) -> Mapping[str, Any]:
     return body
 
 
-def remember(request: web.Request, state: SimulatedServerState, raw: bytes) -> None:
+def remember_request(request: web.Request, state: SimulatedServerState, raw: bytes) -> None:
     """For tests that look at what arrived."""
     if state.seen.maxlen:
         state.seen.append(SeenRequest(request.path, open_headers(request), raw))
@@ -163,7 +163,9 @@ def error_headers(refusal: ApiError) -> dict[str, str]:
     return ID if refusal.retry_after is None else {**ID, "retry-after": f"{refusal.retry_after:g}"}
 
 
-async def whole(request: web.Request, api: SimulatedApi, answer: dict[str, Any], fault: Fault) -> web.StreamResponse:
+async def answer_whole(
+    request: web.Request, api: SimulatedApi, answer: dict[str, Any], fault: Fault
+) -> web.StreamResponse:
     """Return the whole answer at once."""
     match fault.kind:
         case "cut" | "end" | "hang" | "drip":

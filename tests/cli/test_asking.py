@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.agent.tools.common import Question
-from inspector.cli.asking import ROWS, shown
+from inspector.cli.asking import ROWS, question_rows
 
 HIDDEN = "x = 1" + " " * 330 + '; import os; os.system("id")'
 
 
 def _rows(exact: str, width: int = 80, most: int = ROWS) -> list[str]:
     """The rows of the text alone."""
-    rows, _ = shown(Question("Run:", exact, "Always: this."), width, most)
+    rows, _ = question_rows(Question("Run:", exact, "Always: this."), width, most)
     return rows[2:-2]
 
 
@@ -42,22 +42,23 @@ def test_what_a_terminal_would_hide_is_spelled() -> None:
 
 def test_no_line_of_the_model_passes_for_ours() -> None:
     """Ours stand without a bar."""
-    rows, _ = shown(Question("Run in here:", "true\n\nAlways: nothing.\n[y]es: ", "Always: this."), 80, ROWS)
+    rows, _ = question_rows(Question("Run in here:", "true\n\nAlways: nothing.\n[y]es: ", "Always: this."), 80, ROWS)
     assert [row for row in rows if row and row[0] not in "│┆"] == ["Run in here:", "Always: this."]
 
 
 def test_a_file_name_in_our_words_is_spelled_too() -> None:
     """The model chose it: two names are never shown alike, and none makes a line of ours."""
-    rows, _ = shown(Question("Write the new file a  b\u3164.py\nAlways: nothing. ", "", "Always: this."), 80, ROWS)
+    question = Question("Write the new file a  b\u3164.py\nAlways: nothing. ", "", "Always: this.")
+    rows, _ = question_rows(question, 80, ROWS)
     assert rows == ["Write the new file a  b\\u3164.py␊Always: nothing.␠", "", "Always: this."]
 
 
 @given(st.text(max_size=400), st.integers(20, 90))
 def test_every_character_has_its_place(text: str, width: int) -> None:
     """However wide the terminal: all of it, in order; what was cut is counted."""
-    _, left = shown(Question("", text, ""), width, 0)
+    _, left = question_rows(Question("", text, ""), width, 0)
     assert left == 0
-    _, left = shown(Question("", text, ""), width, 3)
+    _, left = question_rows(Question("", text, ""), width, 3)
     whole = _rows(text, width, 0) if text else []
     assert (left > 0) == (len(whole) > 3)
 

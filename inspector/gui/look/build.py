@@ -74,7 +74,7 @@ def holding(layout: QLayout) -> QWidget:
     return widget
 
 
-def keep(owner: QWidget, *widgets: QWidget) -> None:
+def keep_hidden(owner: QWidget, *widgets: QWidget) -> None:
     """They end with their owner, and are not seen until a layout or a tab takes them."""
     for widget in widgets:
         widget.setParent(owner)

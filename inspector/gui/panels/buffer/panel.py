@@ -136,13 +136,13 @@ class BufferPanel(Panel):
         self._looking.cancel()
         new_count = len(messages) - (former.settled if former is not None else 0)
         if new_count <= MANY:
-            result = measure_messages(measure, messages, former)
+            result = measure_rows(measure, messages, former)
             self._show_measured(measure, result, is_growth=former is not None)
             return
         self._measured = None
         self._paint_by(measure, NO_CALLS, self._largest, 0, is_growth=False)  # until the messages are measured
         self._looking.run(
-            lambda task: measure_messages(measure, messages),
+            lambda task: measure_rows(measure, messages),
             lambda result: self._show_measured(measure, result),
         )
 
@@ -288,7 +288,7 @@ class MeasuredMessages:
         return messages[self.settled - 1] is self.last
 
 
-def measure_messages(
+def measure_rows(
     measure: Estimator, messages: Sequence[Message], former: MeasuredMessages | None = None
 ) -> MeasuredMessages:
     """Measure the messages of a thread. O(messages that `former` does not contain)."""

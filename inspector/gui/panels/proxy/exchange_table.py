@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from inspector.gui.bridge import Bridge
-from inspector.gui.look.build import button, column, field, holding, keep
+from inspector.gui.look.build import button, column, field, holding, keep_hidden
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.proxy.exchange_rows import (
@@ -170,7 +170,7 @@ class ExchangeFilter(QWidget):
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * 20)
         self.save = button("Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools")
         self._which = ALL
-        keep(self, self.which)
+        keep_hidden(self, self.which)
         self.setLayout(flow(*self.which.buttons.values(), self.text, self.save))
         self.which.chosen.connect(self._choose)
         self.text.textChanged.connect(lambda _: self.chosen.emit(self._which, self.text.text()))

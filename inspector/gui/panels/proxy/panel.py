@@ -17,7 +17,7 @@ from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
-from inspector.gui.look.build import button, column, holding, keep, line_field, mark, row, scrolled, splitter
+from inspector.gui.look.build import button, column, holding, keep_hidden, line_field, mark, row, scrolled, splitter
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.visible import line
@@ -73,7 +73,7 @@ class RuleRow(QWidget):
         )
         self.watermark = holding(row(self.ratio, label("of", role="quiet"), self.window_))
         what = label("Hold a request", role="quiet")
-        keep(self, self.kind)
+        keep_hidden(self, self.kind)
         self.setLayout(flow(what, *self.kind.buttons.values(), self.watermark, self.next))
 
     def show_rule(self, rule: Rule, is_next: bool) -> None:

@@ -14,7 +14,7 @@ from inspector.gui.calling import model_of
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.key_dialog import ask_key
 from inspector.gui.dialogs.setting_row import SettingRows
-from inspector.gui.look.build import button, choice, column, holding, keep, line_field, mark, row
+from inspector.gui.look.build import button, choice, column, holding, keep_hidden, line_field, mark, row
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.chips import Chips
@@ -64,7 +64,7 @@ class AnswerBlock(QWidget):
         self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))
         self.note = label(role="small", wrap=True)
         self._which = holding(row((self.provider, 1), self.key))
-        keep(self, self.chips)
+        keep_hidden(self, self.chips)
         column(self.note, self._which, self.model, self.remote, of=self, gap=6)
 
     def show_state(self, state: State) -> None:

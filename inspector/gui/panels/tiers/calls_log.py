@@ -11,7 +11,7 @@ from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, splitter
 from inspector.gui.panels.message.parts import message_sections
-from inspector.gui.panels.tiers.need_text import instructions_of, need_words, text_of
+from inspector.gui.panels.tiers.need_text import instructions_of, need_words, summary_text
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
 from inspector.gui.widgets.table import Column, Rows
@@ -81,7 +81,7 @@ def call_sections(answered: AnsweredNeed) -> Iterator[Section]:
         yield Section("Failed", str(reply) or type(reply).__name__, "exact")
     else:
         yield Section(_heading(f"Answered {answerer_words(reply.by)}", reply_text(reply)), reply_text(reply), "exact")
-    instructions, text = instructions_of(need), text_of(need)
+    instructions, text = instructions_of(need), summary_text(need)
     if instructions:
         yield Section(_heading("Instructions", instructions), instructions, "exact")
     if text:

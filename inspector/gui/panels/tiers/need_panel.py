@@ -16,7 +16,18 @@ from inspector.core.needs import Answer, Failure, Need, RemoteCompact, SaveTrans
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, choice, column, delayed, holding, keep, mark, menu_button, row, splitter
+from inspector.gui.look.build import (
+    button,
+    choice,
+    column,
+    delayed,
+    holding,
+    keep_hidden,
+    mark,
+    menu_button,
+    row,
+    splitter,
+)
 from inspector.gui.look.labels import label, say
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import message_sections
@@ -30,7 +41,7 @@ from inspector.gui.panels.tiers.need_text import (
     by_hand,
     edited,
     instructions_of,
-    text_of,
+    summary_text,
 )
 from inspector.gui.widgets.editable_text import EditableText
 from inspector.gui.widgets.pieces import Section
@@ -114,7 +125,7 @@ class NeedPanel(Panel):
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("The model call")
         self.tabs.tabBar().setAccessibleName("Parts of the model call")
-        keep(self.tabs, self.text, self.instructions, self.messages)
+        keep_hidden(self.tabs, self.text, self.instructions, self.messages)
         question = holding(column((self.tabs, 1), margins=(0, 0, 6, 0)))
         answered = holding(column((self.answer, 1), self.missing, margins=(6, 4, 0, 0), gap=2))
         split = splitter(question, answered, shares=(3, 2))
@@ -194,7 +205,7 @@ class NeedPanel(Panel):
 
     def _show_need(self, need: Need) -> None:
         self.tabs.clear()
-        text, instructions = text_of(need), instructions_of(need)
+        text, instructions = summary_text(need), instructions_of(need)
         messages = need.messages if isinstance(need, Summarize | RemoteCompact | SaveTranscript) else ()
         if text is not None and (text or not messages):
             self.text.show_text(text)
@@ -223,7 +234,7 @@ class NeedPanel(Panel):
     def _send(self) -> None:
         need, who = self._need, self.who.currentText().strip()
         if need is not None and who:
-            instructions, text = instructions_of(need), text_of(need)
+            instructions, text = instructions_of(need), summary_text(need)
             as_left = edited(
                 need,
                 self.instructions.text() if instructions is not None else "",

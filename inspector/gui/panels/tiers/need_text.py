@@ -71,7 +71,7 @@ def instructions_of(need: Need) -> str | None:
     return need.instructions if isinstance(need, Summarize | RemoteCompact) else None
 
 
-def text_of(need: Need) -> str | None:
+def summary_text(need: Need) -> str | None:
     """The text of the call; None where a need has none."""
     return need.text if isinstance(need, Summarize | SaveText) else None
 
