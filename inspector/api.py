@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, offline
-from inspector.core.buffer import Buffer
+from inspector.core.buffer import Buffer, Stretch
 from inspector.core.dialects.catalogue import DIALECTS
+from inspector.core.dialects.dialect import Dialect
 from inspector.core.errors import InspectorError
 from inspector.core.findings.breakdown import Breakdown, tool_calls
 from inspector.core.findings.breakdown import break_down as _break_down
@@ -96,19 +97,29 @@ def open_session(path: str | Path, *, session: str = "", format: str | None = No
     return open_transcript(name, format=format)
 
 
-def measure(session: Session, at: int | None = None, *, thread: str = "main") -> Pressure:
+def measure(session: Session | Buffer, at: int | None = None, *, thread: str = "main", model: str = "") -> Pressure:
     """Return the size of the buffer of a request, in tokens, with the kind of the number.
 
     Args:
-        at: index of the request; None = the buffer after the last record.
+        session: a session; or a buffer of your own, which is counted by the exact tokenizer.
+        at: index of the request; None, or an index after the last request = the buffer after the last record.
         thread: id of the thread.
+        model: name of the model of a buffer of your own: tokenizers of model families differ.
 
     Returns:
         `tokens` (None if unknown), `kind` ("reported" by the provider, "predicted", "counted", "estimated", "unknown"),
         and `band`, the range of a predicted number.
     """
-    chosen = _find_thread(session, thread)
+    chosen = _as_thread(session, model) if isinstance(session, Buffer) else _find_thread(session, thread)
     return known_pressures(chosen).at(at)
+
+
+def _as_thread(buffer: Buffer, model: str) -> Thread:
+    """Return a thread that has not been sent yet, with this buffer."""
+    stretch = Stretch()
+    for message in buffer.messages:
+        stretch.append(message)
+    return Thread("main", model=model, messages=stretch.own, end=stretch.view(), prompt=buffer.prompt)
 
 
 def breakdown(session: Session, at: int | None = None, *, thread: str = "main") -> Breakdown:
@@ -154,10 +165,10 @@ def read_request(body: Mapping[str, Any], shape: Shape) -> Buffer:
     """Read a request body of a provider's API: its messages, system prompt and tools.
 
     Raises:
-        InspectorError: the body has no list of messages.
+        InspectorError: there is no such shape, or the body has no list of messages.
     """
-    dialect = DIALECTS[shape]
-    if dialect.unwrapped(body).get(dialect.key) is None:
+    dialect = _find_dialect(shape)
+    if not isinstance(body, Mapping) or dialect.unwrapped(body).get(dialect.key) is None:
         raise InspectorError(f"A request body of the shape {shape} needs {dialect.key!r}.")
     units = dialect.units(dialect.conversation(body))
     messages = [message for unit in units for message in unit]
@@ -173,8 +184,14 @@ def _name_message(message: Message, place: int) -> Message:
 def write_request(
     buffer: Buffer, shape: Shape, *, model: str = _MODEL, max_tokens: int = _MAX_TOKENS
 ) -> dict[str, Any]:
-    """Write a buffer as a complete request body of a provider's API."""
-    return DIALECTS[shape].write_body(buffer, model, max_tokens)
+    """Write a buffer as a complete request body of a provider's API. Raises InspectorError for an unknown shape."""
+    return _find_dialect(shape).write_body(buffer, model, max_tokens)
+
+
+def _find_dialect(shape: str) -> Dialect:
+    if shape not in DIALECTS:
+        raise InspectorError(f"There is no shape {shape!r}. The shapes are {', '.join(DIALECTS)}.")
+    return DIALECTS[shape]
 
 
 # -- policies ----------------------------------------------------------------------------------------------------------

@@ -132,3 +132,16 @@ def test_failures_are_sentences(session: api.Session) -> None:
     for call in calls:
         with pytest.raises(InspectorError, match=r"\w+ \w+"):
             call()
+
+
+def test_measure_when_given_a_buffer_of_ones_own_counts_it() -> None:
+    body = {"system": "You are careful.", "messages": [{"role": "user", "content": "hello " * 100}]}
+    buffer = api.read_request(body, "anthropic")
+    assert api.measure(buffer).kind == "counted"
+    assert 100 < (api.measure(buffer).tokens or 0) < 130
+    assert (api.measure(buffer, model="claude-opus-4-5").tokens or 0) > (api.measure(buffer).tokens or 0)
+
+
+def test_read_request_when_the_shape_is_unknown_names_the_shapes() -> None:
+    with pytest.raises(InspectorError, match="no shape 'foo'"):
+        api.read_request({"messages": []}, "foo")  # type: ignore[arg-type]
