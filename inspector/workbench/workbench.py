@@ -6,9 +6,9 @@ result to a callback. The window provides one that uses another thread; the defa
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from inspector.core.answering import Answerer
 from inspector.core.session import Session
@@ -18,7 +18,6 @@ from inspector.workbench.analysis import Analysis, AnalysisQueue, Cancel, Change
 from inspector.workbench.editing import Editing
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
-from inspector.workbench.loss_judging import LossJudging
 from inspector.workbench.pressure.gauge import beliefs, beliefs_key, lacks_belief
 from inspector.workbench.pressure.window_cache import WindowCache
 from inspector.workbench.preview_worker import PreviewWorker
@@ -26,6 +25,9 @@ from inspector.workbench.recorded_branch import BranchWorker, changed_before
 from inspector.workbench.state import BufferFilter, Choices, Following, FoundText, OpeningProgress, PolicyBelief, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
+
+if TYPE_CHECKING:
+    from inspector.workbench.loss_judging import LossJudging
 
 T = TypeVar("T")
 
@@ -84,7 +86,7 @@ class Workbench:
         self._branches = BranchWorker(self)
         self.stepping = Stepping(self, answerers)
         self.editing = Editing(self, self.stepping.keep)
-        self.loss_judging = LossJudging(self, answerers)
+        self._answerers = answerers
         self._state = State()
         self._analyses = AnalysisQueue(self, work)
         self._windows = WindowCache()
@@ -95,6 +97,13 @@ class Workbench:
         self._follows_end = True
         self._picked = False
         self._kept_steps = KeptSteps()
+
+    @cached_property
+    def loss_judging(self) -> "LossJudging":
+        """Asks a model about lost facts that are not sure."""
+        from inspector.workbench.loss_judging import LossJudging  # not needed to start the window
+
+        return LossJudging(self, self._answerers)
 
     @property
     def state(self) -> State:

@@ -149,7 +149,7 @@ def show_lost_panel(figures: Figures, bench: Workbench, at: int, found: Recorded
     if chosen is None:
         return
     rows = losses(chosen, found.each)
-    lost = sum(row.lost.fate == "lost" for row in rows)
+    lost = sum(row.lost.verdict != "carried" for row in rows)
     again = sum(bool(row.lost.needed) for row in rows)
     figures.add("lost, the page", {("facts lost by one", at): lost, ("needed again by one", at): again})
 

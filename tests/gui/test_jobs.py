@@ -137,14 +137,14 @@ def test_cycle_when_it_was_set_aside_is_freed_while_nothing_is_computed(
 def test_free_memory_when_garbage_was_collected_goes_back_to_the_system(
     application: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    garbage = bridge.Garbage()
     pieces = [bytes(1_000) for _ in range(60_000)]
     between = pieces[::50]  # what is free lies between what is used
     del pieces
     gc.freeze()
     full = resident_mb()
-    monkeypatch.setattr(bridge, "MOST_THAWED", 10_000_000)
-    monkeypatch.setattr(bridge, "THAW_S", 0.0)
-    monkeypatch.setattr(bridge, "THAW_SHARE", 0)
+    monkeypatch.setattr(bridge, "MOST_THAWED", sys.maxsize)
+    garbage._thaw()
     qtbot.waitUntil(lambda: resident_mb() < full - 30)
     assert len(between) == 1_200
 

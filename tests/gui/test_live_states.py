@@ -74,7 +74,7 @@ def test_a_turn_has_one_number(stage: Stage, monkeypatch: pytest.MonkeyPatch) ->
     table = stage.panel.turns
     shown = [table.model().index(row, 0).data() for row in range(3)]
     assert shown == ["2", "1", "0"]
-    assert stage.bar.says.text().startswith("3 turns ·")  # 0, 1 and 2
+    assert stage.bar.says.text().startswith("3 answered calls: ")
     click(table.viewport(), table.visualRect(table.model().index(1, 0)).center())
     stage.until(lambda: bench.state.at == 1)
 

@@ -62,27 +62,27 @@ def test_assertions_on_a_session_pass_or_fail_with_the_numbers(project: pytest.P
         [
             "*does not fit into the window:*",
             "*none on ledger.jsonl: 27 requests larger than 200,000 tokens*",
-            "*costs $12.95, more than $1.00:*",
-            "*none on ledger.jsonl: 254,980 tokens, 127% of 200,000*",
+            "*costs $12.92, more than $1.00:*",
+            "*none on ledger.jsonl: 254,411 tokens, 127% of 200,000*",
             "*no session holds 'never say hello to the moon'*",
             "*context report: r.md*",
         ]
     )
     figures = json.loads(stored.read_text("utf-8"))["figures"]
-    assert figures["ledger.jsonl | none"]["peak"] == 254_980
+    assert figures["ledger.jsonl | none"]["peak"] == 254_411
     report = (project.path / "r.md").read_text("utf-8")
-    assert "| ledger.jsonl | none | 132 | 254,980 | 127% | 27 | 0 | 0 | $12.95 |" in report
+    assert "| ledger.jsonl | none | 132 | 254,411 | 127% | 27 | 0 | 0 | $12.92 |" in report
 
     figures["ledger.jsonl | none"] |= {"peak": 250_000, "cost_usd": 13.95}
     stored.write_text(json.dumps({"figures": figures}), "utf-8")
     words = ["--context-sessions", "recorded", "--context-baseline", str(stored), "--context-report=r.md"]
     run(project, *words, "--junitxml=junit.xml", "-k", "full")
     report = (project.path / "r.md").read_text("utf-8")
-    assert "| 254,980 (+4,980) | 127% | 27 | 0 | 0 | $12.95 (-$1.00) |" in report
+    assert "| 254,411 (+4,411) | 127% | 27 | 0 | 0 | $12.92 (-$1.03) |" in report
     assert "Not in the baseline: 0. Not in this run: 1." in report
     (shown,) = ET.parse(project.path / "junit.xml").iter("property")
     assert shown.attrib["name"] == "context-inspector: ledger.jsonl | none"
-    assert json.loads(shown.attrib["value"])["change"]["peak"] == 4_980
+    assert json.loads(shown.attrib["value"])["change"]["peak"] == 4_411
 
 
 def test_project_without_sessions_skips_and_a_wrong_folder_or_baseline_is_one_sentence(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame
+from PySide6.QtWidgets import QBoxLayout, QFrame
 
 from inspector.core.findings.give_back import give_back_text, open_and_gone
 from inspector.core.findings.lost_rows import VERDICT_WORDS, LostRow
@@ -21,6 +21,7 @@ from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.losses.choices import FIGURES, LossChoices
 from inspector.gui.panels.losses.fact_places import PlaceCards
 from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.loss_judging import NO_MODEL
@@ -55,6 +56,8 @@ COLUMNS: Sequence[Column[LossEntry]] = (
 COMPACTION = 3
 """The column that is left out if all rows are of one compaction."""
 NOTHING = "Open a transcript to see what its compactions lost."
+GIVE_FIGURES = 60
+"""Digits of width that the words beside the buttons need."""
 NO_UNSURE = "No row is not sure: there is nothing to ask."
 NO_COMPACTION = "No compaction, and no silent drop: the whole conversation is still in context."
 
@@ -93,18 +96,12 @@ class LossesPanel(Panel):
         self.judge = button("Judge…", self._ask_price)
         self.insert = button("Add to buffer", self._insert)
         self.insert.setToolTip(tip("Adds the facts as a message to the buffer that is shown, also of a held request."))
-        self.action_row = row(self.judge, self.insert, self.copy_names, self.copy_message, gap=8)
+        self._actions = holding(flow(self.judge, self.insert, self.copy_names, self.copy_message))
         """The buttons that act on the selected facts."""
         self.give_bar = QFrame()
         self.give_bar.setObjectName("GiveBack")
-        row(
-            label("Give it back", role="good"),
-            (self.give_words, 1),
-            self.action_row,
-            of=self.give_bar,
-            margins=(12, 6, 10, 6),
-            gap=10,
-        )
+        words = row(label("Give it back", role="good"), (self.give_words, 1), gap=10)
+        self._give_layout = row((holding(words), 1), self._actions, of=self.give_bar, margins=(12, 6, 10, 6), gap=10)
 
     def _lay_out(self) -> None:
         head = row(self.back, label("What was lost", role="heading"), (self.says, 1), margins=PAGE_HEAD, gap=GAP)
@@ -121,8 +118,12 @@ class LossesPanel(Panel):
         self.setFocusProxy(self.table)
 
     def fit(self) -> None:
-        """The column of choices is as wide as its words."""
-        self.choices.setFixedWidth(FIGURES * self.fontMetrics().horizontalAdvance("0"))
+        """The column of choices is as wide as its words; the buttons go below the words where both have no room."""
+        figure = self.fontMetrics().horizontalAdvance("0")
+        self.choices.setFixedWidth(FIGURES * figure)
+        needed = self.choices.width() + self._actions.sizeHint().width() + GIVE_FIGURES * figure
+        directions = QBoxLayout.Direction
+        self._give_layout.setDirection(directions.LeftToRight if self.width() >= needed else directions.TopToBottom)
 
     def show_state(self, state: State) -> None:
         """The compactions of the chosen thread."""
