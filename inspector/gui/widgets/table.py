@@ -122,7 +122,7 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
 
 
 def capitalise_first(title: str) -> str:
-    """Return the head of a column: `needed again` reads `Needed again`."""
+    """Return the title with a capital first letter: `Needed again` for `needed again`."""
     return title[:1].upper() + title[1:]
 
 

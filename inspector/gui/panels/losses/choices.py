@@ -55,7 +55,7 @@ class CountedChoice(Guarded, QPushButton):
 
 
 class LossChoices(QFrame):
-    """`changed`: another filter is wanted."""
+    """The filters of the page: compactions, views and kinds of facts. `changed` is emitted when one is chosen."""
 
     changed = Signal()
 

@@ -96,12 +96,12 @@ class LossesPanel(Panel):
         self.judge = button("Judge…", self._ask_price)
         self.insert = button("Add to buffer", self._insert)
         self.insert.setToolTip(tip("Adds the facts as a message to the buffer that is shown, also of a held request."))
-        self._actions = holding(flow(self.judge, self.insert, self.copy_names, self.copy_message))
+        self._actions = flow(self.judge, self.insert, self.copy_names, self.copy_message)
         """The buttons that act on the selected facts."""
         self.give_bar = QFrame()
         self.give_bar.setObjectName("GiveBack")
         words = row(label("Give it back", role="good"), (self.give_words, 1), gap=10)
-        self._give_layout = row((holding(words), 1), self._actions, of=self.give_bar, margins=(12, 6, 10, 6), gap=10)
+        self._give_layout = row((words, 1), self._actions, of=self.give_bar, margins=(12, 6, 10, 6), gap=10)
 
     def _lay_out(self) -> None:
         head = row(self.back, label("What was lost", role="heading"), (self.says, 1), margins=PAGE_HEAD, gap=GAP)
