@@ -9,7 +9,9 @@ from pathlib import Path
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
-    if list(sys.argv[1:] if argv is None else argv) == ["statusline"]:  # it must answer before the rest is loaded
+    if list(sys.argv[1:] if argv is None else argv) == [
+        "statusline"
+    ]:  # it must answer before the rest is loaded
         from inspector.statusline import main as print_status
 
         return print_status()
@@ -28,13 +30,17 @@ def _run(argv: Sequence[str] | None) -> int:
     if words and (words[0] in cli.COMMANDS or words[0].startswith("-")):
         return cli.main(words)
     if len(words) > 1:
-        note(f"the window opens one file, and there is no command {words[0]!r}; see context-inspector --help.")
+        note(
+            f"the window opens one file, and there is no command {words[0]!r}; see context-inspector --help."
+        )
         return 2
     if words and not Path(words[0]).exists():
         note(f"there is neither a file nor a command {words[0]!r}; see context-inspector --help.")
         return 1
     if not _has_display(os.environ):
-        note("there is no display to open a window on; see context-inspector --help for what goes without.")
+        note(
+            "there is no display to open a window on; see context-inspector --help for what goes without."
+        )
         return 1
     gc.disable()  # the window looks for garbage by itself (`Garbage`); what is loaded now stays
     try:

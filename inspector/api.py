@@ -97,7 +97,9 @@ def open_session(path: str | Path, *, session: str = "", format: str | None = No
     return open_transcript(name, format=format)
 
 
-def measure(session: Session | Buffer, at: int | None = None, *, thread: str = "main", model: str = "") -> Pressure:
+def measure(
+    session: Session | Buffer, at: int | None = None, *, thread: str = "main", model: str = ""
+) -> Pressure:
     """Return the size of the buffer of a request, in tokens, with the kind of the number.
 
     Args:
@@ -110,7 +112,9 @@ def measure(session: Session | Buffer, at: int | None = None, *, thread: str = "
         `tokens` (None if unknown), `kind` ("reported" by the provider, "predicted", "counted", "estimated", "unknown"),
         and `band`, the range of a predicted number.
     """
-    chosen = _as_thread(session, model) if isinstance(session, Buffer) else _find_thread(session, thread)
+    chosen = (
+        _as_thread(session, model) if isinstance(session, Buffer) else _find_thread(session, thread)
+    )
     return known_pressures(chosen).at(at)
 
 
@@ -119,7 +123,9 @@ def _as_thread(buffer: Buffer, model: str) -> Thread:
     stretch = Stretch()
     for message in buffer.messages:
         stretch.append(message)
-    return Thread("main", model=model, messages=stretch.own, end=stretch.view(), prompt=buffer.prompt)
+    return Thread(
+        "main", model=model, messages=stretch.own, end=stretch.view(), prompt=buffer.prompt
+    )
 
 
 def breakdown(session: Session, at: int | None = None, *, thread: str = "main") -> Breakdown:
@@ -127,7 +133,9 @@ def breakdown(session: Session, at: int | None = None, *, thread: str = "main") 
     chosen = _find_thread(session, thread)
     place = len(chosen.requests) if at is None else at
     size = sizer(known_pressures(chosen), place)
-    return _break_down(size, size.pressure, chosen.place(place).buffer(), tool_calls(session, chosen))
+    return _break_down(
+        size, size.pressure, chosen.place(place).buffer(), tool_calls(session, chosen)
+    )
 
 
 def find_lost(session: Session, *, thread: str = "main") -> tuple[CompactionLoss, ...]:
@@ -135,7 +143,9 @@ def find_lost(session: Session, *, thread: str = "main") -> tuple[CompactionLoss
     return recorded_losses(session, _find_thread(session, thread)).each
 
 
-def find_pins(session: Session, *, thread: str = "main", texts: Iterable[str] = ()) -> tuple[Pin, ...]:
+def find_pins(
+    session: Session, *, thread: str = "main", texts: Iterable[str] = ()
+) -> tuple[Pin, ...]:
     """Return the sentences in which the user instructs or constrains the agent, and `texts`, in order."""
     return _find_pins(_find_thread(session, thread), texts)
 
@@ -281,26 +291,42 @@ class PolicyRunner:
         return tuple(self.policy.due(self._find_context(session, at, thread, "")))
 
     def compact_at(
-        self, session: Session, at: int, tier: str = "", *, thread: str = "main", answer: Answerer = offline
+        self,
+        session: Session,
+        at: int,
+        tier: str = "",
+        *,
+        thread: str = "main",
+        answer: Answerer = offline,
     ) -> CompactionResult:
         """Run tiers on the buffer of request `at` of a recorded session, with what the policy had learned by then."""
         return self._run(self._find_context(session, at, thread, tier), tier, answer)
 
-    def _put_in_context(self, buffer: Buffer, state: Any, reported: int | None, model: str) -> PolicyContext[Any, Any]:
+    def _put_in_context(
+        self, buffer: Buffer, state: Any, reported: int | None, model: str
+    ) -> PolicyContext[Any, Any]:
         window = self.window
         if window is None and model:
             window = catalogue_window(model, user_windows())
         settings = self.policy.settings(self.settings, window)
         running = self.policy.fresh(settings) if state is None else state
         usage = None if reported is None else Usage(input=reported)
-        return PolicyContext(buffer, settings, running, PolicyInput(model=model, usage=usage), window)
+        return PolicyContext(
+            buffer, settings, running, PolicyInput(model=model, usage=usage), window
+        )
 
-    def _find_context(self, session: Session, at: int, thread: str, tier: str) -> PolicyContext[Any, Any]:
+    def _find_context(
+        self, session: Session, at: int, thread: str, tier: str
+    ) -> PolicyContext[Any, Any]:
         chosen = _find_thread(session, thread)
         window = _find_window(session, chosen, at, self.window)
-        return context_at(self.policy, PolicyChoice(self.settings), chosen, at, window, session.client, tier)
+        return context_at(
+            self.policy, PolicyChoice(self.settings), chosen, at, window, session.client, tier
+        )
 
-    def _run(self, context: PolicyContext[Any, Any], tier: str, answer: Answerer) -> CompactionResult:
+    def _run(
+        self, context: PolicyContext[Any, Any], tier: str, answer: Answerer
+    ) -> CompactionResult:
         log = AnswerLog(answer)
         outcomes: Sequence[Outcome[Any]]
         if tier:
@@ -328,7 +354,11 @@ def policy(name: str | Path, *, window: int | None = None, **settings: Any) -> P
 
 
 def policy_from(
-    compact: Compaction, shape: Shape = "openai-chat", *, name: str = "function", window: int | None = None
+    compact: Compaction,
+    shape: Shape = "openai-chat",
+    *,
+    name: str = "function",
+    window: int | None = None,
 ) -> PolicyRunner:
     """Return a function of yours, or of a framework, as a policy that can be stepped, replayed and compared.
 
@@ -367,6 +397,8 @@ def replay(
     """
     chosen = _find_thread(session, thread)
     window = _find_window(session, chosen, len(chosen.requests), runner.window)
-    settings = runner.policy.settings((*runner.policy.of_client(session.client), *runner.settings), window.tokens)
+    settings = runner.policy.settings(
+        (*runner.policy.of_client(session.client), *runner.settings), window.tokens
+    )
     ground = Ground(chosen, window.tokens, pins, session.side_calls)
     return replay_report(ground, runner.policy, settings, answer, progress=progress)

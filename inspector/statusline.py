@@ -30,7 +30,9 @@ def index_path(transcript: str) -> str:
     """Return the path of the index of a transcript."""
     from hashlib import sha1
 
-    name = sha1(os.path.abspath(transcript).encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
+    name = sha1(
+        os.path.abspath(transcript).encode("utf-8", "surrogateescape"), usedforsecurity=False
+    ).hexdigest()
     return os.path.join(index_folder(), f"{name}.json")
 
 
@@ -42,10 +44,14 @@ def main() -> int:
         status = None
     transcript = status.get("transcript_path") if isinstance(status, dict) else None
     if not isinstance(transcript, str):
-        sys.stderr.write("context-inspector: statusline reads the status JSON of Claude Code on standard input.\n")
+        sys.stderr.write(
+            "context-inspector: statusline reads the status JSON of Claude Code on standard input.\n"
+        )
         return 1
     index = read_index(transcript)
-    sys.stdout.buffer.write(f"{status_words(status, transcript, index)}\n".encode())  # whatever the locale is
+    sys.stdout.buffer.write(
+        f"{status_words(status, transcript, index)}\n".encode()
+    )  # whatever the locale is
     sys.stdout.flush()
     if needs_refresh(transcript, index):
         start_refresh(transcript)
@@ -120,7 +126,9 @@ def needs_refresh(transcript: str, index: Mapping[str, Any]) -> bool:
         since_s = time.time() - os.path.getmtime(index_path(transcript))
     except OSError:
         return os.path.exists(transcript)
-    return size != index.get("bytes") and since_s > max(REST_S, SHARE * float(index.get("took_s") or 0))
+    return size != index.get("bytes") and since_s > max(
+        REST_S, SHARE * float(index.get("took_s") or 0)
+    )
 
 
 def start_refresh(transcript: str) -> None:
@@ -135,6 +143,14 @@ def start_refresh(transcript: str) -> None:
         os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError:
         return
-    command = [sys.executable, "-P", "-m", "inspector", "statusline", "--refresh", os.path.abspath(transcript)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "inspector",
+        "statusline",
+        "--refresh",
+        os.path.abspath(transcript),
+    ]
     nothing = subprocess.DEVNULL
     subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)

@@ -103,7 +103,11 @@ def sweep(
     check(plan, points)
     workers = workers or os.cpu_count() or 1
     size = max(1, min(BATCH, len(points) * len(plan.files) // (8 * workers)))
-    batches = [_Batch(plan, file, points[at : at + size]) for file in plan.files for at in range(0, len(points), size)]
+    batches = [
+        _Batch(plan, file, points[at : at + size])
+        for file in plan.files
+        for at in range(0, len(points), size)
+    ]
     by_key: dict[tuple[str, SettingPairs], Cell] = {}
     total = len(points) * len(plan.files)
     run = _by_dask(batches, dask, cancelled) if dask else _by_processes(batches, workers, cancelled)
@@ -121,12 +125,18 @@ def check(plan: Sweep, points: Sequence[SettingPairs]) -> None:
         by.settings([*plan.settings, *point], plan.window)
 
 
-def _by_processes(batches: Sequence[_Batch], workers: int, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
-    context = get_context("spawn")  # whoever sweeps may have threads, and those do not survive a fork
+def _by_processes(
+    batches: Sequence[_Batch], workers: int, cancelled: Callable[[], bool]
+) -> Iterator[tuple[Cell, ...]]:
+    context = get_context(
+        "spawn"
+    )  # whoever sweeps may have threads, and those do not survive a fork
     stop = context.Event()
     pool = ProcessPoolExecutor(min(workers, len(batches)) or 1, context, _begin, (stop,))
     try:
-        waiting: set[Future[tuple[Cell, ...]]] = {pool.submit(run_batch, batch) for batch in batches}
+        waiting: set[Future[tuple[Cell, ...]]] = {
+            pool.submit(run_batch, batch) for batch in batches
+        }
         while waiting:
             done, waiting = wait(waiting, _POLL_S, FIRST_COMPLETED)
             if cancelled():
@@ -138,11 +148,15 @@ def _by_processes(batches: Sequence[_Batch], workers: int, cancelled: Callable[[
         pool.shutdown(cancel_futures=True)
 
 
-def _by_dask(batches: Sequence[_Batch], address: str, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
+def _by_dask(
+    batches: Sequence[_Batch], address: str, cancelled: Callable[[], bool]
+) -> Iterator[tuple[Cell, ...]]:
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
-        raise InspectorError("--dask needs the package `distributed`: pip install 'context-inspector[dask]'.") from None
+        raise InspectorError(
+            "--dask needs the package `distributed`: pip install 'context-inspector[dask]'."
+        ) from None
     with distributed.Client(address) as client:
         futures = [client.submit(run_batch, batch, pure=False) for batch in batches]
         for future in distributed.as_completed(futures):
@@ -189,7 +203,9 @@ def _cell(ground: _SessionGround, plan: Sweep, file: str, point: SettingPairs) -
     by = find_policy(plan.policy)
     try:
         settings = settings_for(by, (*plan.settings, *point), ground.window, ground.client)
-        replayed = replay_report(ground.ground, by, settings, offline, remote=plan.remote, cancelled=_stopped)
+        replayed = replay_report(
+            ground.ground, by, settings, offline, remote=plan.remote, cancelled=_stopped
+        )
     except InspectorError as why:
         return Cell(file, point, {}, str(why))
     return Cell(file, point, figures(replayed))
@@ -218,7 +234,10 @@ def figures(replayed: ReplayReport) -> dict[str, Any]:
         **{name: getattr(replayed, name) for name in ("peak", "overflows", "over")},
         **{name: getattr(replayed.spent, name) for name in tokens},
         "cost_usd": None if cost is None else float(cost),
-        **{name: getattr(replayed.losses, name) for name in ("facts", "paraphrased", "lost", "needed_later")},
+        **{
+            name: getattr(replayed.losses, name)
+            for name in ("facts", "paraphrased", "lost", "needed_later")
+        },
         "regret": len(replayed.losses.regrets),
         **{name: getattr(replayed.losses, name) for name in ("rereads", "reread_tokens")},
         "pins_kept": kept_pins,

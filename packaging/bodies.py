@@ -17,7 +17,16 @@ from typing import Any
 from inspector.core.dialects.anthropic import same_wire_message
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.session import Request, Session
 from inspector.transcripts.files import open_transcript
 from tests.clients import claude_code, codex, gemini_cli, opencode, pi
@@ -53,8 +62,12 @@ def beside(folder: Path) -> Iterator[Compared]:
         if (recording := _opened(path)) is None or recording.format != "proxy":
             continue
         dialect = _dialect(path)
-        for other in sorted(one for one in path.parent.rglob("*") if one.suffix in (".jsonl", ".json", ".db")):
-            transcript = _opened(other) if other != path and "/subagents/" not in str(other) else None
+        for other in sorted(
+            one for one in path.parent.rglob("*") if one.suffix in (".jsonl", ".json", ".db")
+        ):
+            transcript = (
+                _opened(other) if other != path and "/subagents/" not in str(other) else None
+            )
             if transcript is not None and transcript.format in CLIENTS and transcript.main.requests:
                 found = compare(transcript, recording, dialect)
                 if found.missing < found.requests:
@@ -98,7 +111,9 @@ _PATHS = {
 
 def compare(transcript: Session, recording: Session, dialect: str) -> Compared:
     """Each rebuilt buffer beside the body that was answered with the same counts."""
-    left = sorted((one for thread in recording.threads for one in thread.requests if one.usage), key=_line)
+    left = sorted(
+        (one for thread in recording.threads for one in thread.requests if one.usage), key=_line
+    )
     requests = len(left)
     why: Counter[str] = Counter()
     identical = 0
@@ -121,7 +136,10 @@ def _line(request: Request) -> int:
 
 def _pairs(rebuilt: Sequence[Request], sent: Sequence[Request]) -> list[tuple[Request, Request]]:
     """Requests of both sides that were answered with the same counts, in their order."""
-    mine, others = ([(one.usage.prompt, one.usage.output) for one in side if one.usage] for side in (rebuilt, sent))
+    mine, others = (
+        [(one.usage.prompt, one.usage.output) for one in side if one.usage]
+        for side in (rebuilt, sent)
+    )
     blocks = SequenceMatcher(None, mine, others, autojunk=False).get_matching_blocks()
     return [(rebuilt[one.a + n], sent[one.b + n]) for one in blocks for n in range(one.size)]
 
@@ -135,9 +153,21 @@ def differences(rebuilt: Request, body: Request, dialect: str) -> list[str]:
     found = []
     for tag, a, b, c, d in SequenceMatcher(None, mine, others, autojunk=False).get_opcodes():
         if tag != "equal":
-            found += [f"{role} {kind} is too much" for role, kind, _ in mine[a:b]] if tag == "delete" else []
-            found += [f"{role} {kind} is missing" for role, kind, _ in others[c:d]] if tag == "insert" else []
-            found += [f"{role} {kind} reads otherwise" for role, kind, _ in others[c:d]] if tag == "replace" else []
+            found += (
+                [f"{role} {kind} is too much" for role, kind, _ in mine[a:b]]
+                if tag == "delete"
+                else []
+            )
+            found += (
+                [f"{role} {kind} is missing" for role, kind, _ in others[c:d]]
+                if tag == "insert"
+                else []
+            )
+            found += (
+                [f"{role} {kind} reads otherwise" for role, kind, _ in others[c:d]]
+                if tag == "replace"
+                else []
+            )
     if (
         not found
         and dialect in _TELLS_MESSAGES
@@ -150,7 +180,9 @@ def differences(rebuilt: Request, body: Request, dialect: str) -> list[str]:
 
 def _heads(messages: Sequence[Message]) -> int:
     """System items in front: where a dialect has no other place for the system prompt, it is the first of them."""
-    return next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
+    return next(
+        (n for n, message in enumerate(messages) if message.role != "system"), len(messages)
+    )
 
 
 def _alternates(messages: Sequence[Message]) -> bool:
@@ -193,7 +225,9 @@ def _is_nothing(part: Part) -> bool:
         case Text(text):
             return not text
         case Thinking(text, signature, tokens):
-            return tokens == 0 or (not text and signature in ("", "skip_thought_signature_validator"))
+            return tokens == 0 or (
+                not text and signature in ("", "skip_thought_signature_validator")
+            )
     return False
 
 
@@ -228,17 +262,31 @@ def play_all(into: Path) -> list[str]:
     missing = [why for actor in ACTORS if (why := why_not(actor.name))]
     for actor in (one for one in ACTORS if not why_not(one.name)):
         for wire, trait in actor.wires.items():
-            for scenario in (one for one in SCENARIOS if one.name in _PLAYED and (trait.compacts_at or not one.tiny)):
+            for scenario in (
+                one
+                for one in SCENARIOS
+                if one.name in _PLAYED and (trait.compacts_at or not one.tiny)
+            ):
                 folder = into / f"{actor.name}-{wire}-{scenario.name}"
                 limits, options = scenario.limits(trait), scenario.provider(trait)
-                play(spaces, folder, actor, wire, simulate=options, proxy=scenario.proxy(trait), limits=limits)
+                play(
+                    spaces,
+                    folder,
+                    actor,
+                    wire,
+                    simulate=options,
+                    proxy=scenario.proxy(trait),
+                    limits=limits,
+                )
     return missing
 
 
 def played_in(folder: Path) -> Iterator[Compared]:
     """What `play_all` left there, by the version that is pinned: not every transcript tells which wrote it."""
     for actor in ACTORS:
-        pinned = json.loads((ROOT / "packaging" / "clients" / actor.name / "package.json").read_bytes())["dependencies"]
+        pinned = json.loads(
+            (ROOT / "packaging" / "clients" / actor.name / "package.json").read_bytes()
+        )["dependencies"]
         name = f"{CLIENTS[actor.name]} {next(iter(pinned.values()))}"
         for one_play in sorted(folder.glob(f"{actor.name}-*")):
             yield from (replace(one, client=name) for one in beside(one_play))
@@ -261,5 +309,7 @@ def _row(client: str, dialect: str, found: Sequence[Compared]) -> str:
     for one in found:
         why.update(one.why)
     told = ", ".join(f"{what}: {count}" for what, count in why.most_common()) or "none"
-    numbers = (sum(getattr(one, name) for one in found) for name in ("requests", "missing", "identical"))
+    numbers = (
+        sum(getattr(one, name) for one in found) for name in ("requests", "missing", "identical")
+    )
     return f"| {client} | {dialect} | {' | '.join(map(str, numbers))} | {told} |"

@@ -60,7 +60,11 @@ def _steps(thread: Thread, name: str) -> Iterator[Step]:
             continue
         if anchor is not None and anchor.usage is not None and is_prefix(anchor.view, request.view):
             came = request.view.tail(len(anchor.view))
-            if came and not any(message.from_user for message in came) and anchor.prompt == request.prompt:
+            if (
+                came
+                and not any(message.from_user for message in came)
+                and anchor.prompt == request.prompt
+            ):
                 family = family_of(request.model or thread.model)
                 yield _step(name, family, request.usage.prompt - anchor.usage.prompt, by, came)
         anchor = request
@@ -71,14 +75,27 @@ def _step(name: str, family: Family, grown: int, by: Weigher, came: Sequence[Mes
     thinking = sum(by.weigh_parts([part for part in parts if isinstance(part, Thinking)]))
     calls = sum(isinstance(part, ToolCall) for part in parts)
     results = sum(isinstance(part, ToolResult) for part in parts)
-    around = calls * family.call_framing + results * family.result_framing + MESSAGE_FRAMING * len(came)
+    around = (
+        calls * family.call_framing + results * family.result_framing + MESSAGE_FRAMING * len(came)
+    )
     whole = sum(map(by.weigh, came))
-    return Step(name, family, grown, whole - around - thinking, around, thinking, calls if calls == results else 0)
+    return Step(
+        name,
+        family,
+        grown,
+        whole - around - thinking,
+        around,
+        thinking,
+        calls if calls == results else 0,
+    )
 
 
 def framing_table(steps: Sequence[Step]) -> list[str]:
     """One row a family: tokens around a call and its result as the program has them, and as the reports have them."""
-    lines = ["| family | steps | around a call and its result | as charged: median |", "|---|---:|---:|---:|"]
+    lines = [
+        "| family | steps | around a call and its result | as charged: median |",
+        "|---|---:|---:|---:|",
+    ]
     by_family = defaultdict[str, list[Step]](list)
     for step in steps:
         if step.calls == 1 and not step.thinking and step.texts < SHORT and step.grown > 0:
@@ -101,7 +118,9 @@ def thinking_ratios(steps: Sequence[Step]) -> Mapping[str, tuple[int, float]]:
     for name, some in by_session.items():
         count = sum(step.thinking > 0 for step in some)
         if count >= FEW_THOUGHTS:
-            slope, charged = _fit([(step.texts + step.framing, step.thinking, step.grown) for step in some])
+            slope, charged = _fit(
+                [(step.texts + step.framing, step.thinking, step.grown) for step in some]
+            )
             found[name] = count, slope / charged
     return found
 
@@ -124,6 +143,8 @@ def _fit(rows: Sequence[tuple[int, int, int]]) -> tuple[float, float]:
 def thinking_table(ratios: Mapping[str, tuple[int, float]]) -> list[str]:
     """One row a session, then how many are as near as is asked."""
     lines = ["| session | steps with thinking | shown / charged |", "|---|---:|---:|"]
-    lines += [f"| `{name}` | {count:,} | {ratio:.2f} |" for name, (count, ratio) in sorted(ratios.items())]
+    lines += [
+        f"| `{name}` | {count:,} | {ratio:.2f} |" for name, (count, ratio) in sorted(ratios.items())
+    ]
     near = sum(abs(ratio - 1) <= NEAR for _, ratio in ratios.values())
     return [*lines, "", f"Within {per_cent(NEAR, 0)} in {near} of {len(ratios)}."]

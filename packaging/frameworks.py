@@ -25,8 +25,25 @@ def install() -> str:
     shutil.rmtree(INTO, ignore_errors=True)
     venv.create(INTO, with_pip=False, symlinks=True)
     python = INTO / "bin" / "python"
-    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-input", "--no-deps"]
-    command += ["--disable-pip-version-check", "--only-binary", ":all:", "--require-hashes", "-r", str(LOCK)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "--quiet",
+        "--no-input",
+        "--no-deps",
+    ]
+    command += [
+        "--disable-pip-version-check",
+        "--only-binary",
+        ":all:",
+        "--require-hashes",
+        "-r",
+        str(LOCK),
+    ]
     try:
         run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -35,7 +52,9 @@ def install() -> str:
         return run.stderr.strip().splitlines()[-1]
     (packages,) = INTO.glob("lib/python3*/site-packages")
     # A .pth within a folder that a .pth names is not followed, so the checkout is named by itself.
-    (packages / "context_inspector.pth").write_text(f"{ROOT}\n{sysconfig.get_path('purelib')}\n", "utf-8")
+    (packages / "context_inspector.pth").write_text(
+        f"{ROOT}\n{sysconfig.get_path('purelib')}\n", "utf-8"
+    )
     done.write_bytes(LOCK.read_bytes())
     return ""
 

@@ -82,14 +82,20 @@ def fit_prior(threads: Sequence[Sequence[PredictionError]]) -> BandPrior:
     for kind in PRIOR.units:
         if sum(one.kind == kind for errors in threads for one in errors) >= FEW:
             tried = [_fit_unit(fitted, kind, share, threads) for share in SHARES]
-            enough = [prior for prior in tried if _held(prior, kind, threads) >= _TARGETS.get(kind, _TARGET)]
+            enough = [
+                prior
+                for prior in tried
+                if _held(prior, kind, threads) >= _TARGETS.get(kind, _TARGET)
+            ]
             tried = enough or tried[-1:]
             widths = [_width(prior, kind, threads) for prior in tried]
             fitted = tried[widths.index(min(widths))]
     return fitted
 
 
-def _fit_unit(prior: BandPrior, kind: Growth, share: float, threads: Sequence[Sequence[PredictionError]]) -> BandPrior:
+def _fit_unit(
+    prior: BandPrior, kind: Growth, share: float, threads: Sequence[Sequence[PredictionError]]
+) -> BandPrior:
     """Return the prior with the least unit of that kind, with that share of the change, that holds enough errors."""
     low, high = 8.0, MOST
     target = _TARGETS.get(kind, _TARGET)
@@ -103,7 +109,9 @@ def _fit_unit(prior: BandPrior, kind: Growth, share: float, threads: Sequence[Se
 
 
 def _with_unit(prior: BandPrior, kind: Growth, fixed: float, share: float) -> BandPrior:
-    return replace(prior, units={**prior.units, kind: (round(fixed, -1 if fixed >= 100 else 0), share)})
+    return replace(
+        prior, units={**prior.units, kind: (round(fixed, -1 if fixed >= 100 else 0), share)}
+    )
 
 
 def _rooms(
@@ -133,7 +141,9 @@ def _width(prior: BandPrior, kind: Growth, threads: Sequence[Sequence[Prediction
     return sum(rooms) / len(rooms)
 
 
-def deal_halves(named: Mapping[str, Sequence[Thread]], seed: int = SEED) -> tuple[list[Thread], list[Thread]]:
+def deal_halves(
+    named: Mapping[str, Sequence[Thread]], seed: int = SEED
+) -> tuple[list[Thread], list[Thread]]:
     """Deal the threads of groups into two halves of about as many requests. `named`: by the group's name."""
     names = sorted(named)
     random.Random(seed).shuffle(names)
@@ -146,7 +156,9 @@ def deal_halves(named: Mapping[str, Sequence[Thread]], seed: int = SEED) -> tupl
     return halves
 
 
-def held_out_reports(halves: tuple[Sequence[Thread], Sequence[Thread]]) -> tuple[list[Covered], list[Covered]]:
+def held_out_reports(
+    halves: tuple[Sequence[Thread], Sequence[Thread]],
+) -> tuple[list[Covered], list[Covered]]:
     """Return the coverage of each half by ranges that were fitted on the other."""
     priors = [fit_prior([prediction_errors_of(thread) for thread in half]) for half in halves]
     return score(halves[0], priors[1]), score(halves[1], priors[0])

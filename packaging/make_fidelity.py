@@ -82,12 +82,20 @@ class Measured:
         """R2 with a line for each stretch between compactions and restarts that is long enough for one, too."""
         main = self.session.main
         restarts = (
-            bisect_right(main.requests, one.line, key=_line) for one in self.session.signs if one.kind == "restart"
+            bisect_right(main.requests, one.line, key=_line)
+            for one in self.session.signs
+            if one.kind == "restart"
         )
-        borders = sorted({one.before_request for one in main.compactions if one.kind == "summary"}.union(restarts))
+        borders = sorted(
+            {one.before_request for one in main.compactions if one.kind == "summary"}.union(
+                restarts
+            )
+        )
         groups = defaultdict[object, list[tuple[float, float]]](list)
         for one in self.fit.samples if self.fit is not None else ():
-            groups[one.model, bisect_right(borders, one.request)].append((one.estimated, one.reported))
+            groups[one.model, bisect_right(borders, one.request)].append(
+                (one.estimated, one.reported)
+            )
         found = explained(points for points in groups.values() if len(points) >= LEAST)
         return (self.fit.r2_by_model if found is None and self.fit is not None else found) or 0.0
 
@@ -98,22 +106,34 @@ def _line(request: Request) -> int:
 
 def main() -> None:
     """Write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fit", action="store_true", help="print the units of ranges that fit these sessions")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--fit", action="store_true", help="print the units of ranges that fit these sessions"
+    )
     parser.add_argument("folders", nargs="*", type=Path, default=[FOLDER])
     chosen = parser.parse_args()
     folders = chosen.folders
     measured = [one for folder in folders for one in measure(folder)]
     if chosen.fit:
         threads = [thread for one in complete(measured) for thread in one.session.threads]
-        for kind, unit in fit_prior([prediction_errors_of(thread) for thread in threads]).units.items():
+        for kind, unit in fit_prior(
+            [prediction_errors_of(thread) for thread in threads]
+        ).units.items():
             print(f"{kind}: {unit[0]:.0f} tokens and {unit[1]} of the change")
         return
     with tempfile.TemporaryDirectory(prefix="fidelity-") as plays:
         missing = play_all(Path(plays))
         played = list(played_in(Path(plays)))
-    table = bodies.table([*(one for folder in folders for one in beside(folder)), *played]) if played else _former()
-    PAGE.write_text("\n".join(page(measured, table, missing if played else ())) + "\n", encoding="utf-8")
+    table = (
+        bodies.table([*(one for folder in folders for one in beside(folder)), *played])
+        if played
+        else _former()
+    )
+    PAGE.write_text(
+        "\n".join(page(measured, table, missing if played else ())) + "\n", encoding="utf-8"
+    )
     print("\n".join(summary(measured)))
 
 
@@ -145,17 +165,25 @@ def measure(folder: Path) -> Iterator[Measured]:
             session = open_transcript(path)
         except InspectorError:
             continue
-        calls = sum(1 for request in session.main.requests if request.usage and request.usage.prompt)
+        calls = sum(
+            1 for request in session.main.requests if request.usage and request.usage.prompt
+        )
         if not calls:
             continue
         fits = calibration_report(session.main, estimators) if calls >= LEAST else ()
         lines = [one for one in fits if one.r2_by_model is not None]
         fit = max(lines, key=lambda one: one.r2_by_model or 0, default=None)
         shown = shown_numbers(session, fit) if fit is not None else None
-        yield Measured(str(path.relative_to(folder)), session, calls, fit, shown, _why_not(path, session))
+        yield Measured(
+            str(path.relative_to(folder)), session, calls, fit, shown, _why_not(path, session)
+        )
 
 
-CUT = ("begins in the middle", "goes on from a response that is not in the file", "capture shortened texts")
+CUT = (
+    "begins in the middle",
+    "goes on from a response that is not in the file",
+    "capture shortened texts",
+)
 """What is said of a session whose publisher left something out."""
 LEFT_OUT = re.compile(r"\(\d[\d,]* characters left out\)")
 """What some put in the place of a text."""
@@ -167,16 +195,27 @@ SCRUBBED = re.compile(r"\bREDACTED\b")
 
 def _why_not(path: Path, session: Session) -> str:
     shortened = any(LEFT_OUT.search(message.text) for message in session.main.messages)
-    shortened = shortened or any(STAND_IN.fullmatch(one.prompt.system or "") for one in session.main.requests)
+    shortened = shortened or any(
+        STAND_IN.fullmatch(one.prompt.system or "") for one in session.main.requests
+    )
     if shortened or any(sign in note for note in session.notes for sign in CUT):
         return "cut"
-    reports = [(one.usage.prompt, len(one.view)) for one in session.main.requests if one.usage and one.usage.prompt]
+    reports = [
+        (one.usage.prompt, len(one.view))
+        for one in session.main.requests
+        if one.usage and one.usage.prompt
+    ]
     runs = zip(*(reports[n:] for n in range(SAME)), strict=False)
-    same = any(len({told for told, _ in run}) == 1 < len({length for _, length in run}) == SAME for run in runs)
+    same = any(
+        len({told for told, _ in run}) == 1 < len({length for _, length in run}) == SAME
+        for run in runs
+    )
     return "made up" if same or "synthetic" in str(path) else ""
 
 
-def page(measured: list[Measured], compared: Sequence[str] = (), missing: Sequence[str] = ()) -> list[str]:
+def page(
+    measured: list[Measured], compared: Sequence[str] = (), missing: Sequence[str] = ()
+) -> list[str]:
     """The whole page."""
     return [
         "# Fidelity: do the rebuilt buffers explain what was reported?",
@@ -193,7 +232,9 @@ def page(measured: list[Measured], compared: Sequence[str] = (), missing: Sequen
         "",
         *PREDICTED,
         "",
-        *numbers_table(TITLES, [one.shown for one in measured if one.shown is not None and not one.why_not]),
+        *numbers_table(
+            TITLES, [one.shown for one in measured if one.shown is not None and not one.why_not]
+        ),
         *measured_parts(complete(measured)),
         *_as_it_stands(WEIGHTS),
         "",
@@ -202,7 +243,8 @@ def page(measured: list[Measured], compared: Sequence[str] = (), missing: Sequen
         *EXPLAINED,
         "",
         *explained_table(
-            TITLES, [call for one in complete(measured) for call in explained_calls(one.session, one.name)]
+            TITLES,
+            [call for one in complete(measured) for call in explained_calls(one.session, one.name)],
         ),
         "",
         "## Rebuilt buffers compared with the bodies sent",
@@ -211,7 +253,11 @@ def page(measured: list[Measured], compared: Sequence[str] = (), missing: Sequen
         "",
         *compared,
         *(line for why in missing for line in ("", f"Not played: {why}.")),
-        *(line for name in TITLES for line in _section(name, [one for one in measured if one.format == name])),
+        *(
+            line
+            for name in TITLES
+            for line in _section(name, [one for one in measured if one.format == name])
+        ),
         "",
         *REPEAT,
     ]
@@ -222,17 +268,23 @@ def measured_parts(whole: Sequence[Measured]) -> list[str]:
     threads = [thread for one in whole for thread in one.session.threads]
     named = [(one.name, thread) for one in whole for thread in one.session.threads]
     steps = [step for one in whole for step in steps_of(one.session, short_name(one.name))]
-    covered = [report for thread in threads for report in covered_reports(thread, known_pressures(thread))]
+    covered = [
+        report for thread in threads for report in covered_reports(thread, known_pressures(thread))
+    ]
     by_session = defaultdict[str, list[Thread]](list)
     for one in whole:
         by_session[one.session.id or one.name].extend(one.session.threads)
     halves = held_out_reports(deal_halves(by_session))
     cleared = {
-        (found.before, found.reported): found for name, thread in named for found in clearings(thread, short_name(name))
+        (found.before, found.reported): found
+        for name, thread in named
+        for found in clearings(thread, short_name(name))
     }
     return [
         "",
-        *sessions_lines([found for one in whole for found in session_errors(one.session, short_name(one.name))]),
+        *sessions_lines(
+            [found for one in whole for found in session_errors(one.session, short_name(one.name))]
+        ),
         "",
         crossings_line([late for thread in threads for late in crossing_delays(thread)]),
         "",
@@ -396,7 +448,9 @@ def summary(measured: list[Measured]) -> list[str]:
         "| by stretch: median | 10th percentile |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    rows = [(title, [one for one in measured if one.format == name]) for name, title in TITLES.items()]
+    rows = [
+        (title, [one for one in measured if one.format == name]) for name, title in TITLES.items()
+    ]
     lines += [_quantiles(title, some) for title, some in rows if some]
     asked = f"Asked over all files: median {ASKED[0]}, 10th percentile {ASKED[1]}."
     return [*lines, _quantiles("**all**", measured), "", asked]
@@ -404,22 +458,39 @@ def summary(measured: list[Measured]) -> list[str]:
 
 def straight(some: Iterable[Measured]) -> list[tuple[float, float]]:
     """(R2, R2 by stretch) of those that count."""
-    return [(one.fit.r2_by_model or 0.0, one.by_stretch) for one in some if one.fit is not None and not one.why_not]
+    return [
+        (one.fit.r2_by_model or 0.0, one.by_stretch)
+        for one in some
+        if one.fit is not None and not one.why_not
+    ]
 
 
 def _quantiles(title: str, some: Sequence[Measured]) -> str:
     found, left = straight(some), sum(bool(one.why_not) for one in some)
     few = sum(one.calls < LEAST and not one.why_not for one in some)
-    figures = [_figure(quantile([one[n] for one in found], share)) for n in (0, 1) for share in (0.5, 0.1)]
+    figures = [
+        _figure(quantile([one[n] for one in found], share)) for n in (0, 1) for share in (0.5, 0.1)
+    ]
     return f"| {title} | {len(some)} | {few} | {left} | {len(found)} | {' | '.join(figures)} |"
 
 
 def _section(name: str, measured: Sequence[Measured]) -> list[str]:
-    rows = [_row(one, one.fit, one.shown) for one in measured if one.fit is not None and one.shown is not None]
+    rows = [
+        _row(one, one.fit, one.shown)
+        for one in measured
+        if one.fit is not None and one.shown is not None
+    ]
     if not rows:
         return []
     heads = "| session | client | calls | compactions | scrubbed | best estimator | R2 | overhead | slope | next call |"
-    return ["", f"## {TITLES[name]}", "", heads, "|---|---|---:|---:|---:|---|---:|---:|---:|---:|", *rows]
+    return [
+        "",
+        f"## {TITLES[name]}",
+        "",
+        heads,
+        "|---|---|---:|---:|---:|---|---:|---:|---:|---:|",
+        *rows,
+    ]
 
 
 def _row(one: Measured, fit: Fit, shown: ShownNumbers) -> str:
@@ -444,7 +515,9 @@ def _row(one: Measured, fit: Fit, shown: ShownNumbers) -> str:
 def _scrubbed(session: Session) -> int:
     """Messages of the main thread in which a publisher took something out."""
     messages = session.main.messages
-    return sum(any(SCRUBBED.search(part_text(part)) for part in message.parts) for message in messages)
+    return sum(
+        any(SCRUBBED.search(part_text(part)) for part in message.parts) for message in messages
+    )
 
 
 def _figure(value: float | None) -> str:

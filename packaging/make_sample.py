@@ -29,7 +29,11 @@ SAMPLE = HERE.parent / "resources" / "sample.jsonl"
 def main() -> None:
     """Write the sample."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--perform", action="store_true", help="run the commands of the story and freeze their outputs")
+    parser.add_argument(
+        "--perform",
+        action="store_true",
+        help="run the commands of the story and freeze their outputs",
+    )
     if parser.parse_args().perform:
         (PLACE / "outputs.txt").write_text(write_bundle(_performed()), encoding="utf-8")
     SAMPLE.write_text(sample(), encoding="utf-8")

@@ -83,15 +83,21 @@ def others(stage: Stage, files: list[Path], out: Path) -> None:
 def main() -> int:
     """Exit status."""
     parser = argparse.ArgumentParser(description="Take the pictures of README and docs anew.")
-    parser.add_argument("--out", type=Path, default=Path("screenshots"), help="folder for the pictures of FILEs")
+    parser.add_argument(
+        "--out", type=Path, default=Path("screenshots"), help="folder for the pictures of FILEs"
+    )
     parser.add_argument("--live", action="store_true", help="only the pictures of what runs")
-    parser.add_argument("files", nargs="*", type=Path, help="other transcripts; default: the sample, for the docs")
+    parser.add_argument(
+        "files", nargs="*", type=Path, help="other transcripts; default: the sample, for the docs"
+    )
     chosen = parser.parse_args()
     with screen(), tempfile.TemporaryDirectory() as folder:
         os.environ["QT_QPA_PLATFORM"] = "xcb"
         os.environ["HOME"] = folder  # no sessions and settings of whoever runs this
         application = QApplication(["context-inspector"])
-        window = build(application, Settings(QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat)))
+        window = build(
+            application, Settings(QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat))
+        )
         window.show()
         stage = Stage(window)
         if chosen.files:
@@ -103,7 +109,11 @@ def main() -> int:
             overview(stage)
             window.close_session()
         if not chosen.files:
-            live(stage, Path(folder), lambda picture, name: _save(picture, DOCS / "guide" / f"{name}.png"))
+            live(
+                stage,
+                Path(folder),
+                lambda picture, name: _save(picture, DOCS / "guide" / f"{name}.png"),
+            )
         window.close()
     return 0
 

@@ -39,7 +39,13 @@ def log() -> str:
 def _reading(now: datetime, gauge: str, shift: float, dice: random.Random) -> str:
     hours = (now - START).total_seconds() / 3600
     wind = -0.75 * math.exp(-(((now - STORM).total_seconds() / 3600 / 7) ** 2))
-    height = 1.75 + 1.55 * math.cos(2 * math.pi * (hours - 2.6) / TIDE_H) + wind + shift + dice.uniform(-0.04, 0.04)
+    height = (
+        1.75
+        + 1.55 * math.cos(2 * math.pi * (hours - 2.6) / TIDE_H)
+        + wind
+        + shift
+        + dice.uniform(-0.04, 0.04)
+    )
     quality = "good" if dice.random() < 0.94 else "fair"
     return (
         f"{now:%d %B %Y %H:%M} {gauge}: height {height:.2f} metres above chart datum, "
@@ -50,7 +56,9 @@ def _reading(now: datetime, gauge: str, shift: float, dice: random.Random) -> st
 def residuals() -> str:
     """How far off the prediction each reading was, in centimetres: one digit each, twelve a line."""
     dice = random.Random(12)
-    rows = (",".join(str(min(9, int(abs(dice.gauss(0, 3.4))))) for _ in range(12)) for _ in range(600))
+    rows = (
+        ",".join(str(min(9, int(abs(dice.gauss(0, 3.4))))) for _ in range(12)) for _ in range(600)
+    )
     return "centimetres off the prediction\n" + "\n".join(rows) + "\n"
 
 

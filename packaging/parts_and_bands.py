@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from inspector.core.buffer import Prompt, is_prefix, read_definition
 from inspector.core.findings.composition import Category, composition, sized
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Thinking, ToolCall, ToolResult, part_text
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    part_text,
+)
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.counted import MESSAGE_FRAMING, TokenizerRefused, count_tokens
 from inspector.core.tokens.estimator import Estimator
@@ -59,7 +68,10 @@ class TiktokenWeigher(Estimator):
     def weigh_prompt(self, prompt: Prompt) -> int:
         framing = MESSAGE_FRAMING if self.is_framed and prompt.system else 0
         read = (read_definition(tool.definition) for tool in prompt.tools or ())
-        texts = [prompt.system or "", *(dumps(definition) for definition in read if definition is not None)]
+        texts = [
+            prompt.system or "",
+            *(dumps(definition) for definition in read if definition is not None),
+        ]
         return framing + sum(map(self.text, texts))
 
 
@@ -80,10 +92,17 @@ class PartShares:
 def part_shares(session: Session) -> PartShares:
     """Of the main thread."""
     thread, by = session.main, weigher_of(session.main)
-    oracles = [TiktokenWeigher(by, f"tiktoken {framed} {by.name}", is_framed=framed) for framed in (True, False)]
+    oracles = [
+        TiktokenWeigher(by, f"tiktoken {framed} {by.name}", is_framed=framed)
+        for framed in (True, False)
+    ]
     largest: tuple[list[float], list[float]] = [], []
     thinking, framing, pressures = list[float](), list[float](), known_pressures(thread)
-    told = [request for request in thread.requests if request.usage and request.usage.prompt and len(request.view)]
+    told = [
+        request
+        for request in thread.requests
+        if request.usage and request.usage.prompt and len(request.view)
+    ]
     for request in told[:: max(1, -(-len(told) // AT_MOST))]:
         size = sizer(pressures, request.index)
         parts = dict(sized(size, size.pressure, request.view, request.prompt))
@@ -96,13 +115,17 @@ def part_shares(session: Session) -> PartShares:
             found.append(_largest_difference(parts, one))
         thinking.append(parts.get("thinking", 0) / shown)
         framing.append(1 - texts / whole)
-    return PartShares(session.format, tuple(largest[0]), tuple(largest[1]), tuple(thinking), tuple(framing))
+    return PartShares(
+        session.format, tuple(largest[0]), tuple(largest[1]), tuple(thinking), tuple(framing)
+    )
 
 
 def _largest_difference(parts: Mapping[Category, int], others: Mapping[Category, int]) -> float:
     """Return by how much the share of a part differs at most."""
     shown, true = sum(parts.values()), sum(others.values())
-    return max(abs(parts.get(name, 0) / shown - others.get(name, 0) / true) for name in {*parts, *others})
+    return max(
+        abs(parts.get(name, 0) / shown - others.get(name, 0) / true) for name in {*parts, *others}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +156,9 @@ def covered_reports(thread: Thread, pressures: Pressures) -> Iterator[Covered]:
         if pressure.reported is None:
             continue
         if anchor is not None and pressure.predicted is not None:
-            kinds = tuple(_kinds(thread, request, anchor, seen, (pressures[anchor.index], pressure)))
+            kinds = tuple(
+                _kinds(thread, request, anchor, seen, (pressures[anchor.index], pressure))
+            )
             low, high = pressure.predicted.band
             yield Covered(kinds, low <= pressure.reported <= high, (high - low) / pressure.reported)
         anchor, seen = request, seen + 1
@@ -168,7 +193,10 @@ def parts_table(titles: Mapping[str, str], found: Sequence[PartShares]) -> list[
         "| texts alone: median | within 3 points | framing, median share | thinking, median share |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    rows = [(title, [one for one in found if one.format == name and one.largest]) for name, title in titles.items()]
+    rows = [
+        (title, [one for one in found if one.format == name and one.largest])
+        for name, title in titles.items()
+    ]
     whole = [one for one in found if one.largest]
     return [*lines, *(_parts_row(title, some) for title, some in (*rows, ("all", whole)) if some)]
 
@@ -209,6 +237,11 @@ def coverage_table(found: Sequence[Covered]) -> list[str]:
     for kind in KINDS:
         some = by_kind[kind]
         if some:
-            inside, width = sum(one.inside for one in some), quantile([one.width for one in some], 0.5) or 0
-            lines.append(f"| {kind} | {len(some):,} | {per_cent(inside / len(some), 1)} | {per_cent(width, 2)} |")
+            inside, width = (
+                sum(one.inside for one in some),
+                quantile([one.width for one in some], 0.5) or 0,
+            )
+            lines.append(
+                f"| {kind} | {len(some):,} | {per_cent(inside / len(some), 1)} | {per_cent(width, 2)} |"
+            )
     return lines

@@ -81,7 +81,11 @@ def crossing_delays(thread: Thread) -> Iterator[int | None]:
     the first report below it on.
     """
     pressures = known_pressures(thread)
-    told = [pressure for pressure in pressures if pressure.reported is not None and pressure.predicted is not None]
+    told = [
+        pressure
+        for pressure in pressures
+        if pressure.reported is not None and pressure.predicted is not None
+    ]
     for limit in (share * window for window in WINDOWS for share in WATERMARKS):
         reported = _first_above(told, limit, by_report=True)
         shown = _first_above(told, limit, by_report=False)

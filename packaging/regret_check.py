@@ -57,7 +57,9 @@ class Score(NamedTuple):
         return 1_000 * self.needed / self.freed if self.freed else 0.0
 
 
-def draw_questions(messages: Iterable[Message], count: int = QUESTIONS, seed: int = SEED) -> list[Question]:
+def draw_questions(
+    messages: Iterable[Message], count: int = QUESTIONS, seed: int = SEED
+) -> list[Question]:
     """Draw sentences with a name or number from messages, each with one left out."""
     questions = dict[Question, None]()
     for message in messages:
@@ -70,14 +72,18 @@ def draw_questions(messages: Iterable[Message], count: int = QUESTIONS, seed: in
 def _list_questions(text: str) -> Iterator[Question]:
     for sentence in sentences(text):
         answer = next(names(sentence), None) if len(sentence) <= LONGEST else None
-        words = content_words(sentence.replace(answer.text, " ")) if answer is not None else frozenset()
+        words = (
+            content_words(sentence.replace(answer.text, " ")) if answer is not None else frozenset()
+        )
         if answer is not None and len(words) >= FEWEST_WORDS:
             yield Question(words, answer.text)
 
 
 def count_answered(questions: Sequence[Question], buffer: Iterable[Message]) -> int:
     """Count the questions that the best passage of a buffer answers."""
-    spoken = [sentence for message in buffer for text in texts(message) for sentence in sentences(text)]
+    spoken = [
+        sentence for message in buffer for text in texts(message) for sentence in sentences(text)
+    ]
     passages = Passages((sentence, content_words(sentence)) for sentence in spoken)
     return sum(question.answer in passages.best(question.words).window for question in questions)
 
@@ -86,12 +92,18 @@ def score_policy(session: Session, name: str, window: int | None, answer: Answer
     """Replay a policy over a session, and ask its last buffer about all that the recording said."""
     runner, thread = make_runner(name, window=window), session.main
     report = make_report(session, runner, answer=answer)
-    settings = runner.policy.settings((*runner.policy.of_client(session.client), *runner.settings), window)
-    *_, last = drive(Ground(thread, window, (), session.side_calls), runner.policy, settings, answer)
+    settings = runner.policy.settings(
+        (*runner.policy.of_client(session.client), *runner.settings), window
+    )
+    *_, last = drive(
+        Ground(thread, window, (), session.side_calls), runner.policy, settings, answer
+    )
     questions = draw_questions(thread.messages)
     freed = sum(max(0, step.tokens_before - step.tokens_after) for step in report.compactions)
     answered = count_answered(questions, last.buffer.messages)
-    return Score(name, len(report.compactions), report.losses.needed_later, freed, answered, len(questions))
+    return Score(
+        name, len(report.compactions), report.losses.needed_later, freed, answered, len(questions)
+    )
 
 
 def compare_orders(scores: Sequence[Score]) -> tuple[int, int]:
@@ -105,7 +117,9 @@ def compare_orders(scores: Sequence[Score]) -> tuple[int, int]:
 
 def main() -> None:
     """Print the scores of each session, and how far the orders agree."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--window", type=int)
     parser.add_argument("--answerer", default="simulated")
     parser.add_argument("files", nargs="+", type=Path)
@@ -124,7 +138,9 @@ def main() -> None:
             )
         same, other = compare_orders(fired)
         agreeing, pairs = agreeing + same, pairs + same + other
-    print(f"same order in {agreeing} of {pairs} pairs ({per_cent(agreeing / pairs) if pairs else '-'})")
+    print(
+        f"same order in {agreeing} of {pairs} pairs ({per_cent(agreeing / pairs) if pairs else '-'})"
+    )
 
 
 if __name__ == "__main__":

@@ -44,14 +44,26 @@ def shown_numbers(session: Session, fit: Fit) -> ShownNumbers:
     told = [(n, one.reported) for n, one in enumerate(pressures) if n and one.reported]
     predicted = prediction_errors(thread, pressures)
     believed = tuple(abs(counts.at(n).calibrated / reported - 1) for n, reported in told)
-    return ShownNumbers(session.format, predicted, believed, tuple(_crossings(thread)), tuple(_stretches(thread, fit)))
+    return ShownNumbers(
+        session.format,
+        predicted,
+        believed,
+        tuple(_crossings(thread)),
+        tuple(_stretches(thread, fit)),
+    )
 
 
 def _crossings(thread: Thread) -> Iterator[int | None]:
-    found, counts = known_pressures(thread), known_counts(thread, estimator(DEFAULT_ESTIMATOR)).counts
+    found, counts = (
+        known_pressures(thread),
+        known_counts(thread, estimator(DEFAULT_ESTIMATOR)).counts,
+    )
     for share in WATERMARKS:
         limit = share * WINDOW
-        true = next((n for n, one in enumerate(found) if one.reported is not None and one.reported > limit), None)
+        true = next(
+            (n for n, one in enumerate(found) if one.reported is not None and one.reported > limit),
+            None,
+        )
         own = next((n for n, one in enumerate(counts) if n and one.calibrated > limit), None)
         if true:  # a session that begins above the line tells nothing
             yield None if own is None else own - true
@@ -61,7 +73,9 @@ def _stretches(thread: Thread, fit: Fit) -> Iterator[float]:
     borders = sorted({one.before_request for one in thread.compactions if one.kind == "summary"})
     stretches: dict[int, list[tuple[float, float]]] = {}
     for sample in fit.samples:
-        stretches.setdefault(bisect_right(borders, sample.request), []).append((sample.estimated, sample.reported))
+        stretches.setdefault(bisect_right(borders, sample.request), []).append(
+            (sample.estimated, sample.reported)
+        )
     for points in stretches.values():
         found = fit_line(points) if len(points) >= LEAST else None
         if found is not None and found.r2 is not None:
@@ -137,7 +151,9 @@ class SessionErrors:
 def session_errors(session: Session, name: str) -> Iterator[SessionErrors]:
     """Yield the threads of a session that have enough calls."""
     for n, thread in enumerate(session.threads):
-        told = [request.usage for request in thread.requests if request.usage and request.usage.prompt]
+        told = [
+            request.usage for request in thread.requests if request.usage and request.usage.prompt
+        ]
         found = prediction_errors(thread, known_pressures(thread))
         if len(told) < LEAST_CALLS or found.median is None or found.p90 is None:
             continue
@@ -156,7 +172,9 @@ def sessions_lines(found: Sequence[SessionErrors]) -> list[str]:
     ]
     for one in missing:
         why = "; the provider was a script without a tokenizer" if one.is_scripted else ""
-        lines.append(f"- `{one.name}`: median {_percent(one.median)}, 90 % below {_percent(one.p90)}{why}")
+        lines.append(
+            f"- `{one.name}`: median {_percent(one.median)}, 90 % below {_percent(one.p90)}{why}"
+        )
     return lines
 
 

@@ -23,22 +23,37 @@ from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import WINDOW, SimulatedServerState
 from tests.shared import TRANSCRIPTS
 
-_HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
+_HOMES = (
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+)
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 _AGENTS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "CODEX_HOME", "CLAUDE_CONFIG_DIR")
 _MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
 """Files in memory, and the bytes that must be free there: on a disk ten thousand folders cost minutes."""
-if not os.environ.get("TMPDIR") and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+if (
+    not os.environ.get("TMPDIR")
+    and os.access(_MEMORY, os.W_OK)
+    and shutil.disk_usage(_MEMORY).free > _ROOM
+):
     os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 _RUN = tempfile.TemporaryDirectory(prefix="context-inspector-test-")
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
-os.environ["LANGUAGE"] = "C"  # else argparse looks on the disk for a translation of each of its words, at each command
+os.environ["LANGUAGE"] = (
+    "C"  # else argparse looks on the disk for a translation of each of its words, at each command
+)
 os.environ.update(dict.fromkeys(_HOMES, _RUN.name))
 for _name in _SCREENS + _AGENTS:
     os.environ.pop(_name, None)
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell: programs would inherit it
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in the background of a shell: programs would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Time limits on single examples say more about the machine than about the code. In CI the examples are the same each
@@ -67,7 +82,9 @@ def _refuse_the_network(event: str, arguments: tuple[object, ...]) -> None:
     """Audit hook: sees every connection and look-up in this process, from whatever library."""
     if event in ("socket.connect", "socket.sendto"):
         address = arguments[1]
-        host = address[0] if isinstance(address, tuple) else None  # a local socket's address is a path
+        host = (
+            address[0] if isinstance(address, tuple) else None
+        )  # a local socket's address is a path
     elif event == "socket.getaddrinfo":
         host = arguments[0]
     else:
@@ -93,11 +110,15 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     """An empty home folder, this test's own: the environment points at it, and so do Qt's settings."""
     folder = tmp_path_factory.mktemp("home")
     for name in _HOMES:
-        monkeypatch.setenv(name, str(folder if name == "HOME" else folder / name.removeprefix("XDG_").lower()))
+        monkeypatch.setenv(
+            name, str(folder if name == "HOME" else folder / name.removeprefix("XDG_").lower())
+        )
     (folder / "runtime_dir").mkdir(mode=0o700)
     if core := sys.modules.get("PySide6.QtCore"):
         for kind in (core.QSettings.Format.NativeFormat, core.QSettings.Format.IniFormat):
-            core.QSettings.setPath(kind, core.QSettings.Scope.UserScope, str(folder / "config_home"))
+            core.QSettings.setPath(
+                kind, core.QSettings.Scope.UserScope, str(folder / "config_home")
+            )
     return folder
 
 
@@ -116,7 +137,9 @@ def screen() -> Iterator[str]:
     if not shutil.which("Xvfb"):
         pytest.skip("no Xvfb on this machine")
     command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1400x900x24", "-nolisten", "tcp"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
         assert server.stdout
         number = server.stdout.readline().strip()  # written once it takes connections
         if not number:

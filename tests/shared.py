@@ -23,7 +23,9 @@ ARE_REAL = _REAL.is_dir()
 
 _DATA = _ROOT / "tests" / "data"
 _EXCHANGES = {
-    client: [f"{client}_0{number}.{what}" for number in (1, 2, 3) for what in ("request", "response")]
+    client: [
+        f"{client}_0{number}.{what}" for number in (1, 2, 3) for what in ("request", "response")
+    ]
     for client in ("claude", "codex")
 }
 _MADE_UP: Mapping[str, str] = {
@@ -47,8 +49,14 @@ _MADE_UP: Mapping[str, str] = {
     "codex/made-up/full.jsonl": "codex/tides.jsonl",
     "copilot-cli/made-up/0/events.jsonl": "copilot_cli/events.jsonl",
     "crush/made-up/.crush/crush.db": "crush/crush.sql",
-    **{f"derived-payloads/anthropic/{name}.json": f"payloads/{name}.json" for name in _EXCHANGES["claude"]},
-    **{f"derived-payloads/openai-responses/{name}.json": f"payloads/{name}.json" for name in _EXCHANGES["codex"]},
+    **{
+        f"derived-payloads/anthropic/{name}.json": f"payloads/{name}.json"
+        for name in _EXCHANGES["claude"]
+    },
+    **{
+        f"derived-payloads/openai-responses/{name}.json": f"payloads/{name}.json"
+        for name in _EXCHANGES["codex"]
+    },
     "fixtures-synthetic/made-up/boundary.jsonl": "claude_code/boundary.jsonl",
     "gemini-cli/made-up/chat.jsonl": "gemini_cli/tides.jsonl",
     "gemini-contents/made-up/contents.json": "exports/gemini-contents.json",

@@ -21,13 +21,21 @@ BODY = {
     "system": "be brief",
     "tools": [{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}],
     "messages": [
-        *({"role": ("user", "assistant")[place % 2], "content": f"word {place} " * 900} for place in range(20)),
+        *(
+            {"role": ("user", "assistant")[place % 2], "content": f"word {place} " * 900}
+            for place in range(20)
+        ),
         {"role": "user", "content": "read a.py"},
         {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": "call-1", "name": "Read", "input": {"path": "a.py"}}],
+            "content": [
+                {"type": "tool_use", "id": "call-1", "name": "Read", "input": {"path": "a.py"}}
+            ],
         },
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call-1", "content": "x = 1"}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "call-1", "content": "x = 1"}],
+        },
     ],
 }
 
@@ -65,7 +73,9 @@ def test_library_when_imported_loads_no_window_proxy_agent_or_sdk() -> None:
         "bad += ('inspector.gui', 'inspector.proxy', 'inspector.agent'); "
         "print([name for name in sys.modules if name.startswith(bad)])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -92,8 +102,12 @@ def test_policy_on_a_request_body_says_what_is_due_and_compacts_with_own_answers
 def test_body_when_written_and_read_again_is_the_same_conversation(shape: api.Shape) -> None:
     buffer = inspector.read_request(BODY, "anthropic")
     again = inspector.read_request(inspector.write_request(buffer, shape), shape)
-    assert [message.text for message in again.messages] == [message.text for message in buffer.messages]
-    assert [message.role for message in again.messages] == [message.role for message in buffer.messages]
+    assert [message.text for message in again.messages] == [
+        message.text for message in buffer.messages
+    ]
+    assert [message.role for message in again.messages] == [
+        message.role for message in buffer.messages
+    ]
 
 
 def test_reported_size_when_learned_changes_what_the_policy_counts() -> None:
@@ -115,7 +129,10 @@ def test_recorded_session_gives_the_numbers_of_the_command_line(session: api.Ses
     (loss,) = inspector.find_lost(session)
     assert loss.before_request == 79
     assert f"{inspector.cost(session).subtotal.usd:.2f}" == "8.67"
-    assert any(pin.text.startswith("CLAUDE") for pin in inspector.find_pins(session, texts=["CLAUDE.md has the house"]))
+    assert any(
+        pin.text.startswith("CLAUDE")
+        for pin in inspector.find_pins(session, texts=["CLAUDE.md has the house"])
+    )
     report = inspector.replay(session, inspector.policy("none"))
     assert report.over > 0
 
@@ -139,7 +156,9 @@ def test_measure_when_given_a_buffer_of_ones_own_counts_it() -> None:
     buffer = api.read_request(body, "anthropic")
     assert api.measure(buffer).kind == "counted"
     assert 100 < (api.measure(buffer).tokens or 0) < 130
-    assert (api.measure(buffer, model="claude-opus-4-5").tokens or 0) > (api.measure(buffer).tokens or 0)
+    assert (api.measure(buffer, model="claude-opus-4-5").tokens or 0) > (
+        api.measure(buffer).tokens or 0
+    )
 
 
 def test_read_request_when_the_shape_is_unknown_names_the_shapes() -> None:

@@ -46,7 +46,12 @@ def test_the_format_of_the_documentation_reads_its_transcript(acorn: Format) -> 
 
 def test_it_lists_what_it_cannot_read(acorn: Format) -> None:
     reader = acorn.start()
-    values: list[Json] = [None, [], {"role": "user"}, {"role": "assistant", "text": "x", "prompt_tokens": "many"}]
+    values: list[Json] = [
+        None,
+        [],
+        {"role": "user"},
+        {"role": "assistant", "text": "x", "prompt_tokens": "many"},
+    ]
     for value in values:
         reader.feed(1, value)
     session = reader.session()

@@ -23,10 +23,13 @@ def shown(value: Any) -> str:
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if POLICIES[name].title in SECTIONS])
 def test_settings_are_as_told(name: str) -> None:
-    told = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*) \|$", SECTIONS[POLICIES[name].title], flags=re.MULTILINE)
+    told = re.findall(
+        r"^\| `(\w+)` \| (.*?) \| (.*) \|$", SECTIONS[POLICIES[name].title], flags=re.MULTILINE
+    )
     settings = POLICIES[name].settings()
     assert told == [
-        (one.name, shown(getattr(settings, one.name)), one.metadata["what"]) for one in settable_fields(settings)
+        (one.name, shown(getattr(settings, one.name)), one.metadata["what"])
+        for one in settable_fields(settings)
     ]
     for key in re.findall(r"`([a-z]+_[a-z_]+)`", SECTIONS[POLICIES[name].title]):
         assert key in {one.name for one in settable_fields(settings)} | {"read_file"}

@@ -19,7 +19,9 @@ SAMPLE = str(ROOT / "resources" / "sample.jsonl")
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "add-a-policy.md").read_text("utf-8"), re.DOTALL)
+    (source,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "add-a-policy.md").read_text("utf-8"), re.DOTALL
+    )
     path = tmp_path / "mine.py"
     path.write_text(source, "utf-8")
     return path
@@ -46,13 +48,18 @@ def test_it_does_what_the_page_says(mine: Path) -> None:
     (silent,) = drive(talk, Script(ProviderFailure("no")))
     assert texts(silent.buffer.messages) == ["one", "two", "b"]
     assert silent.changed == {before.messages[1].id: "dropped"}
-    assert not drive(policy.before_call(PolicyContext(before, policy.settings(), policy.fresh(settings))), Script())
+    assert not drive(
+        policy.before_call(PolicyContext(before, policy.settings(), policy.fresh(settings))),
+        Script(),
+    )
 
 
 def test_it_is_stepped_and_replayed(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stepped = answer(capsys, "step", SAMPLE, "--policy", mine, "--tier", "slide")
     assert stepped["fired"] == ["slide"]
-    replayed = answer(capsys, "replay", SAMPLE, "--policy", mine, "--policy", "none", "--window", 100_000)
+    replayed = answer(
+        capsys, "replay", SAMPLE, "--policy", mine, "--policy", "none", "--window", 100_000
+    )
     recorded, first, plain = replayed["policies"]
     assert recorded["policy"] == "recorded"
     assert first["policy"] == "sliding"

@@ -39,7 +39,9 @@ ALL = (0.9995, 0.965), (0.9995, 0.99)
 """Of all files, by one line and by stretch."""
 
 
-@pytest.mark.skipif(not ARE_REAL, reason="measured on real transcripts, which are not on this machine")
+@pytest.mark.skipif(
+    not ARE_REAL, reason="measured on real transcripts, which are not on this machine"
+)
 def test_every_format_is_as_good_as_it_was(fidelity: ModuleType, shared: Path) -> None:
     measured = [one for one in fidelity.measure(shared) if one.fit is not None and not one.why_not]
     for name, (median, low) in KEPT.items():
@@ -47,7 +49,9 @@ def test_every_format_is_as_good_as_it_was(fidelity: ModuleType, shared: Path) -
         assert found, name
         assert (quantile(found, 0.5) or 0) >= median, name
         assert (quantile(found, 0.1) or 0) >= low, name
-    for every, (median, low) in zip(zip(*fidelity.straight(measured), strict=True), ALL, strict=True):
+    for every, (median, low) in zip(
+        zip(*fidelity.straight(measured), strict=True), ALL, strict=True
+    ):
         assert (quantile(every, 0.5) or 0) >= median
         assert (quantile(every, 0.1) or 0) >= low
     claude = [one.shown for one in measured if one.format == "claude-code"]
@@ -68,14 +72,18 @@ def test_the_page_is_made_of_figures(fidelity: ModuleType) -> None:
     assert "rounding" not in text, "no contents"
 
 
-def test_fit_prior_when_errors_are_spread_alike_holds_as_many_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fit_prior_when_errors_are_spread_alike_holds_as_many_as_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     held_out = importlib.import_module("held_out")
     chance = random.Random(4)
 
     def error(size: float) -> Any:
         change = chance.randrange(100, 2_000)
-        return held_out.PredictionError("turn", change, 0.0, round(chance.gauss(0, size) * (50 + change / 10)))
+        return held_out.PredictionError(
+            "turn", change, 0.0, round(chance.gauss(0, size) * (50 + change / 10))
+        )
 
     threads = [[error(0.5) for _ in range(20)] for _ in range(20)]
     small = [[error(0.05) for _ in range(20)] for _ in range(20)]
@@ -92,16 +100,25 @@ def _recorded(sender: Sender, folder: Path) -> Path:
     """The transcript, and beside it the recording of the same requests."""
     recording = Recording()
     for n, messages in enumerate(sender.bodies):
-        asked = recording.ask({"model": "claude-opus-5", "max_tokens": 9, "tools": [], "messages": list(messages)})
+        asked = recording.ask(
+            {"model": "claude-opus-5", "max_tokens": 9, "tools": [], "messages": list(messages)}
+        )
         said = {"type": "text", "text": f"answer {n}"}
         usage = {"input_tokens": 1_000 + n, "output_tokens": 5}
-        recording.reply(asked, {"role": "assistant", "content": [said], "stop_reason": "end_turn", "usage": usage})
+        recording.reply(
+            asked,
+            {"role": "assistant", "content": [said], "stop_reason": "end_turn", "usage": usage},
+        )
     recording.save(folder / "recording.jsonl")
-    (folder / "session.jsonl").write_text("\n".join(map(json.dumps, sender.lines)), encoding="utf-8")
+    (folder / "session.jsonl").write_text(
+        "\n".join(map(json.dumps, sender.lines)), encoding="utf-8"
+    )
     return folder
 
 
-def test_rebuilt_buffers_that_are_the_bodies_and_some_that_are_not(fidelity: ModuleType, tmp_path: Path) -> None:
+def test_rebuilt_buffers_that_are_the_bodies_and_some_that_are_not(
+    fidelity: ModuleType, tmp_path: Path
+) -> None:
     sender = Sender()
     sender.prompt("Look around.", ["git status: clean"], ["the environment"])
     sender.answer("I read.", ["Read", "Bash"])
@@ -116,10 +133,15 @@ def test_rebuilt_buffers_that_are_the_bodies_and_some_that_are_not(fidelity: Mod
     (other,) = fidelity.beside(_recorded(sender, tmp_path))
     assert (other.requests, other.missing, other.identical) == (2, 0, 0)
     assert other.why == {"user Text is missing": 1, "user Text reads otherwise": 1}
-    assert "| 2 | 0 | 0 | user Text is missing: 1, user Text reads otherwise: 1 |" in fidelity.bodies.table([other])[-1]
+    assert (
+        "| 2 | 0 | 0 | user Text is missing: 1, user Text reads otherwise: 1 |"
+        in fidelity.bodies.table([other])[-1]
+    )
 
 
-def test_a_message_that_is_split_in_two_is_a_difference(fidelity: ModuleType, tmp_path: Path) -> None:
+def test_a_message_that_is_split_in_two_is_a_difference(
+    fidelity: ModuleType, tmp_path: Path
+) -> None:
     sender = Sender()
     sender.prompt("Look around.", ["git status: clean"], [])
     sender.answer("Done.", [])
@@ -130,7 +152,9 @@ def test_a_message_that_is_split_in_two_is_a_difference(fidelity: ModuleType, tm
     assert found.why == {"the pieces are shared out among other wire messages": 1}
 
 
-def test_buffers_of_real_sessions_are_the_bodies_that_were_sent(fidelity: ModuleType, shared: Path) -> None:
+def test_buffers_of_real_sessions_are_the_bodies_that_were_sent(
+    fidelity: ModuleType, shared: Path
+) -> None:
     found = list(fidelity.beside(shared))
     if not found:
         pytest.skip("no recording lies beside a transcript there")

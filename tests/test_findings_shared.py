@@ -51,7 +51,9 @@ FATES = {"verbatim": "kept", "paraphrased": "paraphrased", "gone": "lost"}
 
 
 @pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS])
+@pytest.mark.parametrize(
+    "path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS]
+)
 def test_the_answers_add_up_and_agree(path: Path) -> None:
     try:
         session = open_transcript(path)
@@ -75,7 +77,9 @@ def check_info(info: dict[str, Any]) -> None:
     schema.check(printed(info), schema.INFO)
     totals, threads = info["totals"], info["totals_by_thread"].values()
     assert len(info["summary"]) == (3 if info["requests"] else len(info["summary"]))
-    nobodys = [call for call in info["side_calls"] if call["thread"] not in info["totals_by_thread"]]
+    nobodys = [
+        call for call in info["side_calls"] if call["thread"] not in info["totals_by_thread"]
+    ]
     for name in ("input", "cache_read", "cache_write", "cache_write_1h", "output"):
         assert totals[name] == sum(one[name] or 0 for one in (*threads, *nobodys))
     assert list(cli_info.info_lines(info))
@@ -97,7 +101,9 @@ def check_cost(session: Session, totals: dict[str, Any]) -> None:
         assert 0 <= one["tokens"] <= one["missed"]
         assert 0 <= (one["avoidable_usd"] or 0) <= (one["usd"] or 0)
     for step in found["compactions"]:
-        assert step["paid"] == (None if step["cost_usd"] is None else step["paid_after_requests"] is not None)
+        assert step["paid"] == (
+            None if step["cost_usd"] is None else step["paid_after_requests"] is not None
+        )
     assert list(cli_cost.cost_lines(printed(found)))
 
 
@@ -105,9 +111,17 @@ def check_recorded(bill: dict[str, Any], session: Session, thread: Thread) -> No
     """What a replay says that happened cost is the bill of conversation and summaries, and what is estimated."""
     found = recorded(Ground(thread, pins=None, calls=session.side_calls), losses=False).spent
     others = [call for call in session.side_calls if call.thread == thread.id and call.usage]
-    others = [call for call in others if call.kind != "compaction" or call.made is None or not call.before_request]
+    others = [
+        call
+        for call in others
+        if call.kind != "compaction" or call.made is None or not call.before_request
+    ]
     if found.cost_usd is not None and bill["total"] is not None:
-        beside = sum(call_cost(side_model(call, thread), call.usage, call.time) or 0 for call in others if call.usage)
+        beside = sum(
+            call_cost(side_model(call, thread), call.usage, call.time) or 0
+            for call in others
+            if call.usage
+        )
         plain_cost = float(found.cost_usd - (found.estimated_usd or 0) + beside)
         assert plain_cost == pytest.approx(bill["total"], abs=2e-6)
         assert float(found.estimated_usd or 0) == pytest.approx(bill["estimated_usd"], abs=2e-6)
@@ -123,7 +137,11 @@ def check_buffers(session: Session) -> None:
         for at in sorted({0, count // 2, max(0, count - 1), count}):
             bench.move(None if at == count else at)
             chosen = Selection(session, thread, at)
-            found, buffer, now = cli_breakdown.describe(chosen), cli_buffer.describe(chosen), reading(bench.state)
+            found, buffer, now = (
+                cli_breakdown.describe(chosen),
+                cli_buffer.describe(chosen),
+                reading(bench.state),
+            )
             schema.check(printed(found), schema.BREAKDOWN)
             schema.check_buffer(printed(buffer))
             assert now is not None
@@ -134,14 +152,21 @@ def check_buffers(session: Session) -> None:
             unseen = sizes.pop("unseen", 0)
             assert sizes == buffer["pressure"]["categories"] == dict(now.parts)
             total = now.pressure.tokens or 0
-            assert found["tree"]["tokens"] == shown.tree.tokens == sum(sizes.values()) + unseen == total
+            assert (
+                found["tree"]["tokens"]
+                == shown.tree.tokens
+                == sum(sizes.values()) + unseen
+                == total
+            )
             assert found["repeats_free"] == sum(one.free for one in shown.repeats) <= total
             assert list(cli_breakdown.breakdown_lines(found))
 
 
 def check_tree(tree: BreakdownNode, messages: int) -> None:
     for _, node in tree.walk():
-        assert node.tokens >= 0 or node.name == "difference", "the provider may count less than is recorded"
+        assert node.tokens >= 0 or node.name == "difference", (
+            "the provider may count less than is recorded"
+        )
         assert all(0 <= at < messages for at in node.messages)
         if node.children:
             assert sum(child.tokens for child in node.children) == node.tokens
@@ -173,17 +198,21 @@ def check_lost(session: Session, histories: tuple[PinHistory, ...]) -> None:
         assert one.before == one.kept + one.paraphrased + one.lost
         for row in one.rows:
             assert row.message in known
-            assert all(use.request >= one.before_request and use.message in known for use in row.needed)
+            assert all(
+                use.request >= one.before_request and use.message in known for use in row.needed
+            )
         wishes = [row for row in one.rows if row.fact.kind in ("instruction", "constraint")]
         carried = {row: "paraphrased" if row.fate == "paraphrased" else "lost" for row in wishes}
         fates = {join_lines(row.fact.text).rstrip(END_SIGNS): fate for row, fate in carried.items()}
         for history in histories:  # of one sentence both say the same
             before, after = map(history.at, (one.before_request - 1, one.before_request))
             if before is not None and after is not None and before.state == "verbatim":
-                assert FATES[after.state] == fates.get(history.pin.text.rstrip(END_SIGNS), "kept"), history.pin.text[
-                    :20
-                ]
-    if len(found) == 1 and thread.compactions:  # a replay counts what stands before its one step as `lost` does
+                assert FATES[after.state] == fates.get(
+                    history.pin.text.rstrip(END_SIGNS), "kept"
+                ), history.pin.text[:20]
+    if (
+        len(found) == 1 and thread.compactions
+    ):  # a replay counts what stands before its one step as `lost` does
         replayed = recorded(Ground(thread, pins=None)).losses
         (one,) = found
         counted = replayed.paraphrased, replayed.lost, replayed.needed_later

@@ -17,14 +17,20 @@ def test_nothing_elsewhere_is_reached(host: str, refused: list[str]) -> None:
 
 
 def test_this_machine_is_reached() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()),
+    ):
         pass
 
 
 def test_the_users_folders_are_the_tests_own(home: Path) -> None:
     assert Path.home() == home
     assert not any(home.rglob("*.jsonl"))
-    for place in (QStandardPaths.StandardLocation.ConfigLocation, QStandardPaths.StandardLocation.HomeLocation):
+    for place in (
+        QStandardPaths.StandardLocation.ConfigLocation,
+        QStandardPaths.StandardLocation.HomeLocation,
+    ):
         assert Path(QStandardPaths.writableLocation(place)).is_relative_to(home)
 
 

@@ -21,7 +21,9 @@ from inspector.transcripts.files import open_transcript
 from tests.shared import ARE_REAL, TRANSCRIPTS, transcripts
 
 if not ARE_REAL:
-    pytest.skip("judged on real transcripts, which are not on this machine", allow_module_level=True)
+    pytest.skip(
+        "judged on real transcripts, which are not on this machine", allow_module_level=True
+    )
 
 LABELS = Path(__file__).parent / "data" / "lost" / "labels.tsv"
 FACTS = LABELS.with_name("facts.tsv")
@@ -81,7 +83,9 @@ def test_what_is_called_an_instruction_or_a_constraint_is() -> None:
         ("instruction", ("fresh", "tuning"), 150),
         ("constraint", ("tuning",), 40),
     ):
-        found = [true for sample, what, true in judged.values() if what == kind and sample in samples]
+        found = [
+            true for sample, what, true in judged.values() if what == kind and sample in samples
+        ]
         assert len(found) >= least, (kind, samples, len(found))
         assert sum(found) >= 0.9 * len(found), (kind, samples, sum(found), len(found))
 

@@ -27,7 +27,10 @@ from tests.shared import TRANSCRIPTS, transcripts
 EVERYTHING = bool(os.environ.get("EVERY_FACE"))
 """Set by `make numbers`: all sessions, all policies, five requests each."""
 DATA = Path(__file__).parent / "data"
-MADE_UP = [resource("sample.jsonl"), *sorted(path for path in DATA.glob("*/*") if path.suffix in (".jsonl", ".json"))]
+MADE_UP = [
+    resource("sample.jsonl"),
+    *sorted(path for path in DATA.glob("*/*") if path.suffix in (".jsonl", ".json")),
+]
 REAL = [path for path in transcripts("**/*") if path.is_file()]
 SMALL, LARGE = 250_000, 6_000_000
 """Bytes of a file that `make test` walks under more policies, and of one that it leaves out."""
@@ -76,7 +79,9 @@ def test_faces_of_a_made_up_session_show_one_number_for_one_thing(number: int) -
 
 @pytest.mark.skipif(not REAL, reason="no real transcripts on this machine")
 @pytest.mark.parametrize(
-    "number", range(len(REAL)), ids=[str(path.relative_to(TRANSCRIPTS)) for path in REAL if TRANSCRIPTS]
+    "number",
+    range(len(REAL)),
+    ids=[str(path.relative_to(TRANSCRIPTS)) for path in REAL if TRANSCRIPTS],
 )
 def test_faces_of_a_real_session_show_one_number_for_one_thing(number: int) -> None:
     check(walk_file(REAL[number], number))
@@ -85,7 +90,9 @@ def test_faces_of_a_real_session_show_one_number_for_one_thing(number: int) -> N
 def test_walk_over_the_sample_reaches_every_face() -> None:
     sample = open_file(resource("sample.jsonl"))
     assert sample is not None
-    figures = walk_session(sample, WalkPlan([DEFAULT_POLICY, "claude-code"], 4, 2, 0, has_losses=True))
+    figures = walk_session(
+        sample, WalkPlan([DEFAULT_POLICY, "claude-code"], 4, 2, 0, has_losses=True)
+    )
     faces = {face.partition(",")[0] for face in figures.faces}
     assert faces >= {
         "gauge", "timeline", "tiers", "diff", "steps", "compactions", "lost", "compare", "cost", "cards", "breakdown",
@@ -94,7 +101,9 @@ def test_walk_over_the_sample_reaches_every_face() -> None:
     check(figures)
 
 
-def test_preview_of_a_step_that_saves_a_text_says_that_its_path_is_not_counted(tmp_path: Path) -> None:
+def test_preview_of_a_step_that_saves_a_text_says_that_its_path_is_not_counted(
+    tmp_path: Path,
+) -> None:
     """The only difference that is allowed, and its reason stands in the row of the tier."""
     result = {"type": "tool_result", "tool_use_id": "c0", "content": "a line of a log\n" * 20_000}
     call = {"type": "tool_use", "id": "c0", "name": "read_file", "input": {"path": "log"}}

@@ -48,7 +48,10 @@ def test_places_of_easy_code_are_none(readable: ModuleType) -> None:
         ("ODD_PHRASES", 'def add():\n    """Add what stands there, of the list and the tuple."""'),
         ("SHORT_DOCSTRINGS", 'def add():\n    """A sum."""'),
         ("LONG_STATEMENTS", "a = " + " + ".join(f"f(x{n}, y{n})" for n in range(20))),
-        ("TANGLED_FUNCTIONS", "def add(a):\n" + "".join(f"    if a == {n}:\n        a = {n}\n" for n in range(13))),
+        (
+            "TANGLED_FUNCTIONS",
+            "def add(a):\n" + "".join(f"    if a == {n}:\n        a = {n}\n" for n in range(13)),
+        ),
         ("DENSE_FILES", "a = f(b, c, d) or g(e, h) if i else j\n" * 41),
     ],
 )
@@ -56,8 +59,13 @@ def test_places_of_hard_code_have_their_kind(readable: ModuleType, kind: str, so
     assert set(kinds(readable, source)) == {getattr(readable, kind)}
 
 
-def test_functions_of_one_name_in_two_modules_are_ambiguous_unless_called_as_hooks(readable: ModuleType) -> None:
-    sources = {"a.py": "def find(): pass\ndef read(): pass", "b.py": "def find(): pass\ndef read(): pass"}
+def test_functions_of_one_name_in_two_modules_are_ambiguous_unless_called_as_hooks(
+    readable: ModuleType,
+) -> None:
+    sources = {
+        "a.py": "def find(): pass\ndef read(): pass",
+        "b.py": "def find(): pass\ndef read(): pass",
+    }
     assert [place.detail for place in readable.find_ambiguous(sources)] == ["find, also in b.py"]
 
 

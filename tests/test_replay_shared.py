@@ -62,7 +62,9 @@ def check(found: ReplayReport, thread: Thread) -> None:
 
 
 @pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS])
+@pytest.mark.parametrize(
+    "path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS]
+)
 def test_every_policy_replays_it(path: Path) -> None:
     for thread, window in threads(path):
         for size in (window, SMALL) if path.stat().st_size < 600_000 else (window,):

@@ -22,11 +22,15 @@ FUNCTION_LINES = 45
 def _committed() -> list[str]:
     """Names of the files under version control; without git, of all that are neither hidden nor built."""
     if shutil.which("git"):
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
         if listed.returncode == 0:
             return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     paths = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
-    return [str(p) for p in paths if not any(part.startswith(".") or part in _MADE for part in p.parts)]
+    return [
+        str(p) for p in paths if not any(part.startswith(".") or part in _MADE for part in p.parts)
+    ]
 
 
 _MADE = ("build", "dist", "__pycache__")
@@ -37,7 +41,9 @@ OURS = [name for name in COMMITTED if name.startswith("inspector/") and name.end
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_no_link_is_committed() -> None:
     """A worktree's `.venv` is a link: once committed it would replace the environment of whoever merges it."""
-    listed = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files", "-s"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert not [line for line in listed.stdout.splitlines() if line.startswith("120000")]
 
 
@@ -57,7 +63,9 @@ def _lines(node: ast.stmt | ast.expr) -> int:
 def _long_texts(node: ast.AST) -> Iterator[ast.expr]:
     """Multi-line strings (docstrings, a style sheet): texts, not code."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.JoinedStr) or (isinstance(child, ast.Constant) and isinstance(child.value, str)):
+        if isinstance(child, ast.JoinedStr) or (
+            isinstance(child, ast.Constant) and isinstance(child.value, str)
+        ):
             yield child
         else:
             yield from _long_texts(child)
@@ -77,11 +85,17 @@ def test_a_file_is_small_and_says_what_it_is() -> None:
     """500 lines at most, a docstring of its own, functions that fit on a screen."""
     for name in OURS:
         assert (ROOT / name).read_bytes().count(b"\n") <= LINES, name
-        assert ast.get_docstring(_tree(name)), f"{name}: a module says what it is and which rule it keeps"
+        assert ast.get_docstring(_tree(name)), (
+            f"{name}: a module says what it is and which rule it keeps"
+        )
         for node in _nodes(name):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = _lines(node)
-                length -= sum(_lines(text) - 1 for text in _long_texts(node)) if length > FUNCTION_LINES else 0
+                length -= (
+                    sum(_lines(text) - 1 for text in _long_texts(node))
+                    if length > FUNCTION_LINES
+                    else 0
+                )
                 assert length <= FUNCTION_LINES, f"{name}: {node.name} has {length} lines"
 
 
@@ -96,7 +110,11 @@ def test_what_is_public_says_what_it_does() -> None:
 
 def test_a_share_is_spelt_in_one_place() -> None:
     """Window and command line spell it alike."""
-    spelt = [name for name in OURS if re.search(r":[+<>\d]*(\.\d)?%\}", (ROOT / name).read_text(encoding="utf-8"))]
+    spelt = [
+        name
+        for name in OURS
+        if re.search(r":[+<>\d]*(\.\d)?%\}", (ROOT / name).read_text(encoding="utf-8"))
+    ]
     assert spelt == []
 
 
@@ -132,11 +150,17 @@ def test_formats_policies_and_panels_do_not_import_each_other(folder: str) -> No
     for name in OURS:
         if name.startswith(f"inspector/{folder}/"):
             own = Path(name).relative_to(f"inspector/{folder}").parts[0].removesuffix(".py")
-            pairs |= {(own, used) for used in imported.findall((ROOT / name).read_text(encoding="utf-8"))}
+            pairs |= {
+                (own, used) for used in imported.findall((ROOT / name).read_text(encoding="utf-8"))
+            }
     shared = set(SHARED[folder].split())
     crossing = {(own, used) for own, used in pairs if own != used and not {own, used} & shared}
     assert pairs
-    assert not {(own, used) for own, used in crossing if used != "payload" and own not in USERS.get(used, ())}
+    assert not {
+        (own, used)
+        for own, used in crossing
+        if used != "payload" and own not in USERS.get(used, ())
+    }
 
 
 SEVERAL: dict[str, str] = {}
@@ -151,14 +175,21 @@ def test_a_type_name_means_one_thing() -> None:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(f"{name}:{node.lineno}")
     several = {name: found for name, found in places.items() if len(found) > 1}
-    assert several.keys() == SEVERAL.keys(), {name: several.get(name) for name in several.keys() ^ SEVERAL.keys()}
+    assert several.keys() == SEVERAL.keys(), {
+        name: several.get(name) for name in several.keys() ^ SEVERAL.keys()
+    }
 
 
 def test_the_architecture_names_files_that_are_there() -> None:
     """Every path that docs/architecture.md and docs/how-to.md name, and every package in the first."""
-    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("architecture.md", "how-to.md")]
+    pages = [
+        (ROOT / "docs" / name).read_text(encoding="utf-8")
+        for name in ("architecture.md", "how-to.md")
+    ]
     named = {
-        one.rstrip("/") for page in pages for one in re.findall(r"`((?:inspector|tests|packaging)/[\w/.]*)`", page)
+        one.rstrip("/")
+        for page in pages
+        for one in re.findall(r"`((?:inspector|tests|packaging)/[\w/.]*)`", page)
     }
     assert not {one for one in named if not (ROOT / one).exists()}
     packages = {"/".join(name.split("/")[:2]) for name in OURS if name.count("/") > 1}
@@ -230,7 +261,9 @@ def test_what_is_imported_is_declared() -> None:
     declared.add("pytest")  # the plugin is loaded by pytest itself
     owners = importlib.metadata.packages_distributions()
     for module in _imported():
-        assert {_name(owner) for owner in owners.get(module, ())} & declared, f"{module} is imported and not declared"
+        assert {_name(owner) for owner in owners.get(module, ())} & declared, (
+            f"{module} is imported and not declared"
+        )
 
 
 def _imported() -> set[str]:

@@ -24,7 +24,10 @@ WINDOW = 200_000
 
 @pytest.fixture(scope="module")
 def records() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in resource("sample.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in resource("sample.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,15 @@ def test_it_says_that_it_was_made(records: list[dict[str, Any]], session: Sessio
 def test_every_kind_of_record_is_there(records: list[dict[str, Any]]) -> None:
     kinds = Counter(record.get("subtype") or record["type"] for record in records)
     for kind in (
-        *("custom-title", "file-history-snapshot", "queue-operation", "user", "assistant", "progress", "attachment"),
+        *(
+            "custom-title",
+            "file-history-snapshot",
+            "queue-operation",
+            "user",
+            "assistant",
+            "progress",
+            "attachment",
+        ),
         *("compact_boundary", "api_error", "stop_hook_summary", "turn_duration"),
     ):
         assert kinds[kind], kind
@@ -63,7 +74,9 @@ def test_the_chain_holds(records: list[dict[str, Any]]) -> None:
     assert [r["parentUuid"] for r in chained if r["parentUuid"] not in known] == [None, None]
 
 
-def test_one_block_a_line_and_the_same_prompt_on_every_line_of_a_message(records: list[dict[str, Any]]) -> None:
+def test_one_block_a_line_and_the_same_prompt_on_every_line_of_a_message(
+    records: list[dict[str, Any]],
+) -> None:
     prompts: dict[str, set[int]] = {}
     for record in records:
         if record["type"] == "assistant":
@@ -85,7 +98,9 @@ def test_every_buffer_would_be_accepted(session: Session) -> None:
         assert not [request.index for request in thread.requests if find_refusals(request.buffer())]
 
 
-def test_it_crosses_both_watermarks_compacts_and_grows_past_the_first_again(session: Session) -> None:
+def test_it_crosses_both_watermarks_compacts_and_grows_past_the_first_again(
+    session: Session,
+) -> None:
     (compaction,) = session.main.compactions
     sizes = [request.usage.prompt for request in session.main.requests if request.usage]
     before, after = sizes[: compaction.before_request], sizes[compaction.before_request :]

@@ -41,7 +41,12 @@ def test_it_fails_for_a_reason_and_can_be_mended(tmp_path: Path) -> None:
 
     def tests() -> str:
         done = subprocess.run(
-            [sys.executable, "-B", "-m", "unittest"], cwd=work, capture_output=True, text=True, check=False, timeout=60
+            [sys.executable, "-B", "-m", "unittest"],
+            cwd=work,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
         return done.stderr
 

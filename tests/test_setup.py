@@ -8,7 +8,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLS = ("sh", "dirname", "cat", "cksum", "grep", "uname", "tail", "rm", "chmod", "env", "mkdir", "cp", "flock", "true")
+TOOLS = (
+    "sh",
+    "dirname",
+    "cat",
+    "cksum",
+    "grep",
+    "uname",
+    "tail",
+    "rm",
+    "chmod",
+    "env",
+    "mkdir",
+    "cp",
+    "flock",
+    "true",
+)
 LIBRARIES = (
     "libglib-2.0.so.0",
     "libGL.so.1",
@@ -59,16 +74,25 @@ class Machine:
         path.chmod(0o755)
 
     def libraries(self, *names: str) -> None:
-        self.command("ldconfig", f'for l in {" ".join(names)}; do echo "	$l (libc6,x86-64) => /lib/$l"; done')
+        self.command(
+            "ldconfig",
+            f'for l in {" ".join(names)}; do echo "	$l (libc6,x86-64) => /lib/$l"; done',
+        )
 
     def apt_get(self) -> None:
         self.command("apt-get", 'echo "apt-get $*" >>"$CALLS"')
 
     def set_up(self, kind: str = "run") -> "subprocess.CompletedProcess[str]":
-        environment = {"PATH": str(self.commands), "CALLS": str(self.calls), "TMPDIR": str(self.commands)}
+        environment = {
+            "PATH": str(self.commands),
+            "CALLS": str(self.calls),
+            "TMPDIR": str(self.commands),
+        }
         command = ["/bin/sh", str(self.checkout / "packaging" / "setup.sh"), kind]
         self.calls.write_text("")
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
 
     def called(self, words: str) -> list[str]:
         return [line for line in self.calls.read_text().splitlines() if words in line]
@@ -94,7 +118,9 @@ def test_pip_is_told_hashes_and_no_index(machine: Machine) -> None:
     assert "index" not in call
 
 
-@pytest.mark.parametrize(("gone", "package"), [("libEGL.so.1", "libegl1"), ("libxcb-icccm.so.4", "libxcb-icccm4")])
+@pytest.mark.parametrize(
+    ("gone", "package"), [("libEGL.so.1", "libegl1"), ("libxcb-icccm.so.4", "libxcb-icccm4")]
+)
 def test_root_gets_the_missing_library_installed(machine: Machine, gone: str, package: str) -> None:
     machine.libraries(*(name for name in LIBRARIES if name != gone))
     machine.apt_get()
@@ -194,6 +220,8 @@ def test_to_test_is_also_to_run(machine: Machine) -> None:
 def test_make_alone_says_what_can_be_made() -> None:
     if not shutil.which("make"):
         pytest.skip("no make here")
-    said = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        ["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     for target in ("run", "test", "bench", "lint", "screenshots", "lock", "wheel", "clean"):
         assert f"make {target} " in said

@@ -68,9 +68,18 @@ SCREENS = {
         "The display :97 cannot be reached",
     ),
     "dead wayland": ({"WAYLAND_DISPLAY": "none-such"}, "The display none-such cannot be reached"),
-    "unknown platform": ({"QT_QPA_PLATFORM": "none-such"}, "Qt knows no platform none-such: unset QT_QPA_PLATFORM"),
-    "platform without its display": ({"QT_QPA_PLATFORM": "wayland"}, "QT_QPA_PLATFORM is wayland, which opens no"),
-    "platform without a screen": ({"QT_QPA_PLATFORM": "linuxfb:fb=/dev/null"}, "QT_QPA_PLATFORM is linuxfb"),
+    "unknown platform": (
+        {"QT_QPA_PLATFORM": "none-such"},
+        "Qt knows no platform none-such: unset QT_QPA_PLATFORM",
+    ),
+    "platform without its display": (
+        {"QT_QPA_PLATFORM": "wayland"},
+        "QT_QPA_PLATFORM is wayland, which opens no",
+    ),
+    "platform without a screen": (
+        {"QT_QPA_PLATFORM": "linuxfb:fb=/dev/null"},
+        "QT_QPA_PLATFORM is linuxfb",
+    ),
     "no display": ({}, "there is no display to open a window on"),
 }
 
@@ -109,11 +118,17 @@ def test_libraries_when_one_cannot_be_loaded_are_named(monkeypatch: pytest.Monke
     messages = ['Could not load the Qt platform plugin "xcb" in "" even though it was found.']
     sentence = explain_platform(messages, {"DISPLAY": ":0"})
     assert "libxcb-cursor.so.0, libxcb-shape.so.0" in sentence
-    assert sentence.endswith("sudo apt-get install -y --no-install-recommends libxcb-cursor0 libxcb-shape0")
+    assert sentence.endswith(
+        "sudo apt-get install -y --no-install-recommends libxcb-cursor0 libxcb-shape0"
+    )
     monkeypatch.setattr("shutil.which", lambda name: None)
     assert explain_libraries(()).endswith("Install the packages that hold them.")
 
 
 def test_import_error_when_it_names_no_library_is_repeated() -> None:
-    assert "pip install PySide6" in explain_import(ImportError("No module named 'PySide6'", name="PySide6"))
-    assert explain_import(ImportError("cannot import name 'QWidget'")).startswith("Qt cannot be loaded: cannot import")
+    assert "pip install PySide6" in explain_import(
+        ImportError("No module named 'PySide6'", name="PySide6")
+    )
+    assert explain_import(ImportError("cannot import name 'QWidget'")).startswith(
+        "Qt cannot be loaded: cannot import"
+    )

@@ -15,9 +15,13 @@ from inspector.core.errors import Cancelled, InspectorError
 from inspector.sweep import Cell, Sweep, joined, run_batch, sweep
 
 SAMPLE = str(Path(__file__).resolve().parent.parent / "resources" / "sample.jsonl")
-WANTED = Sweep((SAMPLE,), "roku", (("mid_ratio", ("0.3", "0.6")), ("microcompact_retain_recent", ("1", "9"))))
+WANTED = Sweep(
+    (SAMPLE,), "roku", (("mid_ratio", ("0.3", "0.6")), ("microcompact_retain_recent", ("1", "9")))
+)
 POINTS = [
-    (("mid_ratio", ratio), ("microcompact_retain_recent", kept)) for ratio in ("0.3", "0.6") for kept in ("1", "9")
+    (("mid_ratio", ratio), ("microcompact_retain_recent", kept))
+    for ratio in ("0.3", "0.6")
+    for kept in ("1", "9")
 ]
 
 
@@ -25,7 +29,9 @@ POINTS = [
 def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without processes: the same batches, one after the other."""
 
-    def run(batches: Any, workers: int, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
+    def run(
+        batches: Any, workers: int, cancelled: Callable[[], bool]
+    ) -> Iterator[tuple[Cell, ...]]:
         for batch in batches:
             if cancelled():
                 raise Cancelled("stopped")
@@ -55,7 +61,9 @@ def test_processes_find_the_same(at_home: None, monkeypatch: pytest.MonkeyPatch)
     here = sweep(WANTED, workers=1)
     monkeypatch.undo()
     there = sweep(WANTED, workers=2)
-    assert [(cell.point, dict(cell.figures)) for cell in here] == [(cell.point, dict(cell.figures)) for cell in there]
+    assert [(cell.point, dict(cell.figures)) for cell in here] == [
+        (cell.point, dict(cell.figures)) for cell in there
+    ]
 
 
 def test_it_stops_when_asked() -> None:
@@ -110,7 +118,9 @@ class Client:
         self.addresses.append("cancelled")
 
 
-def test_a_dask_cluster_gets_the_same_batches(at_home: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dask_cluster_gets_the_same_batches(
+    at_home: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = ModuleType("distributed")
     module.Client = Client  # type: ignore[attr-defined]
     module.as_completed = lambda futures: reversed(futures)  # type: ignore[attr-defined]

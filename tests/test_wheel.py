@@ -53,7 +53,16 @@ class Installed:
         venv.create(folder / "env", with_pip=False, symlinks=True)
         self.python = folder / "env" / "bin" / "python"
         self.command = folder / "env" / "bin" / "context-inspector"
-        install = [sys.executable, "-m", "pip", "--python", str(self.python), "install", "--no-index", "--no-deps"]
+        install = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(self.python),
+            "install",
+            "--no-index",
+            "--no-deps",
+        ]
         self.run(*install, "--disable-pip-version-check", str(self.wheel))
         # A .pth within a folder that a .pth names is not followed: the checkout stays out of sight.
         (packages,) = (folder / "env").glob("lib/python3*/site-packages")
@@ -61,7 +70,11 @@ class Installed:
 
     def run(self, *command: str | Path, **environment: str) -> str:
         """Standard output of a command that must succeed, started in another folder and without our environment."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
+        kept = {
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "TMPDIR", "LANG")
+            if name in os.environ
+        }
         done = subprocess.run(
             [str(word) for word in command],
             cwd=self.folder,
@@ -78,7 +91,16 @@ class Installed:
 
 
 def _build(to: Path) -> Path:
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(to), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(to),
+        str(ROOT),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = to.glob("*.whl")
@@ -94,7 +116,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def sample(installed: Installed) -> Path:
     """The bundled sample, as it lies in the installed package."""
     where = installed.run(
-        installed.python, "-c", "from inspector.resources import resource as r; print(r('sample.jsonl'))"
+        installed.python,
+        "-c",
+        "from inspector.resources import resource as r; print(r('sample.jsonl'))",
     )
     path = Path(where.strip())
     assert path.is_relative_to(installed.folder)
@@ -104,10 +128,19 @@ def sample(installed: Installed) -> Path:
 
 def test_the_wheel_holds_program_and_resources_and_nothing_else(installed: Installed) -> None:
     names = zipfile.ZipFile(installed.wheel).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name and ".data/" not in name} == {"inspector"}
+    assert {
+        name.split("/")[0] for name in names if ".dist-info/" not in name and ".data/" not in name
+    } == {"inspector"}
     assert any(name.endswith("/share/applications/context-inspector.desktop") for name in names)
-    resources = {name.removeprefix("inspector/_resources/") for name in names if "/_resources/" in name}
-    for wanted in ("sample.jsonl", "fonts/Inter-Regular.otf", "fonts/OFL.txt", "icons/context-inspector.svg"):
+    resources = {
+        name.removeprefix("inspector/_resources/") for name in names if "/_resources/" in name
+    }
+    for wanted in (
+        "sample.jsonl",
+        "fonts/Inter-Regular.otf",
+        "fonts/OFL.txt",
+        "icons/context-inspector.svg",
+    ):
         assert wanted in resources
     assert any(name.startswith("tiktoken/") for name in resources)
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -130,15 +163,21 @@ def test_the_command_reads_the_sample(installed: Installed, sample: Path) -> Non
 
 def test_the_vocabularies_are_found(installed: Installed) -> None:
     (installed.folder / "text").write_text("Context windows fill.")
-    told = json.loads(installed.run(installed.command, "estimate", "text", "--estimator", "tiktoken", "--json"))
+    told = json.loads(
+        installed.run(installed.command, "estimate", "text", "--estimator", "tiktoken", "--json")
+    )
     assert told["tokens"] == 4
 
 
 def test_a_window_opens_without_a_screen(installed: Installed, sample: Path) -> None:
-    shown = installed.run(installed.python, "-c", WINDOW, sample.name, sample, QT_QPA_PLATFORM="offscreen")
+    shown = installed.run(
+        installed.python, "-c", WINDOW, sample.name, sample, QT_QPA_PLATFORM="offscreen"
+    )
     assert shown.startswith("offscreen ")
 
 
 def test_a_window_opens_on_a_screen(installed: Installed, sample: Path, screen: str) -> None:
-    shown = installed.run(installed.python, "-c", WINDOW, sample.name, sample, QT_QPA_PLATFORM="xcb", DISPLAY=screen)
+    shown = installed.run(
+        installed.python, "-c", WINDOW, sample.name, sample, QT_QPA_PLATFORM="xcb", DISPLAY=screen
+    )
     assert shown.startswith("xcb ")

@@ -16,7 +16,15 @@ from inspector.agent.tools.common import ToolError
 from inspector.agent.tools.toolbox import checked, prompt, result_of
 from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.message import Message, Text, ToolCall
-from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, drive
+from inspector.core.needs import (
+    Answer,
+    AskModel,
+    ContextWindowExceeded,
+    Failure,
+    Need,
+    RunTools,
+    drive,
+)
 from inspector.core.outcome import Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.place import moment_at
@@ -84,7 +92,11 @@ class AgentThread:
         return self.sizer(self._buffer())
 
     def _buffer(self) -> Buffer:
-        return self.context.buffer.with_messages(self.messages) if self.results else self.context.buffer
+        return (
+            self.context.buffer.with_messages(self.messages)
+            if self.results
+            else self.context.buffer
+        )
 
     def publish(self, **changes: Any) -> None:
         """How the run stands, with what this thread holds."""
@@ -148,7 +160,9 @@ class AgentThread:
         summary = self.run.tools.peek(plan.memory) if plan.memory and is_main else ""
         agent = "" if is_main else self.thread
         idle_s = monotonic() - self._called if self._called else None
-        moment = replace(moment, summary=summary, max_tokens=plan.max_tokens, agent=agent, idle_s=idle_s)
+        moment = replace(
+            moment, summary=summary, max_tokens=plan.max_tokens, agent=agent, idle_s=idle_s
+        )
         return replace(self.context.now, moment=moment)
 
     def _report(self, turn: TurnResult[Any]) -> None:
@@ -156,7 +170,9 @@ class AgentThread:
         run.reports += 1
         answer = turn.answer or Answer()
         usage = answer.usage
-        fired = tuple(outcome.tier for outcome in turn.outcomes if outcome.events or outcome.changed)
+        fired = tuple(
+            outcome.tier for outcome in turn.outcomes if outcome.events or outcome.changed
+        )
         tools = tuple(call.name for message in answer.messages for call in message.calls)
         reported, output = (None, None) if usage is None else (usage.prompt, usage.output)
         report = TurnReport(
@@ -216,10 +232,16 @@ class AgentThread:
         self.publish(state="tool", why="")
         while self.waiting:
             call = self.waiting[0]
-            stop = self.run.reason() or ("tool" if self.run.breakpoints.tools & {ANY, call.name} else "")
+            stop = self.run.reason() or (
+                "tool" if self.run.breakpoints.tools & {ANY, call.name} else ""
+            )
             if stop:
                 self._pause(stop, f"{call.name} is about to run.")
-            if any(open_call.id == call.id for message in self.context.buffer.messages for open_call in message.calls):
+            if any(
+                open_call.id == call.id
+                for message in self.context.buffer.messages
+                for open_call in message.calls
+            ):
                 started = run_call(self.run, call, self.thread, call.id in self.begun, self._start)
                 self.results.append(self._named(started))
                 self.run.journal.sync(self.thread, self.messages)
@@ -276,7 +298,11 @@ class AgentThread:
         before = {message.id: message for message in self.messages}
         after = {message.id: message for message in wish.buffer.messages}
         fates = {key: "dropped" for key in before if key not in after}
-        fates |= {key: "replaced" for key, message in after.items() if key in before and message != before[key]}
+        fates |= {
+            key: "replaced"
+            for key, message in after.items()
+            if key in before and message != before[key]
+        }
         self.results.clear()
         self.context.buffer = Buffer(wish.buffer.messages, self.context.buffer.prompt)
         self.edited = True
@@ -306,7 +332,9 @@ class AgentThread:
         points, error = self.run.breakpoints, asking.sentence(failure)
         if isinstance(failure, ContextWindowExceeded):
             stop = self.run.reason() or ("overflow" if points.overflow else "")
-            return bool(stop) and self._pause(stop, "The model has refused the buffer as too long.", None, error)
+            return bool(stop) and self._pause(
+                stop, "The model has refused the buffer as too long.", None, error
+            )
         if points.errors:
             self._pause("error", "The model call has failed; going on asks again.", None, error)
             return True
@@ -325,7 +353,9 @@ class AgentThread:
     def before_tier(self, context: TurnContext[Any, Any], verdict: Verdict) -> None:
         self.run.check()
         self.run.journal.sync(self.thread, self.messages)
-        stop = self.run.reason() or ("tier" if self.run.breakpoints.tiers & {ANY, verdict.tier} else "")
+        stop = self.run.reason() or (
+            "tier" if self.run.breakpoints.tiers & {ANY, verdict.tier} else ""
+        )
         if stop:
             self._pause(stop, f"{verdict.tier} is about to fire: {verdict.why}", verdict)
         self.publish(state="tier", why=f"{verdict.tier}: {verdict.why}")
@@ -394,12 +424,21 @@ class BufferSizer:
     def thread(self, buffer: Buffer) -> Thread:
         """Return what was sent so far as a thread that ends with that buffer. O(messages)."""
         self._view = _on(self._view, buffer.messages)
-        return replace(self._thread, requests=tuple(self._requests), end=self._view, prompt=buffer.prompt)
+        return replace(
+            self._thread, requests=tuple(self._requests), end=self._view, prompt=buffer.prompt
+        )
 
     def answered(self, buffer: Buffer, answer: Answer, model: str) -> None:
         """That buffer was sent, and this came back."""
         self._view = _on(self._view, buffer.messages)
-        request = Request(len(self._requests), self._view, buffer.prompt, answer.usage, model, finish=answer.finish)
+        request = Request(
+            len(self._requests),
+            self._view,
+            buffer.prompt,
+            answer.usage,
+            model,
+            finish=answer.finish,
+        )
         self._requests.append(request)
 
 

@@ -58,7 +58,9 @@ def sentence(failure: Failure) -> str:
     return str(failure) or type(failure).__name__
 
 
-def patiently(run: Run, thread: str, call: Callable[[], Answer], write: Callable[[], None] | None) -> Answer:
+def patiently(
+    run: Run, thread: str, call: Callable[[], Answer], write: Callable[[], None] | None
+) -> Answer:
     """The answer, after as many tries as are worth it. `write` puts each try into the journal; None = a tier's need.
 
     Raises Failure (the last one), or RunStopped.
@@ -87,7 +89,9 @@ def patiently(run: Run, thread: str, call: Callable[[], Answer], write: Callable
             run.rest(again)
 
 
-def ask_model(run: Run, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]) -> Answer:
+def ask_model(
+    run: Run, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]
+) -> Answer:
     """The agent's own call, with `buffer` as it stands now. Raises Failure, RunStopped."""
     model = run.models.of(thread, buffer.prompt)
     request = AskModel(buffer, need.max_tokens, need.stream)
@@ -160,10 +164,18 @@ def _need_document(need: Need) -> dict[str, Any]:
     """In a few words: the whole of it follows from the buffer and the settings."""
     match need:
         case Summarize(instructions=instructions, text=text, messages=messages, purpose=purpose):
-            size = {"instructions_chars": len(instructions), "text_chars": len(text), "messages": len(messages)}
+            size = {
+                "instructions_chars": len(instructions),
+                "text_chars": len(text),
+                "messages": len(messages),
+            }
             return {"need": "summarize", "purpose": purpose, **size, "timeout_s": need.timeout_s}
         case RemoteCompact(messages=messages):
-            return {"need": "remote_compact", "messages": len(messages), "timeout_s": need.timeout_s}
+            return {
+                "need": "remote_compact",
+                "messages": len(messages),
+                "timeout_s": need.timeout_s,
+            }
         case ReadFile(path=path):
             return {"need": "read_file", "path": path}
         case SaveTranscript(messages=messages, name=name):
@@ -180,7 +192,9 @@ INTERRUPTED = (
 )
 
 
-def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable[[ToolCall], Message]) -> Message:
+def run_call(
+    run: Run, call: ToolCall, thread: str, begun: bool, start: Callable[[ToolCall], Message]
+) -> Message:
     """The result of one call. `begun`: it had begun before the program was ended. `start` starts a sub-agent.
 
     Raises RunStopped.
@@ -214,7 +228,9 @@ def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -
         how: Permit = run.reply()
     finally:
         run.publisher.publish(state="tool", why=call.name, asked=None)
-    run.journal.note("permission", thread=thread, call=call.id, tool=call.name, covers=covers, answer=how)
+    run.journal.note(
+        "permission", thread=thread, call=call.id, tool=call.name, covers=covers, answer=how
+    )
     if how == "always":
         run.allowed.add(covers)
     return how != "no"

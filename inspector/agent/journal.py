@@ -46,7 +46,9 @@ class Journal:
         try:
             self._file = os.open(path, _FLAGS | (os.O_CREAT | os.O_EXCL if new else 0), 0o600)
         except FileExistsError:
-            raise JournalFailed(f"{path} exists; choose another name, or resume it (--resume).") from None
+            raise JournalFailed(
+                f"{path} exists; choose another name, or resume it (--resume)."
+            ) from None
         except OSError as why:
             raise JournalFailed(f"{path} cannot be written: {why.strerror or why}.") from None
         try:
@@ -73,7 +75,9 @@ class Journal:
             self._append(b"\n")
         self.note("resumed", plan=dict(plan))
 
-    def thread(self, name: str, buffer: Buffer, *, title: str, parent: str, parent_call: str) -> None:
+    def thread(
+        self, name: str, buffer: Buffer, *, title: str, parent: str, parent_call: str
+    ) -> None:
         """A thread begins with these messages."""
         more: dict[str, Any] = {"parent": parent, "parent_call": parent_call} if parent else {}
         if buffer.prompt != self._prompt:
@@ -121,11 +125,27 @@ class Journal:
             result["error"] = outcome.error
         sizes = {"tokens_before": before, "tokens_after": after}
         events = [{"name": event.name, **event.fields} for event in outcome.events]
-        self.note(kind, thread=thread, **result, **sizes, events=events, fates=dict(outcome.changed), buffer=shape)
+        self.note(
+            kind,
+            thread=thread,
+            **result,
+            **sizes,
+            events=events,
+            fates=dict(outcome.changed),
+            buffer=shape,
+        )
         self._held[thread] = outcome.buffer.messages
 
-    def edit(self, thread: str, by: str, messages: tuple[Message, ...], fates: Mapping[str, str]) -> None:
-        self.note("edit", thread=thread, by=by, fates=dict(fates), buffer=write_shape(self._held[thread], messages))
+    def edit(
+        self, thread: str, by: str, messages: tuple[Message, ...], fates: Mapping[str, str]
+    ) -> None:
+        self.note(
+            "edit",
+            thread=thread,
+            by=by,
+            fates=dict(fates),
+            buffer=write_shape(self._held[thread], messages),
+        )
         self._held[thread] = messages
 
     def running(self, thread: str, turn: int, data: Mapping[str, Any]) -> None:
@@ -142,12 +162,16 @@ class Journal:
             else:
                 changed[key] = value
         self._running[thread] = plain
-        self.note("running", thread=thread, turn=turn, running=changed, **({"more": more} if more else {}))
+        self.note(
+            "running", thread=thread, turn=turn, running=changed, **({"more": more} if more else {})
+        )
 
     def note(self, kind: str, **fields: Any) -> None:
         """Write one record. Called directly for those that no buffer depends on: permission, tool, need, reply, end."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._append(dumps({"type": kind, "time": now, **fields}).encode("utf-8", "replace") + b"\n")
+        self._append(
+            dumps({"type": kind, "time": now, **fields}).encode("utf-8", "replace") + b"\n"
+        )
 
     def _append(self, data: bytes) -> None:
         """All of it in one call; more only where the system takes less (a disk that fills up)."""
@@ -156,7 +180,9 @@ class Journal:
             while view:
                 view = view[os.write(self._file, view) :]
         except OSError as why:
-            raise JournalFailed(f"{self.path} cannot be written any more: {why.strerror or why}.") from None
+            raise JournalFailed(
+                f"{self.path} cannot be written any more: {why.strerror or why}."
+            ) from None
 
     def close(self) -> None:
         """Close the file. May be called twice."""

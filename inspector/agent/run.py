@@ -30,7 +30,9 @@ class Models:
 
     def __init__(self, plan: Plan, window: int | None) -> None:
         self._plan = plan
-        left = COMPACTIONS if plan.model == MODEL else None  # the demo's provider soon ceases to compact remotely
+        left = (
+            COMPACTIONS if plan.model == MODEL else None
+        )  # the demo's provider soon ceases to compact remotely
         self._world = plan.world or SimulatedServerState(window or WINDOW, compactions=left)
         self._session = uuid4().hex
         self._kept: dict[str, Answering] = {}
@@ -41,7 +43,9 @@ class Models:
         """The model, for the calls of this thread. Raises InspectorError."""
         if thread not in self._kept:
             plan, session = self._plan, f"{self._session}-{len(self._kept)}"
-            self._kept[thread] = answerer(plan.provider, plan_model(plan), prompt, session, world=self._world)
+            self._kept[thread] = answerer(
+                plan.provider, plan_model(plan), prompt, session, world=self._world
+            )
         return self._kept[thread]
 
     def close(self) -> None:
@@ -101,7 +105,9 @@ class Run(Controls):
             self.first = _first_buffer(plan, self.tools)
             """What the main thread begins with."""
             self.models.of(MAIN, self.first.prompt)
-            self.journal = opened.enter_context(closing(Journal(plan.record, new=plan.resumed is None)))
+            self.journal = opened.enter_context(
+                closing(Journal(plan.record, new=plan.resumed is None))
+            )
             self.opened = opened.pop_all()
             """Closes all of it."""
 
@@ -114,4 +120,6 @@ def _first_buffer(plan: Plan, tools: Toolbox) -> Buffer:
         if last is None or (last.role == "assistant" and not last.calls):
             raise InspectorError("The run has no task: give it one.")
         return start
-    return start.with_messages((*start.messages, Message(f"task-{uuid4().hex[:12]}", "user", (Text(plan.task),))))
+    return start.with_messages(
+        (*start.messages, Message(f"task-{uuid4().hex[:12]}", "user", (Text(plan.task),)))
+    )

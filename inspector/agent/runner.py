@@ -23,7 +23,9 @@ from inspector.core.policies.harness import Policy
 class Runner(Run):
     """A run in a separate thread. `start` it, and `close` it when done."""
 
-    def __init__(self, plan: Plan, publish: Publish, breakpoints: Breakpoints | None = None) -> None:
+    def __init__(
+        self, plan: Plan, publish: Publish, breakpoints: Breakpoints | None = None
+    ) -> None:
         """Raises InspectorError for a provider, model, policy, setting, workspace or journal that will not do."""
         super().__init__(plan, publish, breakpoints or Breakpoints())
         try:
@@ -70,7 +72,13 @@ class Runner(Run):
                 self.journal.note("end", why=ended.why, error=ended.error)
             self.opened.close()
             try:
-                nothing: dict[str, Any] = {"why": "", "asked": None, "need": None, "stop": "", "verdict": None}
+                nothing: dict[str, Any] = {
+                    "why": "",
+                    "asked": None,
+                    "need": None,
+                    "stop": "",
+                    "verdict": None,
+                }
                 self._agent.publish(state="ended", end=ended.why, error=ended.error, **nothing)
             finally:
                 self._over.set()
@@ -84,21 +92,36 @@ def _main_thread(run: Run) -> AgentThread:
     header = _header(plan, run.policy, run.window)
     if plan.resumed is None:
         journal.begin({"id": str(uuid4()), **header}, buffer.prompt)
-        journal.thread(MAIN, buffer, title=" ".join(plan.task.split())[:80], parent="", parent_call="")
+        journal.thread(
+            MAIN, buffer, title=" ".join(plan.task.split())[:80], parent="", parent_call=""
+        )
     else:
         held = plan.resumed
         journal.resume(held, header)
         journal.sync(MAIN, buffer.messages)
-        agent.turn, agent.begun, agent.sizer = held.turn, frozenset(held.begun), BufferSizer(held.recorded)
-        agent.last = Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
-        agent.waiting, agent.edited = open_calls(buffer), True  # what no provider takes is mended before it is sent
+        agent.turn, agent.begun, agent.sizer = (
+            held.turn,
+            frozenset(held.begun),
+            BufferSizer(held.recorded),
+        )
+        agent.last = (
+            Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
+        )
+        agent.waiting, agent.edited = (
+            open_calls(buffer),
+            True,
+        )  # what no provider takes is mended before it is sent
     agent.write_running()
     return agent
 
 
 def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[str, Any]:
     world = plan.world
-    fields = ("window", "pause_s", "compactions")  # what it takes to make the simulated provider's world again
+    fields = (
+        "window",
+        "pause_s",
+        "compactions",
+    )  # what it takes to make the simulated provider's world again
     return {
         "program": f"context-inspector {__version__}",
         "task": plan.task,

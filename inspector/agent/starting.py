@@ -80,9 +80,18 @@ def fork(
         changes.append("The buffer was changed by hand before it was forked.")
     else:
         buffer = thread.place(at).buffer()
-    start = Buffer(_taken(buffer.messages, changes), _prompt(buffer.prompt, workspace.resolve(), system, changes))
+    start = Buffer(
+        _taken(buffer.messages, changes),
+        _prompt(buffer.prompt, workspace.resolve(), system, changes),
+    )
     place: dict[str, Json] = {"path": session.path, "session": session.id, "format": session.format}
-    source: dict[str, Json] = {**place, "thread": thread.id, "request": at, "model": thread.model, "changes": changes}
+    source: dict[str, Json] = {
+        **place,
+        "thread": thread.id,
+        "request": at,
+        "model": thread.model,
+        "changes": changes,
+    }
     return Fork(start, source, tuple(changes))
 
 
@@ -91,7 +100,9 @@ def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str
     if recorded.tools is None:
         changes.append("The transcript does not hold its tools: the run has its own.")
     elif recorded.tools != ours.tools:
-        changes.append(f"Its {plural(len(recorded.tools), 'tool')} gave way to the run's own {len(ours.tools or ())}.")
+        changes.append(
+            f"Its {plural(len(recorded.tools), 'tool')} gave way to the run's own {len(ours.tools or ())}."
+        )
     if system == "recorded" and recorded.system:
         return Prompt(recorded.system, ours.tools)
     changes.append(
@@ -111,7 +122,9 @@ def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
     if first is not None and first.role == "assistant":
         changes.append("A user message was put before the assistant's first one.")
         filled = (Message(f"before-{first.id}", "user", (Text(BEGINNING),), mark="meta"), *filled)
-    sealed = sum(isinstance(part, Opaque | Thinking) for message in filled for part in message.parts)
+    sealed = sum(
+        isinstance(part, Opaque | Thinking) for message in filled for part in message.parts
+    )
     if sealed:
         changes.append(
             f"Not sent: {plural(sealed, 'part')} that only their own provider can read (thinking among them)."
@@ -123,11 +136,17 @@ def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, .
     """Without text parts that say nothing, and without messages that hold nothing a provider would be sent."""
     filled: list[Message] = []
     for message in messages:
-        parts = tuple(part for part in message.parts if not (isinstance(part, Text) and not part.text.strip()))
+        parts = tuple(
+            part for part in message.parts if not (isinstance(part, Text) and not part.text.strip())
+        )
         if any(not isinstance(part, Thinking) for part in parts):
-            filled.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
+            filled.append(
+                message if len(parts) == len(message.parts) else replace(message, parts=parts)
+            )
     if len(filled) < len(messages):
-        changes.append(f"Left out: {plural(len(messages) - len(filled), 'message')} without content.")
+        changes.append(
+            f"Left out: {plural(len(messages) - len(filled), 'message')} without content."
+        )
     return tuple(filled)
 
 
@@ -149,7 +168,10 @@ def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
                 names[part.id] = name
                 new = part if name == part.id else replace(part, id=name)
                 renamed += name != part.id
-            elif isinstance(part, ToolResult) and names.get(part.call_id, part.call_id) != part.call_id:
+            elif (
+                isinstance(part, ToolResult)
+                and names.get(part.call_id, part.call_id) != part.call_id
+            ):
                 new = replace(part, call_id=names[part.call_id])
             parts.append(new)
         is_same = all(new is old for new, old in zip(parts, message.parts, strict=True))
@@ -175,11 +197,15 @@ def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message,
         changes.append("Tool results were put right after their calls, each once.")
     mended = repair(Buffer(messages), None)
     for event in mended.events:
-        dropped, answered = (event.fields.get(name) for name in ("dropped_results", "answered_calls"))
+        dropped, answered = (
+            event.fields.get(name) for name in ("dropped_results", "answered_calls")
+        )
         if isinstance(dropped, int) and dropped:
             changes.append(f"Left out: {plural(dropped, 'tool result')} without a call.")
         if isinstance(answered, int) and answered:
-            changes.append(f"Given a result that says so: {plural(answered, 'tool call')} without one.")
+            changes.append(
+                f"Given a result that says so: {plural(answered, 'tool call')} without one."
+            )
     return mended.buffer.messages
 
 
@@ -207,11 +233,15 @@ def read_journal(path: Path) -> JournalReader:
     """All that a journal holds. Raises NothingToRead, UnknownFormat, InspectorError for another transcript."""
     journal = TranscriptFile(path)
     if detect(journal.head()).name != NAME:
-        raise InspectorError(f"{path} is no journal of a run; a transcript can be forked (--fork), not resumed.")
+        raise InspectorError(
+            f"{path} is no journal of a run; a transcript can be forked (--fork), not resumed."
+        )
     reader = JournalReader()
     journal.feed(reader)
     if not reader.header or MAIN not in reader.threads:
-        raise InspectorError(f"{path} has lost its beginning: it can be forked (--fork), not resumed.")
+        raise InspectorError(
+            f"{path} has lost its beginning: it can be forked (--fork), not resumed."
+        )
     return reader
 
 
@@ -231,7 +261,10 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     plan = _recorded(reader.header, path)
     plan = replace(plan, remote=plan.remote if reader.remote is None else reader.remote)
     plan = replace(plan, **{**changes, "settings": _settings(plan, changes)})
-    plan = replace(plan, world=plan.world or _world_again(reader.header.get("world"), plan.window, reader.compacted))
+    plan = replace(
+        plan,
+        world=plan.world or _world_again(reader.header.get("world"), plan.window, reader.compacted),
+    )
     policy, settings = plan_policy(plan, plan_window(plan))
     is_same_policy = plan.policy == reader.header.get("policy") and bool(main.running)
     start = _without_open_calls(main.buffer, main.begun) if task else main.buffer
@@ -239,13 +272,17 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     running = None
     if is_same_policy:
         running = policy.load(settings, main.running)
-        point = replace(point, running={name: thread.running for name, thread in reader.threads.items()})
+        point = replace(
+            point, running={name: thread.running for name, thread in reader.threads.items()}
+        )
     return replace(plan, task=task, start=start, running=running, resumed=point)
 
 
 def _without_open_calls(buffer: Buffer, begun: Container[str]) -> Buffer:
     """Return the buffer with a result for each open call, which says whether it had begun."""
-    results = [result_of(call, INTERRUPTED if call.id in begun else UNDONE) for call in open_calls(buffer)]
+    results = [
+        result_of(call, INTERRUPTED if call.id in begun else UNDONE) for call in open_calls(buffer)
+    ]
     return buffer.with_messages((*buffer.messages, *results))
 
 
@@ -293,7 +330,9 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
     window_tokens = window if type(window) is int else None
     max_tokens = most if type(most) is int else None
     is_remote = remote if isinstance(remote, bool) else None
-    return replace(plan, settings=settings, window=window_tokens, max_tokens=max_tokens, remote=is_remote)
+    return replace(
+        plan, settings=settings, window=window_tokens, max_tokens=max_tokens, remote=is_remote
+    )
 
 
 def _world_again(recorded: Any, window: int | None, compacted: int) -> SimulatedServerState | None:
@@ -323,7 +362,10 @@ _DEMO_SETTINGS = (("opaque_items", "keep"),)
 
 
 def demo_plan(
-    folder: Path, permissions: Permissions = "always", pace_s: float = PACE_S, policy: str = DEFAULT_POLICY
+    folder: Path,
+    permissions: Permissions = "always",
+    pace_s: float = PACE_S,
+    policy: str = DEFAULT_POLICY,
 ) -> Plan:
     """Return the plan of the demo in `folder`, which is created for the workspace and the journal.
 
@@ -358,6 +400,8 @@ def copy_sample(workspace: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(path.read_bytes())
     except OSError as why:
-        raise InspectorError(f"The sample workspace cannot be copied to {workspace}: {why.strerror or why}.") from None
+        raise InspectorError(
+            f"The sample workspace cannot be copied to {workspace}: {why.strerror or why}."
+        ) from None
     if not any(workspace.iterdir()):
         raise InspectorError("The sample workspace is not among the installed files.")

@@ -21,10 +21,14 @@ from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.verdict import Verdict
 from inspector.core.tokens.pressure import Pressure, PressureKind
 
-RunState: TypeAlias = Literal["starting", "calling", "tool", "tier", "paused", "asking", "needing", "ended"]
+RunState: TypeAlias = Literal[
+    "starting", "calling", "tool", "tier", "paused", "asking", "needing", "ended"
+]
 """calling: the model answers; tool: a tool runs; tier: a tier runs; paused: the person may look and change; asking: a
 permission is wanted (`permit`); needing: a tier's need is for the person (`answer`); ended: it is over."""
-Stop: TypeAlias = Literal["", "by hand", "step", "request", "watermark", "tier", "overflow", "tool", "error"]
+Stop: TypeAlias = Literal[
+    "", "by hand", "step", "request", "watermark", "tier", "overflow", "tool", "error"
+]
 """What made a run pause."""
 End: TypeAlias = Literal["", "done", "error", "stopped", "max turns"]
 

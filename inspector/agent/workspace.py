@@ -54,11 +54,17 @@ class WorkspaceAnswerer:
     def __call__(self, need: Need) -> Answer:
         match need:
             case ReadFile(path, limit):
-                return offline(need) if self._root is None else Answer(text=read_inside(self._root, path, limit))
+                return (
+                    offline(need)
+                    if self._root is None
+                    else Answer(text=read_inside(self._root, path, limit))
+                )
             case SaveTranscript(messages, name):
                 return Answer(text=str(self._append(messages, name)))
             case SaveText(text, name):
-                return Answer(text=str(self._write(text.encode("utf-8", "replace"), self._new(name, "txt"))))
+                return Answer(
+                    text=str(self._write(text.encode("utf-8", "replace"), self._new(name, "txt")))
+                )
         return self._answer(need)
 
     def _append(self, messages: Sequence[Message], name: str) -> Path:

@@ -18,7 +18,14 @@ from inspector.cli.output import columns, exact
 
 ROWS = 60
 """Rows that are shown without asking for more."""
-_ANSWERS: dict[str, Permit] = {"y": "once", "yes": "once", "a": "always", "always": "always", "n": "no", "no": "no"}
+_ANSWERS: dict[str, Permit] = {
+    "y": "once",
+    "yes": "once",
+    "a": "always",
+    "always": "always",
+    "n": "no",
+    "no": "no",
+}
 _BLANKS = re.compile(r" +$")
 
 
@@ -64,8 +71,12 @@ def question_rows(what: Question, width: int, most: int) -> tuple[list[str], int
     left = len(what.exact) - used
     if left > 0:
         lines = what.exact.count("\n", used)
-        body.append(f"… cut here: {left:,} more characters, {lines:,} more line ends; w shows the whole")
-    ours = ["".join(map(exact, _BLANKS.sub(_spelt, text))) for text in (what.says, what.covers)]  # may name a file
+        body.append(
+            f"… cut here: {left:,} more characters, {lines:,} more line ends; w shows the whole"
+        )
+    ours = [
+        "".join(map(exact, _BLANKS.sub(_spelt, text))) for text in (what.says, what.covers)
+    ]  # may name a file
     return [ours[0], "", *body, *([""] if body else []), ours[1]], max(0, left)
 
 

@@ -5,7 +5,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from inspector.cli.output import CellColumn, listing, number, pairs, picked, plain, ratio, write_answer
+from inspector.cli.output import (
+    CellColumn,
+    listing,
+    number,
+    pairs,
+    picked,
+    plain,
+    ratio,
+    write_answer,
+)
 from inspector.cli.select import Selection, add_selection, chosen_policy, policy_count, select
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
@@ -49,7 +58,9 @@ def describe(
         "thread": chosen.thread.id,
         "request": "end" if chosen.is_end else chosen.at,
         "system": buffer.prompt.system,
-        "tools": None if buffer.prompt.tools is None else [tool.definition for tool in buffer.prompt.tools],
+        "tools": None
+        if buffer.prompt.tools is None
+        else [tool.definition for tool in buffer.prompt.tools],
         "policy": by.name,
         "pressure": _pressure(chosen, size, window, by, pairs),
         "messages": [message_document(message, size) for message in buffer.messages],
@@ -58,13 +69,20 @@ def describe(
 
 
 def _pressure(
-    chosen: Selection, size: Sizer, user_window: int | None, by: Policy[Any, Any], pairs: SettingPairs
+    chosen: Selection,
+    size: Sizer,
+    user_window: int | None,
+    by: Policy[Any, Any],
+    pairs: SettingPairs,
 ) -> dict[str, Any]:
     pressure, scale = size.pressure, size.scale
     window = chosen.window(user_window)
     return {
         **picked(pressure, "tokens kind"),
-        **picked(known_counts(chosen.thread, estimator(DEFAULT_ESTIMATOR)).at(chosen.at), "estimated calibrated"),
+        **picked(
+            known_counts(chosen.thread, estimator(DEFAULT_ESTIMATOR)).at(chosen.at),
+            "estimated calibrated",
+        ),
         "reported": pressure.reported,
         "believed": policy_count(by, pairs, chosen.session, chosen.thread, chosen.at, window),
         "window": window.tokens,
@@ -104,7 +122,10 @@ def _lines(document: dict[str, Any]) -> list[str]:
     lines = [*_head(document), "", *listing(messages, *columns)]
     if document["validity"]:
         lines += ["", "validity:"]
-        lines += [f"  {v['rule']}: {plain(v['why'])} ({plain(v['message'])})" for v in document["validity"]]
+        lines += [
+            f"  {v['rule']}: {plain(v['why'])} ({plain(v['message'])})"
+            for v in document["validity"]
+        ]
     return lines
 
 
@@ -113,7 +134,11 @@ def _head(document: dict[str, Any]) -> list[str]:
     size = f"{number(pressure['tokens'])} tokens, {pressure['kind']}"
     if pressure["ratio"] is not None:
         size += f", {per_cent(pressure['ratio'], 1)} of {number(pressure['window'])}"
-    rows = [("thread", plain(document["thread"])), ("request", str(document["request"])), ("pressure", size)]
+    rows = [
+        ("thread", plain(document["thread"])),
+        ("request", str(document["request"])),
+        ("pressure", size),
+    ]
     if pressure["band"]:
         rows.append(("most likely", " to ".join(map(number, pressure["band"]))))
     rows += [

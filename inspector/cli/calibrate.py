@@ -16,7 +16,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
     parser.add_argument(
-        "--estimator", action="append", choices=list(ESTIMATORS), metavar="NAME", help="repeatable; default: all"
+        "--estimator",
+        action="append",
+        choices=list(ESTIMATORS),
+        metavar="NAME",
+        help="repeatable; default: all",
     )
 
 
@@ -44,7 +48,10 @@ def _prediction(errors: PredictionErrors) -> dict[str, Any]:
 
 
 def _fit(fit: Fit) -> dict[str, Any]:
-    samples = [picked(sample, "request estimated reported scale:6 predicted error:6") for sample in fit.samples]
+    samples = [
+        picked(sample, "request estimated reported scale:6 predicted error:6")
+        for sample in fit.samples
+    ]
     return {
         **picked(fit, "name kind"),
         "samples": samples,
@@ -63,7 +70,10 @@ def _lines(document: dict[str, Any]) -> list[str]:
         ">samples",
         (">next call", lambda fit: _percent(fit["prediction"]["median"])),
         (">90% below", lambda fit: _percent(fit["prediction"]["p90"])),
-        (">after compaction", lambda fit: _percent(fit["prediction"]["after_compaction"]["median"])),
+        (
+            ">after compaction",
+            lambda fit: _percent(fit["prediction"]["after_compaction"]["median"]),
+        ),
         (">R2", lambda fit: _figure(fit["r2"])),
         ">overhead",
         (">slope", lambda fit: _figure(fit["slope"])),

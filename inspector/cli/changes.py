@@ -23,5 +23,7 @@ def sizes_document(sizes: ChangeSizes) -> dict[str, Any]:
 
 def drop_document(thread: Thread, pressures: Pressures, drop: Drop) -> dict[str, Any]:
     """Describe one of the `drops` of a thread. `pressures`: those of the thread."""
-    about = picked(drop, "thread request kind loss why marker lost changed kept compaction line time")
+    about = picked(
+        drop, "thread request kind loss why marker lost changed kept compaction line time"
+    )
     return about | sizes_document(drop_sizes(thread, pressures, drop))

@@ -31,7 +31,9 @@ def run(arguments: argparse.Namespace) -> None:
     only_thread = arguments.thread
     arguments.thread = only_thread or "main"
     chosen = select(arguments)
-    write_answer(describe(chosen.session, chosen.thread if only_thread else None), arguments.json, cost_lines)
+    write_answer(
+        describe(chosen.session, chosen.thread if only_thread else None), arguments.json, cost_lines
+    )
 
 
 def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
@@ -53,7 +55,9 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
         "breaks": [picked(item, miss) for item in cost.breaks],
         **picked(cost, "breaks_usd:6 avoidable_usd=avoidable:6"),
         "compared_usd": {costs.thread.id: _rounded(costs.compared) for costs in cost.threads},
-        "compactions": [_compaction(costs.thread, step) for costs in cost.threads for step in costs.compactions],
+        "compactions": [
+            _compaction(costs.thread, step) for costs in cost.threads for step in costs.compactions
+        ],
         "what_if": [picked(item, "name usd:6 saved_usd:6") for item in cost.what_ifs],
         "thrash": [_thrash(costs.thread, run) for costs in cost.threads for run in costs.thrash],
     }
@@ -68,7 +72,9 @@ def _subtotals(cost: SessionCost, has_usage: bool) -> dict[str, Any]:
         "known_usd": _rounded(cost.subtotal.usd) if has_usage else None,
         "unpriced_calls": cost.subtotal.unpriced,
         "by_thread": [{"thread": bill.thread.id, **_subtotal(bill.subtotal)} for bill in bills],
-        "by_model": [{"model": model, **_subtotal(subtotal)} for model, subtotal in cost.by_model.items()],
+        "by_model": [
+            {"model": model, **_subtotal(subtotal)} for model, subtotal in cost.by_model.items()
+        ],
     }
 
 
@@ -87,7 +93,9 @@ def _rounded(amount: Decimal | None) -> float | None:
 def _compaction(thread: Thread, step: Compacted) -> dict[str, Any]:
     return {
         "thread": thread.id,
-        **picked(step, "before_request=at.before_request trigger=at.tier kind tokens_before tokens_after"),
+        **picked(
+            step, "before_request=at.before_request trigger=at.tier kind tokens_before tokens_after"
+        ),
         **picked(step.economics, ECONOMICS),
         "estimated": step.is_estimated,
     }
@@ -178,7 +186,13 @@ def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:
             (">saved a request", lambda compaction: _dollars(compaction["saved_per_request_usd"])),
             ("paid", _paid),
         )
-        named = ("thread/16", ">before_request", "trigger/20", ">tokens_before", ">tokens_after=after")
+        named = (
+            "thread/16",
+            ">before_request",
+            "trigger/20",
+            ">tokens_before",
+            ">tokens_after=after",
+        )
         for line in listing(document["compactions"], *named, *money):
             yield f"  {line}"
     for run in document["thrash"]:

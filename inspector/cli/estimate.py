@@ -13,12 +13,24 @@ ENCODINGS = ("o200k_base", "cl100k_base")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a text file; - or none = standard input")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help="a text file; - or none = standard input",
+    )
     names = list(ESTIMATORS)
     parser.add_argument(
-        "--estimator", choices=names, default=DEFAULT_ESTIMATOR, metavar="NAME", help="default: %(default)s"
+        "--estimator",
+        choices=names,
+        default=DEFAULT_ESTIMATOR,
+        metavar="NAME",
+        help="default: %(default)s",
     )
-    parser.add_argument("--encoding", choices=ENCODINGS, help="the vocabulary of --estimator tiktoken")
+    parser.add_argument(
+        "--encoding", choices=ENCODINGS, help="the vocabulary of --estimator tiktoken"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -37,5 +49,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(document)
     else:
-        rows = [(key, number(value) if isinstance(value, int) else str(value)) for key, value in document.items()]
+        rows = [
+            (key, number(value) if isinstance(value, int) else str(value))
+            for key, value in document.items()
+        ]
         write_lines(pairs(rows))

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from inspector.cli.changes import sizes_document
-from inspector.cli.output import columns, note, number, picked, plain, pressure_document, write_json, write_lines
+from inspector.cli.output import (
+    columns,
+    note,
+    number,
+    picked,
+    plain,
+    pressure_document,
+    write_json,
+    write_lines,
+)
 from inspector.cli.select import add_options, chosen_policy, policy_count
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
@@ -37,9 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("file", metavar="FILE", nargs="?", help="a transcript that is being written")
-    what.add_argument("--project", metavar="FOLDER", help="the newest session of this folder, and the next that starts")
+    what.add_argument(
+        "--project",
+        metavar="FOLDER",
+        help="the newest session of this folder, and the next that starts",
+    )
     add_options(parser, "--session")
-    parser.add_argument("--all", action="store_true", help="begin with the requests that are already in the file")
+    parser.add_argument(
+        "--all", action="store_true", help="begin with the requests that are already in the file"
+    )
     add_options(parser, "--format", help="read it as this format")
     add_options(parser, "--policy", "--set", "--window")
     add_options(parser, "--json", help="print a line of JSON for each request")
@@ -52,11 +67,19 @@ def run(arguments: argparse.Namespace) -> None:
     path = Path(arguments.file or "")
     empty = path.is_file() and not path.stat().st_size
     policy, pairs = chosen_policy(arguments), tuple(arguments.set or ())
-    printer = RequestPrinter(arguments.json, arguments.all or empty, arguments.window, policy, pairs)
+    printer = RequestPrinter(
+        arguments.json, arguments.all or empty, arguments.window, policy, pairs
+    )
     try:
         if arguments.project is not None:
             note(f"following the newest session of {plain(arguments.project)}; Ctrl+C ends it.")
-            follow_newest(arguments.project, printer.take, printer.rest, switched=printer.switch, tell=_note_news)
+            follow_newest(
+                arguments.project,
+                printer.take,
+                printer.rest,
+                switched=printer.switch,
+                tell=_note_news,
+            )
         else:
             path = find_session_path(path, arguments.session) if arguments.session else path
             follow(path, printer.take, printer.rest, format=arguments.format, tell=_note_news)
@@ -133,7 +156,11 @@ class RequestPrinter:
 
     def _print(self, session: Session, *, final: bool) -> None:
         """Print what is new or has changed. `final`: also a last request without its usage."""
-        waits = [wait for thread in session.threads for wait in self._print_thread(session, thread, final)]
+        waits = [
+            wait
+            for thread in session.threads
+            for wait in self._print_thread(session, thread, final)
+        ]
         self._waiting = (session, time.monotonic() + min(waits)) if waits else None
         sys.stdout.flush()
 
@@ -146,7 +173,9 @@ class RequestPrinter:
             request = thread.requests[n]
             is_last = n == len(thread.requests) - 1 and n == len(printed)
             if request.usage is None and is_last and not final:
-                comes_late = session.format in _LATE or any(request.usage for request in thread.requests[-3:-1])
+                comes_late = session.format in _LATE or any(
+                    request.usage for request in thread.requests[-3:-1]
+                )
                 yield HELD if self._json and comes_late else SOON
                 break
             is_revised = n < len(printed)
@@ -154,7 +183,9 @@ class RequestPrinter:
             self._print_request(session, thread, n, pressures, is_revised)
         del printed[len(thread.requests) :]
 
-    def _print_request(self, session: Session, thread: Thread, at: int, pressures: Pressures, is_revised: bool) -> None:
+    def _print_request(
+        self, session: Session, thread: Thread, at: int, pressures: Pressures, is_revised: bool
+    ) -> None:
         window = self._find_window(session, thread, at, pressures[at])
         count = policy_count(self._policy, self._pairs, session, thread, at, window)
         document = describe_request(thread, at, pressures, window, count)
@@ -173,13 +204,20 @@ class RequestPrinter:
         key = (thread.id, model_at(thread, at), thread.requests[at].window, len(thread.compactions))
         window = self._windows.get(key)
         if window is None or window.tokens is None or (pressure.tokens or 0) > window.tokens:
-            window = self._windows[key] = find_window(session, thread, at, self._window, self._models)
+            window = self._windows[key] = find_window(
+                session, thread, at, self._window, self._models
+            )
         return window
 
 
 def _key(request: Request) -> tuple[object, ...]:
     """Return what identifies a request and its numbers."""
-    return request.line, request.time, request.usage.prompt if request.usage else None, request.predicted
+    return (
+        request.line,
+        request.time,
+        request.usage.prompt if request.usage else None,
+        request.predicted,
+    )
 
 
 def _changed_requests(thread: Thread, printed: list[tuple[object, ...]]) -> range:
@@ -190,7 +228,9 @@ def _changed_requests(thread: Thread, printed: list[tuple[object, ...]]) -> rang
     return range(same, len(thread.requests))
 
 
-def describe_request(thread: Thread, at: int, pressures: Pressures, window: Window, believed: int) -> dict[str, Any]:
+def describe_request(
+    thread: Thread, at: int, pressures: Pressures, window: Window, believed: int
+) -> dict[str, Any]:
     """Describe request `at` as one line of `follow`."""
     request = thread.requests[at]
     return {

@@ -60,7 +60,9 @@ _BACKGROUND = '<rect width="{width}" height="{height}" fill="#ffffff"/>'
 _CELL = '<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{fill}"/>'
 
 
-def _draw_grid(grid: HeatGrid, rows: Sequence[str], columns: Sequence[str], left: int) -> Iterator[str]:
+def _draw_grid(
+    grid: HeatGrid, rows: Sequence[str], columns: Sequence[str], left: int
+) -> Iterator[str]:
     """Yield the title of a grid, the names of its columns, then each row with its name."""
     yield _text(left + 8, 24, grid.title, bold=True)
     first_column = left + LABEL

@@ -38,7 +38,9 @@ from inspector.transcripts.saving import save_har
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
-    parser.add_argument("--har", metavar="FILE", help="write the exchanges of a recording of the proxy as HAR 1.2")
+    parser.add_argument(
+        "--har", metavar="FILE", help="write the exchanges of a recording of the proxy as HAR 1.2"
+    )
     add_options(parser, "--force")
 
 
@@ -90,20 +92,30 @@ def describe(
     }
 
 
-def _describe_requests(thread: Thread, pressures: Pressures, own_counts: Sequence[int]) -> dict[str, Any]:
+def _describe_requests(
+    thread: Thread, pressures: Pressures, own_counts: Sequence[int]
+) -> dict[str, Any]:
     counts = known_counts(thread, estimator(DEFAULT_ESTIMATOR))
     counted = zip(thread.requests, own_counts, strict=False)  # the last count is that of the end
     return {
         "thread": thread.id,
-        "requests": [_request(request, pressures, counts, own_count) for request, own_count in counted],
+        "requests": [
+            _request(request, pressures, counts, own_count) for request, own_count in counted
+        ],
         "end": _pressure(pressures, counts, None, own_counts[-1]) | {"messages": len(thread.end)},
-        "compactions": [_compaction(thread, pressures, compaction) for compaction in thread.compactions],
+        "compactions": [
+            _compaction(thread, pressures, compaction) for compaction in thread.compactions
+        ],
     }
 
 
-def _describe_triggers(session: Session, thread: Thread, pressures: Pressures, window: int | None) -> dict[str, Any]:
+def _describe_triggers(
+    session: Session, thread: Thread, pressures: Pressures, window: int | None
+) -> dict[str, Any]:
     return {
-        "observed_triggers": [asdict(trigger) for trigger in observed_triggers(thread, pressures, window)],
+        "observed_triggers": [
+            asdict(trigger) for trigger in observed_triggers(thread, pressures, window)
+        ],
         "client_trigger": _client_trigger(client_trigger(session, thread, pressures, window)),
         "drops": [_drop(session.thread(drop.thread), drop) for drop in session_drops(session)],
     }
@@ -113,7 +125,9 @@ def _describe_calls(session: Session) -> dict[str, Any]:
     threads = {thread.id: thread for thread in session.threads}
     bills = session_bills(session)
     return {
-        "side_calls": [_side_call(call, threads.get(call.thread, session.main)) for call in session.side_calls],
+        "side_calls": [
+            _side_call(call, threads.get(call.thread, session.main)) for call in session.side_calls
+        ],
         "totals": _totals(bills),
         "totals_by_thread": {bill.thread.id: _totals([bill]) for bill in bills[:-1]},
     }
@@ -143,7 +157,9 @@ def _thread(thread: Thread) -> dict[str, Any]:
     }
 
 
-def _pressure(pressures: Pressures, counts: OwnCounts, at: int | None, believed: int) -> dict[str, Any]:
+def _pressure(
+    pressures: Pressures, counts: OwnCounts, at: int | None, believed: int
+) -> dict[str, Any]:
     pressure = pressures.at(at)
     scale = pressures.scale(at)
     return {
@@ -157,11 +173,15 @@ def _pressure(pressures: Pressures, counts: OwnCounts, at: int | None, believed:
     }
 
 
-def _request(request: Request, pressures: Pressures, counts: OwnCounts, believed: int) -> dict[str, Any]:
+def _request(
+    request: Request, pressures: Pressures, counts: OwnCounts, believed: int
+) -> dict[str, Any]:
     return {
         "index": request.index,
         **_pressure(pressures, counts, request.index, believed),
-        **picked(request.usage, "input output output_is_final cache_read cache_write cache_write_1h"),
+        **picked(
+            request.usage, "input output output_is_final cache_read cache_write cache_write_1h"
+        ),
         "messages": request.view.length,
         **picked(request, "model time finish line"),
     }
@@ -172,7 +192,10 @@ def _compaction(thread: Thread, pressures: Pressures, compaction: Compaction) ->
     return {
         **picked(compaction, "before_request trigger kind"),
         **sizes_document(sizes),
-        **picked(compaction, "tokens_before_recorded=tokens_before tokens_after_recorded=tokens_after kept"),
+        **picked(
+            compaction,
+            "tokens_before_recorded=tokens_before tokens_after_recorded=tokens_after kept",
+        ),
         "cleared": len(compaction.cleared),
         "inferred": bool(compaction.evidence),
         "evidence": compaction.evidence,
@@ -188,7 +211,11 @@ def _drop(thread: Thread, drop: Drop) -> dict[str, Any]:
 def _client_trigger(trigger: ClientTrigger | None) -> dict[str, Any] | None:
     if trigger is None:
         return None
-    return {**picked(trigger, "client version observed"), "tokens": list(trigger.tokens), "words": trigger.words}
+    return {
+        **picked(trigger, "client version observed"),
+        "tokens": list(trigger.tokens),
+        "words": trigger.words,
+    }
 
 
 def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
@@ -206,9 +233,18 @@ def _totals(bills: Sequence[ThreadBill]) -> dict[str, Any]:
     """Return the sums over all calls, each once. The cost is null if one price is unknown."""
     used = [usage for bill in bills for usage in bill.used]
     bill = sum_bills(bill.bill for bill in bills)
-    subtotal = sum_known(priced for of_thread in bills for priced in (*of_thread.bills, *of_thread.beside))
+    subtotal = sum_known(
+        priced for of_thread in bills for priced in (*of_thread.bills, *of_thread.beside)
+    )
     totals = {"calls": len(used)}
-    for name in ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output"):
+    for name in (
+        "input",
+        "cache_read",
+        "cache_write",
+        "cache_write_5m",
+        "cache_write_1h",
+        "output",
+    ):
         totals[name] = sum(getattr(usage, name) for usage in used)
     return {
         **totals,
@@ -310,7 +346,9 @@ def _section(
 def _put_largest_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the threads with those in front that are printed: the first ones, and the largest of the others."""
     first = _LISTED // 2
-    others = sorted(threads[first:], key=lambda thread: (thread["requests"], thread["messages"]), reverse=True)
+    others = sorted(
+        threads[first:], key=lambda thread: (thread["requests"], thread["messages"]), reverse=True
+    )
     printed = {id(thread) for thread in (*threads[:first], *others[: _LISTED - first])}
     return sorted(threads, key=lambda thread: id(thread) not in printed)
 
@@ -323,7 +361,10 @@ def _head(document: dict[str, Any]) -> list[str]:
         ("file", plain(document["path"])),
         ("format", f"{document['format']}{client}"),
         ("model", plain(document["model"]) or "not recorded"),
-        ("window", f"{number(window['tokens'])} tokens ({source})" if window["tokens"] else "unknown"),
+        (
+            "window",
+            f"{number(window['tokens'])} tokens ({source})" if window["tokens"] else "unknown",
+        ),
     ]
     if document["client_trigger"]:
         rows.append(("trigger", _trigger_words(document["client_trigger"])))

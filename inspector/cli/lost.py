@@ -23,7 +23,9 @@ HOW = {"call": "tool_call", "answer": "answer", "user": "user"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
-    parser.add_argument("--compaction", metavar="N", type=int, help="only this one: 0-based, negative from the end")
+    parser.add_argument(
+        "--compaction", metavar="N", type=int, help="only this one: 0-based, negative from the end"
+    )
     parser.add_argument(
         "--give-back",
         metavar="ROWS",
@@ -32,10 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print what is open and gone, or these rows of the table (1,3), as text to paste into the session",
     )
     parser.add_argument(
-        "--judge", metavar="WHO", help="ask a model about rows that are not sure: anthropic, openai, ..."
+        "--judge",
+        metavar="WHO",
+        help="ask a model about rows that are not sure: anthropic, openai, ...",
     )
     add_options(parser, "--model")
-    parser.add_argument("--all", action="store_true", help=f"all rows that are worth telling, not the first {SHOWN}")
+    parser.add_argument(
+        "--all", action="store_true", help=f"all rows that are worth telling, not the first {SHOWN}"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -45,7 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
     if (index := arguments.compaction) is not None:
         count = len(losses.each)
         if not -count <= index < count:
-            raise InspectorError(f"there is no compaction {index}: the thread has {count}, counted from 0.")
+            raise InspectorError(
+                f"there is no compaction {index}: the thread has {count}, counted from 0."
+            )
         losses = replace(losses, each=(losses.each[index],))
     if arguments.judge:
         losses = _judged(chosen, losses, arguments)
@@ -74,13 +82,19 @@ def _give_back(losses: RecordedLosses, arguments: argparse.Namespace) -> None:
 
 def _row_numbers(text: str, count: int) -> list[int]:
     """Return the rows that `--give-back 1,3` names, counted from 1 as in the table. Raises InspectorError."""
-    numbers = [int(number_text) for number_text in text.split(",") if number_text.strip().isdecimal()]
+    numbers = [
+        int(number_text) for number_text in text.split(",") if number_text.strip().isdecimal()
+    ]
     if not numbers or not all(1 <= row_number <= count for row_number in numbers):
-        raise InspectorError(f"--give-back takes rows from 1 to {count}, as 1,3, or nothing for all that is open.")
+        raise InspectorError(
+            f"--give-back takes rows from 1 to {count}, as 1,3, or nothing for all that is open."
+        )
     return numbers
 
 
-def _judged(chosen: Selection, losses: RecordedLosses, arguments: argparse.Namespace) -> RecordedLosses:
+def _judged(
+    chosen: Selection, losses: RecordedLosses, arguments: argparse.Namespace
+) -> RecordedLosses:
     """Ask a model about the rows that are not sure, after saying what that costs at most. Raises InspectorError."""
     model = arguments.model or chosen.thread.model
     each = []
@@ -100,7 +114,10 @@ def _judged(chosen: Selection, losses: RecordedLosses, arguments: argparse.Names
 
 def losses_document(losses: RecordedLosses) -> dict[str, Any]:
     """Describe the losses as cli.md's `lost` does."""
-    together = picked(losses.together, "facts kept paraphrased lost needed_again=needed_later lost_words needed_words")
+    together = picked(
+        losses.together,
+        "facts kept paraphrased lost needed_again=needed_later lost_words needed_words",
+    )
     return {"compactions": [describe(loss) for loss in losses.each], "together": together}
 
 
@@ -114,7 +131,10 @@ def describe(loss: CompactionLoss) -> dict[str, Any]:
         "verdicts": {verdict: loss.count(verdict) for verdict in get_args(LostVerdict)},
         "forgetting": {
             **picked(loss.forgetting, "calls repeated tokens usd:6 sentence"),
-            "again": [picked(back, "how what request message line tokens usd:6") for back in loss.forgetting.again],
+            "again": [
+                picked(back, "how what request message line tokens usd:6")
+                for back in loss.forgetting.again
+            ],
         },
         "lost": [_describe_row(row) for row in loss.rows],
         "invented": [
@@ -154,7 +174,9 @@ def _compaction(loss: CompactionLoss, most: int | None) -> Iterator[str]:
     economics = loss.economics
     if economics.cost_usd is not None and economics.saved_per_request_usd is not None:
         cost, saved = dollars(economics.cost_usd), dollars(economics.saved_per_request_usd)
-        paid = paid_words(economics.paid_after_requests).replace("never paid", "never paid for itself")
+        paid = paid_words(economics.paid_after_requests).replace(
+            "never paid", "never paid for itself"
+        )
         yield f"   It cost {cost} and saved {saved} a request: {paid}."
     yield f"   {_counts(loss)}"
     yield from _inventions(loss)
@@ -175,14 +197,22 @@ def _inventions(loss: CompactionLoss) -> Iterator[str]:
             yield "   Its summary invents no path, address, name or number: each is in the messages before it."
         return
     listed = ", ".join(plain(invention.fact.text, 60) for invention in loss.inventions[:3])
-    more = f" and {len(loss.inventions) - 3:,} more (--json lists them)" if len(loss.inventions) > 3 else ""
+    more = (
+        f" and {len(loss.inventions) - 3:,} more (--json lists them)"
+        if len(loss.inventions) > 3
+        else ""
+    )
     yield f"   Its summary names {plural(len(loss.inventions), 'thing')} that nothing before it does: {listed}{more}."
 
 
 def _counts(loss: CompactionLoss) -> str:
     """`1,312 facts: 89 still in context, 12 carried in other words, 20 done; 1,191 gone, of which 31 were needed`."""
     counts = {verdict: loss.count(verdict) for verdict in get_args(LostVerdict)}
-    words = [f"{loss.kept:,} kept", f"{counts['carried']:,} in other words", f"{counts['done']:,} done before"]
+    words = [
+        f"{loss.kept:,} kept",
+        f"{counts['carried']:,} in other words",
+        f"{counts['done']:,} done before",
+    ]
     words += [f"{counts['gone']:,} gone", f"{counts['unsure']:,} not sure"]
     words += [f"{counts['unknown']:,} not known"] if counts["unknown"] else []
     return f"{loss.before:,} facts: {', '.join(words)}."

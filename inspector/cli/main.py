@@ -37,7 +37,13 @@ COMMANDS = {
     "desktop": "menu entry, icon and file type for this user",
 }
 """Name and what it does. A command is `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
-_FOLDERS = {"statusline": "beside.", "hook": "beside.", "mcp": "beside.", "desktop": "beside.", "report": "sharing."}
+_FOLDERS = {
+    "statusline": "beside.",
+    "hook": "beside.",
+    "mcp": "beside.",
+    "desktop": "beside.",
+    "report": "sharing.",
+}
 """Of commands that are not beside this file."""
 
 
@@ -85,7 +91,9 @@ def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"context-inspector {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="context-inspector")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog="context-inspector"
+    )
     requested = words[0] if words and words[0] in COMMANDS else None
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)

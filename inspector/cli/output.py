@@ -28,7 +28,9 @@ _UNSEEN = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 """Characters that count as printable, and show nothing."""
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")
+_BIDI = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029"
+)
 
 
 def use_utf8() -> None:
@@ -263,7 +265,9 @@ def listing(documents: Iterable[Mapping[str, Any]], *columns: CellColumn) -> lis
     return table(heads, [_make_row(document, cells) for document in documents])
 
 
-def _make_row(document: Mapping[str, Any], cells: Iterable[Callable[[Mapping[str, Any]], str]]) -> list[str]:
+def _make_row(
+    document: Mapping[str, Any], cells: Iterable[Callable[[Mapping[str, Any]], str]]
+) -> list[str]:
     return [cell(document) for cell in cells]
 
 

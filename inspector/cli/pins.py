@@ -9,7 +9,14 @@ from inspector.cli.output import number, picked, plain, table, write_json, write
 from inspector.cli.select import add_options, add_selection, select, with_settings
 from inspector.core.answering import offline
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import PinHistory, PinIndex, collect_pins, describe_fate, pins_kept, recorded_pins
+from inspector.core.replay.pins import (
+    PinHistory,
+    PinIndex,
+    collect_pins,
+    describe_fate,
+    pins_kept,
+    recorded_pins,
+)
 from inspector.core.replay.report import RECORDED, replay_report
 from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
@@ -45,7 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
         write_lines(pins_lines(histories, under, len(thread.requests)))
 
 
-def describe(recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHistory]]) -> Iterator[dict[str, Any]]:
+def describe(
+    recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHistory]]
+) -> Iterator[dict[str, Any]]:
     """Yield the `pins` of cli.md, in the order of `recorded`."""
     for n, history in enumerate(recorded):
         by_policy = {name: _describe_spans(histories[n]) for name, histories in under.items()}
@@ -78,7 +87,9 @@ def pins_lines(
     for n in listed:
         by_policy = {name: histories[n] for name, histories in under.items()}
         rows += _rows(recorded[n], by_policy, requests)
-    yield from table((">request", "found", "policy", "request 0 to the last", "became", "text"), rows)
+    yield from table(
+        (">request", "found", "policy", "request 0 to the last", "became", "text"), rows
+    )
     if more := len(recorded) - len(listed):
         yield f"and {plural(more, 'more instruction')}, with --json."
 
@@ -92,10 +103,19 @@ def kept_words(histories: Mapping[str, Sequence[PinHistory]], requests: int) -> 
     return f"{plural(requests, 'request')}. Constraints and given pins that were never gone: {', '.join(counts)}"
 
 
-def _rows(recorded: PinHistory, under: Mapping[str, PinHistory], requests: int) -> Iterator[tuple[str, ...]]:
+def _rows(
+    recorded: PinHistory, under: Mapping[str, PinHistory], requests: int
+) -> Iterator[tuple[str, ...]]:
     pin = recorded.pin
     text = plain(pin.text, TEXT)
-    yield number(pin.request), pin.origin, RECORDED, draw_bar(recorded, requests), describe_fate(recorded), text
+    yield (
+        number(pin.request),
+        pin.origin,
+        RECORDED,
+        draw_bar(recorded, requests),
+        describe_fate(recorded),
+        text,
+    )
     for name, history in under.items():
         yield "", "", name, draw_bar(history, requests), describe_fate(history), ""
 

@@ -50,12 +50,27 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("--upstream", metavar="URL", required=True, help="the provider: https://api.anthropic.com, ...")
-    parser.add_argument("--record", metavar="FILE", required=True, help="a new file, or a recording to append to")
-    parser.add_argument("--host", default="127.0.0.1", metavar="HOST", help="127.0.0.1 (the default), localhost or ::1")
+    parser.add_argument(
+        "--upstream",
+        metavar="URL",
+        required=True,
+        help="the provider: https://api.anthropic.com, ...",
+    )
+    parser.add_argument(
+        "--record", metavar="FILE", required=True, help="a new file, or a recording to append to"
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="HOST",
+        help="127.0.0.1 (the default), localhost or ::1",
+    )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
     parser.add_argument(
-        "--pause-at", type=_ratio, metavar="RATIO", help="hold requests whose buffer fills this share of the window"
+        "--pause-at",
+        type=_ratio,
+        metavar="RATIO",
+        help="hold requests whose buffer fills this share of the window",
     )
     add_options(parser, "--window")
     add_options(parser, "--json", help="print a line of JSON for each exchange")
@@ -87,7 +102,9 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.json:
             lines.put(line)
 
-    def stop(number: int, _: object) -> None:  # after the line that is being written; the second time at once
+    def stop(
+        number: int, _: object
+    ) -> None:  # after the line that is being written; the second time at once
         signal.signal(number, signal.default_int_handler)
         lines.put(None)
 
@@ -98,12 +115,16 @@ def run(arguments: argparse.Namespace) -> None:
     server.start()
     try:
         print(f"listening on {server.url}", flush=True)  # noqa: T201 - this line is the command's answer
-        note(f"to {plain(arguments.upstream)}, recording into {plain(arguments.record)}; Ctrl+C ends it.")
+        note(
+            f"to {plain(arguments.upstream)}, recording into {plain(arguments.record)}; Ctrl+C ends it."
+        )
         for line in iter(lines.get, None):  # without --json no other is put there
             _write(told.take(line))
         if exchanges.numbers:
             waiting = plural(len(exchanges.numbers), "request")
-            note(f"waiting for the answers to {waiting}; what is held is forwarded unchanged. Ctrl+C ends it at once.")
+            note(
+                f"waiting for the answers to {waiting}; what is held is forwarded unchanged. Ctrl+C ends it at once."
+            )
         finish_exchanges(server, exchanges)
         note("stopped.")
     finally:
@@ -113,7 +134,9 @@ def run(arguments: argparse.Namespace) -> None:
             _write(told.take(late))
 
 
-def _proxy_server(arguments: argparse.Namespace, hear: Callable[[Mapping[str, Any]], None]) -> "ProxyServer":
+def _proxy_server(
+    arguments: argparse.Namespace, hear: Callable[[Mapping[str, Any]], None]
+) -> "ProxyServer":
     """Make the proxy that the arguments describe, with its attendant if it holds requests. Raises InspectorError."""
     from inspector.proxy.relay.server import ProxyServer
 
@@ -121,7 +144,9 @@ def _proxy_server(arguments: argparse.Namespace, hear: Callable[[Mapping[str, An
     gate = Gate() if rule is None else Holds(rule, user_windows())
     if isinstance(gate, Holds):
         Attendant(gate, arguments)
-    recorded = (rule or Rule(window=arguments.window)).document()  # of the window and of holding, in the file's head
+    recorded = (
+        rule or Rule(window=arguments.window)
+    ).document()  # of the window and of holding, in the file's head
     if arguments.compact_with:
         recorded["hold"]["compact_with"] = arguments.compact_with
     server = ProxyServer(
@@ -177,8 +202,12 @@ class Exchanges:
         self._reader.feed(self._count, line)
         number = line.get("exchange")
         if line.get("type") == "request" and isinstance(number, int):
-            self._requests[number] = {key: line.get(key) for key in ("time", "transport", "method", "path", "tag")}
-        elif line.get("type") == "response" and isinstance(number, int) and number in self._requests:
+            self._requests[number] = {
+                key: line.get(key) for key in ("time", "transport", "method", "path", "tag")
+            }
+        elif (
+            line.get("type") == "response" and isinstance(number, int) and number in self._requests
+        ):
             answer = {key.removeprefix("elapsed_"): line.get(key) for key in _ANSWERED}
             document = {"exchange": number, **self._requests.pop(number), **answer}
             exchange = self._reader.exchange(number)
@@ -193,7 +222,9 @@ class Exchanges:
             "request": placed[1].index if placed else None,
             "model": exchange.model,
             "side_call": exchange.kind or None,
-            "usage": picked(usage, "prompt input cache_read cache_write cache_write_1h output") if usage else None,
+            "usage": picked(usage, "prompt input cache_read cache_write cache_write_1h output")
+            if usage
+            else None,
         }
         return document | (self._pressure(session, *placed) if placed else {})
 
@@ -206,14 +237,24 @@ class Exchanges:
         return {
             "messages": len(request.view),
             **pressure_document(thread, pressures, request.index, window.tokens, believed),
-            "drops": [drop_document(thread, pressures, drop) for drop in drops.found if drop.request == request.index],
+            "drops": [
+                drop_document(thread, pressures, drop)
+                for drop in drops.found
+                if drop.request == request.index
+            ],
         }
 
 
 def _place(session: Session, exchange: Exchange) -> tuple[Thread, Request] | None:
     """Return the thread and request of an exchange; None for a side call."""
-    placed = ((thread, request) for thread in session.threads for request in reversed(thread.requests[-_LATE:]))
-    return next(((thread, request) for thread, request in placed if request.line == exchange.line), None)
+    placed = (
+        (thread, request)
+        for thread in session.threads
+        for request in reversed(thread.requests[-_LATE:])
+    )
+    return next(
+        ((thread, request) for thread, request in placed if request.line == exchange.line), None
+    )
 
 
 KEYS = "[f]orward unchanged, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
@@ -222,25 +263,33 @@ KEYS = "[f]orward unchanged, [c]ompact with {policy}, [s]how what that changes, 
 def add_hold_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options for held requests."""
     group = parser.add_argument_group("holding requests (changes what the provider reads)")
-    group.add_argument("--pause-each", action="store_true", help="hold every request of a conversation")
+    group.add_argument(
+        "--pause-each", action="store_true", help="hold every request of a conversation"
+    )
     group.add_argument(
         "--compact-with",
         metavar="POLICY",
         help="run what this policy finds due on each held request, without asking; summaries are made offline",
     )
-    add_options(group, "--policy", help="the policy that is offered for held requests, or your own: x.py")
+    add_options(
+        group, "--policy", help="the policy that is offered for held requests, or your own: x.py"
+    )
     add_options(group, "--set", help="a setting of the policy")
 
 
 def rule_of(arguments: argparse.Namespace) -> Rule | None:
     """Return when requests are held; None for never. Raises InspectorError."""
     if arguments.compact_with and arguments.pause_at is None and not arguments.pause_each:
-        raise InspectorError("--compact-with needs --pause-at RATIO (or --pause-each): it acts on held requests.")
+        raise InspectorError(
+            "--compact-with needs --pause-at RATIO (or --pause-each): it acts on held requests."
+        )
     if arguments.pause_each:
         return Rule("each", window=arguments.window)
     if arguments.pause_at is None:
         return None
-    return Rule("watermark", arguments.pause_at, arguments.window, always=bool(arguments.compact_with))
+    return Rule(
+        "watermark", arguments.pause_at, arguments.window, always=bool(arguments.compact_with)
+    )
 
 
 def holding_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
@@ -253,10 +302,14 @@ def holding_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
 class Attendant:
     """Handles held requests, in a separate thread. `ask` returns the user's choice: f, c or d."""
 
-    def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None
+    ) -> None:
         self._holds = holds
         policy = holding_policy(arguments)
-        self._compact = Compactor(policy.reference, (*said_window(arguments.window), *(arguments.set or ())))
+        self._compact = Compactor(
+            policy.reference, (*said_window(arguments.window), *(arguments.set or ()))
+        )
         self._name = policy.name
         self._is_automatic = bool(arguments.compact_with)
         has_terminal = sys.stdin.isatty() and sys.stderr.isatty()
@@ -294,9 +347,13 @@ class Attendant:
         elif self._ask is not None:
             self._act_on_answer(hold, proposal, self._ask)
 
-    def _act_on_answer(self, hold: HoldInfo, proposal: Proposal | None, ask: Callable[[str], str]) -> None:
+    def _act_on_answer(
+        self, hold: HoldInfo, proposal: Proposal | None, ask: Callable[[str], str]
+    ) -> None:
         """Ask the user what to do with a held request, and do it."""
-        note(f"{self._name}: {hold.cannot if proposal is None else proposal_words(proposal, hold.window)}.")
+        note(
+            f"{self._name}: {hold.cannot if proposal is None else proposal_words(proposal, hold.window)}."
+        )
         keys = KEYS.format(policy=self._name)
         while (key := ask(keys)[:1].lower()) == "s":
             show(change_question(proposal), 0)
@@ -338,7 +395,9 @@ def change_question(proposal: Proposal | None) -> Question:
     if proposal is None or proposal.after is None:
         return Question("Nothing would change.", "")
     before, after = _lines(proposal.before), _lines(proposal.after)
-    diff = difference(before.encode("utf-8", "backslashreplace"), after.encode("utf-8", "backslashreplace"))
+    diff = difference(
+        before.encode("utf-8", "backslashreplace"), after.encode("utf-8", "backslashreplace")
+    )
     return Question("What would be removed (-) and added (+):", diff, is_diff=True)
 
 

@@ -40,11 +40,19 @@ from inspector.providers.summary_cache import Cached
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
-    parser.add_argument("more", metavar="FILE", nargs="*", help="further sessions, to compare over all of them")
-    add_options(parser, "--mode", "--remote", "--answerer", "--model")
-    parser.add_argument("--no-cache", action="store_true", help="ask the model again instead of using cached answers")
     parser.add_argument(
-        "--regrets", action="store_true", help="list every fact that was needed again (always in the JSON)"
+        "more", metavar="FILE", nargs="*", help="further sessions, to compare over all of them"
+    )
+    add_options(parser, "--mode", "--remote", "--answerer", "--model")
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="ask the model again instead of using cached answers",
+    )
+    parser.add_argument(
+        "--regrets",
+        action="store_true",
+        help="list every fact that was needed again (always in the JSON)",
     )
     parser.add_argument(
         "--sweep",
@@ -54,11 +62,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="try every value of a setting; repeatable: every combination, in parallel, with the offline answerer",
     )
     add_options(parser, "--pin")
-    parser.add_argument("--keep-pins", action="store_true", help="of a sweep, only settings that keep every pin")
-    parser.add_argument("--jobs", metavar="N", type=positive, help="processes of a sweep (default: one a core)")
-    parser.add_argument("--dask", metavar="ADDRESS", help="run a sweep on this Dask scheduler (tcp://...)")
+    parser.add_argument(
+        "--keep-pins", action="store_true", help="of a sweep, only settings that keep every pin"
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=positive, help="processes of a sweep (default: one a core)"
+    )
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="run a sweep on this Dask scheduler (tcp://...)"
+    )
     parser.add_argument("--csv", action="store_true", help="print a sweep as CSV")
-    parser.add_argument("--heatmap", metavar="FILE", help="also draw a sweep: cost beside regret, as SVG")
+    parser.add_argument(
+        "--heatmap", metavar="FILE", help="also draw a sweep: cost beside regret, as SVG"
+    )
 
 
 def _axis(text: str) -> tuple[str, tuple[str, ...]]:
@@ -93,7 +109,9 @@ def run(arguments: argparse.Namespace) -> None:
     write_lines(_limit_lines(chosen, reports))
 
 
-def _replay(chosen: Selection, arguments: argparse.Namespace) -> tuple[int | None, list[ReplayReport]]:
+def _replay(
+    chosen: Selection, arguments: argparse.Namespace
+) -> tuple[int | None, list[ReplayReport]]:
     """Return the window, and the reports of what was recorded and of each policy."""
     thread = chosen.thread if arguments.at is None else until(chosen.thread, chosen.at)
     window = replace(chosen, thread=thread, at=len(thread.requests)).window(arguments.window)
@@ -104,7 +122,13 @@ def _replay(chosen: Selection, arguments: argparse.Namespace) -> tuple[int | Non
     show = _progress()
     with _answering(chosen, arguments) as answer:
         ground = Ground(thread, window.tokens, arguments.pin, chosen.session.side_calls)
-        run_one = partial(replay_report, ground, answer=answer, remote=arguments.remote, summary_model=arguments.model)
+        run_one = partial(
+            replay_report,
+            ground,
+            answer=answer,
+            remote=arguments.remote,
+            summary_model=arguments.model,
+        )
         reports = [recorded(ground)]
         reports += [run_one(by, own, progress=partial(show, by.name)) for by, own in policies]
     show("", 0, 0)
@@ -119,7 +143,9 @@ def _limit_lines(chosen: Selection, reports: Sequence[ReplayReport]) -> list[str
     lines = ["", *describe_ranking(reports)]
     usages = [request.usage for request in chosen.thread.requests]
     if not all(usage.output_is_final for usage in usages if usage is not None):
-        lines.append("Every cost is at least this: of some answers the file records only the first tokens.")
+        lines.append(
+            "Every cost is at least this: of some answers the file records only the first tokens."
+        )
     return [*lines, *(f"note: {plain(sentence)}" for sentence in chosen.session.notes)]
 
 
@@ -182,7 +208,9 @@ ECONOMICS = "cost_usd:6 saved_per_request_usd:6 saved_usd:6 paid_after_requests 
 
 def describe(replayed: ReplayReport) -> dict[str, Any]:
     """Return an entry of the `policies` of cli.md's `replay`."""
-    regretted = Counter((regret.at.before_request, regret.at.tier) for regret in replayed.losses.regrets)
+    regretted = Counter(
+        (regret.at.before_request, regret.at.tier) for regret in replayed.losses.regrets
+    )
     return {
         "policy": replayed.policy,
         "settings": dict(replayed.settings),
@@ -195,14 +223,17 @@ def describe(replayed: ReplayReport) -> dict[str, Any]:
             for row in replayed.rows
         ],
         "compactions": [
-            _compaction(compaction) | {"regret": regretted[compaction.at.before_request, compaction.at.tier]}
+            _compaction(compaction)
+            | {"regret": regretted[compaction.at.before_request, compaction.at.tier]}
             for compaction in replayed.compactions
         ],
         "totals": {
             "compactions": len(replayed.compactions),
             "micro": sum(compaction.kind == "micro" for compaction in replayed.compactions),
             **picked(replayed, "failures peak overflows over"),
-            **picked(replayed.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"),
+            **picked(
+                replayed.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"
+            ),
             **picked(replayed.spent, "cost_usd estimated_usd most_usd summaries_usd"),
             **picked(replayed.expected, "expected_output=tokens expected_from=source"),
         },
@@ -243,24 +274,35 @@ LONGEST_FACT = 60
 
 def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[str]:
     """Return a table with a row for each policy, the recording first; costs are compared with it."""
-    plainly = next((replayed.spent.cost_usd for replayed in reports if replayed.policy == RECORDED), None)
+    plainly = next(
+        (replayed.spent.cost_usd for replayed in reports if replayed.policy == RECORDED), None
+    )
     count = len(reports[0].rows)
     lines = [f"{plural(count, 'request')}, window {number(window)}", ""]
     lines += table(_HEADS, [_policy(replayed, plainly) for replayed in reports])
-    if part := next((replayed.spent.estimated_usd for replayed in reports if replayed.policy == RECORDED), None):
+    if part := next(
+        (replayed.spent.estimated_usd for replayed in reports if replayed.policy == RECORDED), None
+    ):
         lines += [
             "",
             f"recorded: {compared_cost(part)} of its cost is estimated, for calls whose usage is not recorded.",
         ]
     lines += _summary_lines(reports)
     if any(replayed.over for replayed in reports):
-        lines += ["", "Overflows after the slash: requests that exceed the window even after the policy acted."]
+        lines += [
+            "",
+            "Overflows after the slash: requests that exceed the window even after the policy acted.",
+        ]
     return lines
 
 
 def _summary_lines(reports: Sequence[ReplayReport]) -> list[str]:
     """Say which part of the costs is for summaries that no model wrote, and their assumed length."""
-    priced = [replayed for replayed in reports if replayed.policy != RECORDED and replayed.spent.summaries_usd]
+    priced = [
+        replayed
+        for replayed in reports
+        if replayed.policy != RECORDED and replayed.spent.summaries_usd
+    ]
     if not priced:
         return []
     expected = priced[0].expected
@@ -268,7 +310,9 @@ def _summary_lines(reports: Sequence[ReplayReport]) -> list[str]:
         f"{replayed.policy} {priced_words(replayed.spent.summaries_usd or 0, replayed.summaries_most_usd)}"
         for replayed in priced
     )
-    counted = f"An offline summary counts as {expected.tokens:,} tokens of output, {expected.source}."
+    counted = (
+        f"An offline summary counts as {expected.tokens:,} tokens of output, {expected.source}."
+    )
     return ["", f"Of the cost, for summaries: {', '.join(costs)}. {counted}"]
 
 
@@ -311,4 +355,10 @@ def _regret_row(regret: Regret) -> tuple[str, ...]:
     use: str = regret.how
     if regret.repaired:
         use += f", read again for {regret.price:,} tokens"
-    return regret.fact.kind, plain(regret.fact.text, LONGEST_FACT), lost_by, f"{regret.needed_by}", use
+    return (
+        regret.fact.kind,
+        plain(regret.fact.text, LONGEST_FACT),
+        lost_by,
+        f"{regret.needed_by}",
+        use,
+    )

@@ -39,7 +39,9 @@ def summarise_standings(sessions: Iterable[Sequence[Standing]]) -> list[PolicySu
     """Put together the standings of the same policies on several sessions. Infeasible ones enter no mean."""
     by_policy = defaultdict[str, list[tuple[Standing, float | None]]](list)
     for standings in sessions:
-        recorded = next((listed.cost_usd for listed in standings if listed.policy == RECORDED), None)
+        recorded = next(
+            (listed.cost_usd for listed in standings if listed.policy == RECORDED), None
+        )
         for standing in standings:
             share = None
             if recorded and standing.cost_usd is not None:
@@ -51,7 +53,9 @@ def summarise_standings(sessions: Iterable[Sequence[Standing]]) -> list[PolicySu
 def _summarise(policy: str, entries: Sequence[tuple[Standing, float | None]]) -> PolicySummary:
     feasible = [(standing, share) for standing, share in entries if standing.is_feasible]
     costs = [share for _, share in feasible if share is not None]
-    needed = [standing.needed_per_1000 for standing, _ in feasible if standing.needed_per_1000 is not None]
+    needed = [
+        standing.needed_per_1000 for standing, _ in feasible if standing.needed_per_1000 is not None
+    ]
     return PolicySummary(
         policy,
         len(entries),
@@ -62,7 +66,9 @@ def _summarise(policy: str, entries: Sequence[tuple[Standing, float | None]]) ->
     )
 
 
-def describe_sessions(summaries: Sequence[PolicySummary], errors: Mapping[str, str]) -> dict[str, Any]:
+def describe_sessions(
+    summaries: Sequence[PolicySummary], errors: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the JSON document. `errors`: why a file has no figures, by its name."""
     return {
         "policies": [summary._asdict() | _interval_documents(summary) for summary in summaries],
@@ -72,15 +78,22 @@ def describe_sessions(summaries: Sequence[PolicySummary], errors: Mapping[str, s
 
 def _interval_documents(summary: PolicySummary) -> dict[str, Any]:
     named = {"cost": summary.cost, "needed_per_1000": summary.needed_per_1000}
-    return {name: None if interval is None else interval._asdict() for name, interval in named.items()}
+    return {
+        name: None if interval is None else interval._asdict() for name, interval in named.items()
+    }
 
 
 def sessions_lines(summaries: Sequence[PolicySummary], errors: Mapping[str, str]) -> list[str]:
     """Return the table and the sentences below it."""
     lines = table(_HEADS, [_row(summary) for summary in summaries])
-    lines += ["", "Cost: relative to the recorded cost of each session. Needed again: facts per 1,000 tokens freed."]
+    lines += [
+        "",
+        "Cost: relative to the recorded cost of each session. Needed again: facts per 1,000 tokens freed.",
+    ]
     if summaries and summaries[0].sessions < _FEW:
-        lines.append(f"{plural(summaries[0].sessions, 'session')} cannot tell close policies apart: see the intervals.")
+        lines.append(
+            f"{plural(summaries[0].sessions, 'session')} cannot tell close policies apart: see the intervals."
+        )
     lines.append(FORGOTTEN)
     return [*lines, *(f"left out: {file}: {why}" for file, why in errors.items())]
 

@@ -17,7 +17,14 @@ from inspector.agent.starting import demo_folder, demo_plan, fork, resume
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.cli.asking import ask_person
 from inspector.cli.output import note, number, picked, plain, progress_line, write_json, write_lines
-from inspector.cli.select import Selection, add_options, find_request_place, policy_name, positive, thread_of
+from inspector.cli.select import (
+    Selection,
+    add_options,
+    find_request_place,
+    policy_name,
+    positive,
+    thread_of,
+)
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.words import per_cent
@@ -30,33 +37,56 @@ TEXT = 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("--task", metavar="TEXT", default="", help="the task of the agent")
-    parser.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: this one)")
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the folder it works in (default: this one)"
+    )
     parser.add_argument("--record", metavar="FILE", help="its journal, a new file")
-    parser.add_argument("--provider", metavar="WHO", help="simulated (default), anthropic, openai, or a URL")
+    parser.add_argument(
+        "--provider", metavar="WHO", help="simulated (default), anthropic, openai, or a URL"
+    )
     parser.add_argument("--model", metavar="NAME", help="the model that is asked")
     parser.add_argument(
-        "--policy", metavar="NAME", type=policy_name, help="the policy that compacts (default: roku), or your own: x.py"
+        "--policy",
+        metavar="NAME",
+        type=policy_name,
+        help="the policy that compacts (default: roku), or your own: x.py",
     )
     add_options(parser, "--set", "--window")
-    parser.add_argument("--answerer", choices=("provider", "offline"), help="what answers the policy's own needs")
+    parser.add_argument(
+        "--answerer", choices=("provider", "offline"), help="what answers the policy's own needs"
+    )
     permissions = parser.add_mutually_exclusive_group()
-    permissions.add_argument("--yes", action="store_true", help="write and run commands without asking")
+    permissions.add_argument(
+        "--yes", action="store_true", help="write and run commands without asking"
+    )
     permissions.add_argument("--no", action="store_true", help="write nothing and run nothing")
-    parser.add_argument("--memory", metavar="FILE", help="its notes in the workspace, which are the session memory")
+    parser.add_argument(
+        "--memory", metavar="FILE", help="its notes in the workspace, which are the session memory"
+    )
     parser.add_argument("--max-turns", metavar="N", type=positive, help="model calls at most (100)")
     begun = parser.add_mutually_exclusive_group()
-    begun.add_argument("--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network")
+    begun.add_argument(
+        "--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network"
+    )
     begun.add_argument("--resume", metavar="JOURNAL", help="resume a run, in the same journal")
     begun.add_argument("--fork", metavar="FILE", help="begin with a buffer of this transcript")
-    parser.add_argument("--at", metavar="N", help="of --fork: the request, 0-based, negative from the end, or `end`")
-    parser.add_argument("--thread", metavar="ID", default="main", help="of --fork: the thread (main)")
+    parser.add_argument(
+        "--at", metavar="N", help="of --fork: the request, 0-based, negative from the end, or `end`"
+    )
+    parser.add_argument(
+        "--thread", metavar="ID", default="main", help="of --fork: the thread (main)"
+    )
     parser.add_argument(
         "--prompt",
         choices=("recorded", "ours"),
         default="recorded",
         help="of --fork: the recorded prompt, or that of our agent",
     )
-    parser.add_argument("--json", action="store_true", help="print a line of JSON for each turn, and one for the end")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print a line of JSON for each turn, and one for the end",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -82,10 +112,14 @@ def run(arguments: argparse.Namespace) -> None:
     if ended.end == "error":
         raise InspectorError(f"the run ended with an error: {ended.error}")
     if ended.end == "max turns":
-        raise InspectorError("the run reached its limit of turns; continue it with --resume JOURNAL.")
+        raise InspectorError(
+            "the run reached its limit of turns; continue it with --resume JOURNAL."
+        )
 
 
-def _attend(runner: Runner, statuses: "queue.SimpleQueue[RunStatus]", printer: "_TurnPrinter") -> RunStatus:
+def _attend(
+    runner: Runner, statuses: "queue.SimpleQueue[RunStatus]", printer: "_TurnPrinter"
+) -> RunStatus:
     """Print, and ask where it asks, until it has ended."""
     asked_id = ""
     while True:
@@ -104,7 +138,10 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options say. Raises InspectorError."""
     changes = _changes(arguments)
     if arguments.resume:
-        if arguments.record and Path(arguments.record).resolve() != Path(arguments.resume).resolve():
+        if (
+            arguments.record
+            and Path(arguments.record).resolve() != Path(arguments.resume).resolve()
+        ):
             raise InspectorError("A resumed run keeps its journal: leave --record out.")
         return resume(Path(arguments.resume), arguments.task, **changes)
     if arguments.demo:
@@ -115,7 +152,14 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         raise InspectorError("A run needs a task: give --task TEXT.")
     workspace = Path(arguments.workspace or ".")
     if not arguments.fork:
-        return Plan(**{"task": arguments.task, "workspace": workspace, "record": Path(arguments.record), **changes})
+        return Plan(
+            **{
+                "task": arguments.task,
+                "workspace": workspace,
+                "record": Path(arguments.record),
+                **changes,
+            }
+        )
     return _forked(arguments, changes, workspace)
 
 
@@ -131,7 +175,9 @@ def _demo(arguments: argparse.Namespace) -> Plan:
     plan = demo_plan(folder, "never" if arguments.no else permissions, policy=policy)
     changes = _changes(arguments)
     chosen = {name: changes[name] for name in _DEMO_CHANGES if name in changes}
-    plan = replace(plan, **chosen, record=Path(arguments.record) if arguments.record else plan.record)
+    plan = replace(
+        plan, **chosen, record=Path(arguments.record) if arguments.record else plan.record
+    )
     note(f"the workspace is {plan.workspace}, the journal {plan.record}")
     return plan
 
@@ -178,7 +224,10 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
         "workspace": Path(arguments.workspace) if arguments.workspace else None,
         "limits": RunLimits(max_turns=arguments.max_turns) if arguments.max_turns else None,
     }
-    return {"permissions": permissions, **{key: value for key, value in changes.items() if value is not None}}
+    return {
+        "permissions": permissions,
+        **{key: value for key, value in changes.items() if value is not None},
+    }
 
 
 class _TurnPrinter:
@@ -209,7 +258,9 @@ class _TurnPrinter:
         """How it ended: the last words, or one more line of JSON."""
         text = self._last.text if self._last is not None and not self._last.error else ""
         if self._json:
-            write_json({"end": status.end, "turns": self._printed, "error": status.error, "text": text})
+            write_json(
+                {"end": status.end, "turns": self._printed, "error": status.error, "text": text}
+            )
         elif status.end == "done":
             write_lines(["", *(plain(line) for line in text.splitlines())])
         sys.stdout.flush()
@@ -221,7 +272,9 @@ def document(report: TurnReport) -> dict[str, Any]:
         **picked(report, "turn thread reported estimated calibrated"),
         "predicted": report.expected.predicted.tokens if report.expected.predicted else None,
         "band": report.expected.band if report.reported is None else None,
-        **picked(report, "believed=calibrated tokens kind output window ratio:6 fired tools finish"),
+        **picked(
+            report, "believed=calibrated tokens kind output window ratio:6 fired tools finish"
+        ),
         "text": report.text[:TEXT],
         "error": report.error,
     }
@@ -229,7 +282,11 @@ def document(report: TurnReport) -> dict[str, Any]:
 
 def turn_line(report: TurnReport) -> str:
     """`main  3  12,034 reported  30.1% of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
-    share = f"{per_cent(report.ratio, 1):>7} of {number(report.window)}" if report.ratio is not None else ""
+    share = (
+        f"{per_cent(report.ratio, 1):>7} of {number(report.window)}"
+        if report.ratio is not None
+        else ""
+    )
     last_text = plain(report.error or report.text, TEXT)
     cells = [
         plain(report.thread, 16).ljust(4),

@@ -78,7 +78,9 @@ def format_name(text: str) -> str:
 def policy_name(text: str) -> str:
     """Return the name of a policy, or of a file that holds one, for argparse."""
     if not is_file(text) and text.lower() not in all_policies()[0]:
-        raise argparse.ArgumentTypeError(f"unknown policy {text!r}; known: {', '.join(all_policies()[0])}")
+        raise argparse.ArgumentTypeError(
+            f"unknown policy {text!r}; known: {', '.join(all_policies()[0])}"
+        )
     return text
 
 
@@ -112,19 +114,53 @@ def tokens(text: str) -> int:
 
 
 _SHARED: Mapping[str, Mapping[str, Any]] = {
-    "--session": {"metavar": "N|ID", "help": "the session, if the file or folder has several (see `info`)"},
+    "--session": {
+        "metavar": "N|ID",
+        "help": "the session, if the file or folder has several (see `info`)",
+    },
     "--thread": {"metavar": "ID", "default": "main", "help": "the thread (default: main)"},
-    "--at": {"metavar": "N", "type": _at, "help": "the request: 0-based, negative from the end, or `end`"},
+    "--at": {
+        "metavar": "N",
+        "type": _at,
+        "help": "the request: 0-based, negative from the end, or `end`",
+    },
     "--format": {"metavar": "NAME", "type": format_name, "help": "read the file as this format"},
-    "--policy": {"metavar": "NAME", "action": "append", "type": policy_name, "help": "the policy, or your own: x.py"},
-    "--set": {"metavar": "KEY=VALUE", "action": "append", "type": setting_pair, "help": "a setting of the policy"},
-    "--window": {"metavar": "N", "type": tokens, "help": "the model's window in tokens (200000, 200k, 1m)"},
+    "--policy": {
+        "metavar": "NAME",
+        "action": "append",
+        "type": policy_name,
+        "help": "the policy, or your own: x.py",
+    },
+    "--set": {
+        "metavar": "KEY=VALUE",
+        "action": "append",
+        "type": setting_pair,
+        "help": "a setting of the policy",
+    },
+    "--window": {
+        "metavar": "N",
+        "type": tokens,
+        "help": "the model's window in tokens (200000, 200k, 1m)",
+    },
     "--json": {"action": "store_true", "help": "print one JSON document"},
-    "--pin": {"metavar": "TEXT", "action": "append", "default": [], "help": "a text that should stay; repeatable"},
+    "--pin": {
+        "metavar": "TEXT",
+        "action": "append",
+        "default": [],
+        "help": "a text that should stay; repeatable",
+    },
     "--mode": {"choices": ("faithful", "safe"), "default": "faithful", "help": "default: faithful"},
     "--remote": {"action": "store_true", "help": "the provider can compact remotely"},
-    "--answerer": {"metavar": "WHO", "default": "offline", "help": "offline, anthropic, openai, or a URL"},
-    "--model": {"metavar": "NAME", "default": "", "help": "the model that answers (default: the session's)"},
+    "--answerer": {
+        "metavar": "WHO",
+        "default": "offline",
+        "help": "offline, anthropic, openai, or a URL",
+    },
+    "--model": {
+        "metavar": "NAME",
+        "default": "",
+        "help": "the model that answers (default: the session's)",
+    },
     "--force": {"action": "store_true", "help": "replace an existing file"},
 }
 
@@ -138,7 +174,17 @@ def add_options(parser: argparse._ActionsContainer, *names: str, **changes: Any)
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add FILE and the options that every command on a transcript has."""
     parser.add_argument("file", metavar="FILE", help="a transcript, or an API request body")
-    add_options(parser, "--session", "--thread", "--at", "--format", "--policy", "--set", "--window", "--json")
+    add_options(
+        parser,
+        "--session",
+        "--thread",
+        "--at",
+        "--format",
+        "--policy",
+        "--set",
+        "--window",
+        "--json",
+    )
 
 
 def select(arguments: argparse.Namespace) -> Selection:
@@ -196,7 +242,10 @@ def with_settings(
     for pair in pairs if policies else ():
         if not any(own_pairs(policy, (pair,)) for policy in policies):
             policies[-1].settings((pair,), window.tokens)
-    return [(policy, settings_for(policy, own_pairs(policy, pairs), window, client)) for policy in policies]
+    return [
+        (policy, settings_for(policy, own_pairs(policy, pairs), window, client))
+        for policy in policies
+    ]
 
 
 def thread_of(session: Session, name: str) -> Thread:
@@ -208,7 +257,9 @@ def thread_of(session: Session, name: str) -> Thread:
     except KeyError:
         ids = ", ".join(thread.id for thread in session.threads[:20])
         more = ", ..." if len(session.threads) > 20 else ""
-        raise WrongSelection(f"there is no thread {name!r}; this session has {ids or 'none'}{more}.") from None
+        raise WrongSelection(
+            f"there is no thread {name!r}; this session has {ids or 'none'}{more}."
+        ) from None
 
 
 def find_request_place(thread: Thread, at: int | str | None) -> int:

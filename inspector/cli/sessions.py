@@ -11,7 +11,9 @@ from inspector.transcripts.discover import FoundSession, found_sessions
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("--limit", metavar="N", type=positive, default=200, help="how many at most (default: 200)")
+    parser.add_argument(
+        "--limit", metavar="N", type=positive, default=200, help="how many at most (default: 200)"
+    )
     add_options(parser, "--json")
 
 
@@ -21,13 +23,22 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json({"sessions": [_document(session) for session in sessions]})
     elif sessions:
-        rows = [(f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path))) for f in sessions]
+        rows = [
+            (f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path)))
+            for f in sessions
+        ]
         write_lines(table(("changed", ">bytes", "format", "first prompt", "file"), rows))
     else:
-        note("no transcripts were found in the agents' home folders; give a file: context-inspector info FILE.")
+        note(
+            "no transcripts were found in the agents' home folders; give a file: context-inspector info FILE."
+        )
 
 
 def _document(session: FoundSession) -> dict[str, Any]:
     modified = f"{session.modified.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    named = {"path": str(session.path), **picked(session, "format bytes=size"), "modified": modified}
+    named = {
+        "path": str(session.path),
+        **picked(session, "format bytes=size"),
+        "modified": modified,
+    }
     return {**named, **picked(session, "project title")}

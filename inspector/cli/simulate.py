@@ -13,7 +13,9 @@ from inspector.core.errors import InspectorError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
-    parser.add_argument("--window", type=int, default=200_000, metavar="N", help="tokens of its window (200000)")
+    parser.add_argument(
+        "--window", type=int, default=200_000, metavar="N", help="tokens of its window (200000)"
+    )
     parser.add_argument(
         "--fault",
         action="append",
@@ -29,9 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="how heavy a token is: a client's own window fills sooner (1.0)",
     )
-    parser.add_argument("--no-websocket", action="store_true", help="answer 426 if a client asks for a WebSocket")
-    parser.add_argument("--log", metavar="FILE", help="log all bytes in both directions, without keys")
-    parser.add_argument("--pause", type=float, default=0.0, metavar="MS", help="between the events of a stream")
+    parser.add_argument(
+        "--no-websocket", action="store_true", help="answer 426 if a client asks for a WebSocket"
+    )
+    parser.add_argument(
+        "--log", metavar="FILE", help="log all bytes in both directions, without keys"
+    )
+    parser.add_argument(
+        "--pause", type=float, default=0.0, metavar="MS", help="between the events of a stream"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

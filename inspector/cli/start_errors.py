@@ -14,7 +14,11 @@ _WITHOUT = "context-inspector --help lists what works without a window."
 
 def explain_import(error: ImportError) -> str:
     """Why Qt's Python packages cannot be imported."""
-    if error.name is not None and error.name.partition(".")[0] == "PySide6" and "lib" not in str(error):
+    if (
+        error.name is not None
+        and error.name.partition(".")[0] == "PySide6"
+        and "lib" not in str(error)
+    ):
         return "The window needs PySide6, which is not installed. Run: python3 -m pip install PySide6_Essentials"
     return explain_libraries(_LIBRARY.findall(str(error))) or f"Qt cannot be loaded: {error}."
 
@@ -43,7 +47,11 @@ def explain_libraries(named: Iterable[str]) -> str:
     missing = list(dict.fromkeys([*named, *(name for name in packages if not _is_there(name))]))
     if not missing:
         return ""
-    libraries = "a system library that is missing" if len(missing) == 1 else "system libraries that are missing"
+    libraries = (
+        "a system library that is missing"
+        if len(missing) == 1
+        else "system libraries that are missing"
+    )
     what = f"The window does not open. Qt needs {libraries}: {', '.join(missing)}."
     installable = [packages[name] for name in missing if name in packages]
     if not installable or not shutil.which("apt-get"):

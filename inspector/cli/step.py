@@ -9,11 +9,30 @@ from typing import Any
 from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.cli.buffer import message_document, validity_document
 from inspector.cli.output import listing, number, pairs, picked, plain, write_answer
-from inspector.cli.select import Selection, add_options, add_selection, chosen_pairs, chosen_policy, select
-from inspector.core.answering import Answerer, AnswerLog, missing_files, missing_files_words, need_document, read_script
+from inspector.cli.select import (
+    Selection,
+    add_options,
+    add_selection,
+    chosen_pairs,
+    chosen_policy,
+    select,
+)
+from inspector.core.answering import (
+    Answerer,
+    AnswerLog,
+    missing_files,
+    missing_files_words,
+    need_document,
+    read_script,
+)
 from inspector.core.drops import thread_drops
 from inspector.core.errors import InspectorError
-from inspector.core.findings.recorded_step import RecordedSizes, RecordedStep, recorded_sizes, recorded_step
+from inspector.core.findings.recorded_step import (
+    RecordedSizes,
+    RecordedStep,
+    recorded_sizes,
+    recorded_step,
+)
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
 from inspector.core.outcome import Outcome
@@ -40,24 +59,38 @@ from inspector.workbench.steps_file import StepsSource, write_steps
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
-    parser.add_argument("--tier", metavar="NAME", help="force this tier (default: run what is due, in order)")
+    parser.add_argument(
+        "--tier", metavar="NAME", help="force this tier (default: run what is due, in order)"
+    )
     parser.add_argument(
         "--recorded",
         action="store_true",
         help="run no tier: show what the recording itself did before this request",
     )
-    parser.add_argument("--before", action="store_true", help="start from the buffer before what the recording did")
+    parser.add_argument(
+        "--before", action="store_true", help="start from the buffer before what the recording did"
+    )
     add_options(parser, "--mode")
     parser.add_argument("--summary", metavar="TEXT", default="", help="the session memory for L2")
-    parser.add_argument("--instructions", metavar="TEXT", default="", help="what a manual compaction should keep")
-    add_options(parser, "--remote")
-    parser.add_argument("--answers", metavar="FILE", help="a JSON list that answers in order, the model last")
-    add_options(parser, "--answerer", "--model")
-    parser.add_argument("--state", metavar="FILE", help="start from this running state (see --save-state)")
     parser.add_argument(
-        "--save-state", metavar="FILE", help="write the running state afterwards; replaces an existing one"
+        "--instructions", metavar="TEXT", default="", help="what a manual compaction should keep"
     )
-    parser.add_argument("--samples", metavar="FILE", help="a JSON list of [estimated, reported] for the calibration")
+    add_options(parser, "--remote")
+    parser.add_argument(
+        "--answers", metavar="FILE", help="a JSON list that answers in order, the model last"
+    )
+    add_options(parser, "--answerer", "--model")
+    parser.add_argument(
+        "--state", metavar="FILE", help="start from this running state (see --save-state)"
+    )
+    parser.add_argument(
+        "--save-state",
+        metavar="FILE",
+        help="write the running state afterwards; replaces an existing one",
+    )
+    parser.add_argument(
+        "--samples", metavar="FILE", help="a JSON list of [estimated, reported] for the calibration"
+    )
     parser.add_argument("--output", metavar="FILE", help="write the compacted buffer")
     parser.add_argument(
         "--as",
@@ -66,8 +99,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=NATIVE,
         help="as a payload, or as a transcript that the agent can resume (default)",
     )
-    parser.add_argument("--save-steps", metavar="FILE", help="write the step, to be opened and replayed in the window")
-    parser.add_argument("--export-pytest", metavar="FILE", help="write a test that repeats the step")
+    parser.add_argument(
+        "--save-steps",
+        metavar="FILE",
+        help="write the step, to be opened and replayed in the window",
+    )
+    parser.add_argument(
+        "--export-pytest", metavar="FILE", help="write a test that repeats the step"
+    )
     add_options(parser, "--force")
 
 
@@ -101,10 +140,15 @@ def _files(
     chosen: Selection, stepped: StepReport, document: dict[str, Any], arguments: argparse.Namespace
 ) -> Iterator[tuple[str, str]]:
     """Yield (path, text) of each file to write."""
-    source = StepsSource(str(Path(chosen.session.path).absolute()), chosen.session.id, chosen.session.format)
+    source = StepsSource(
+        str(Path(chosen.session.path).absolute()), chosen.session.id, chosen.session.format
+    )
     if arguments.output:
         model = chosen.thread.model
-        yield arguments.output, buffer_text(stepped.step.buffer, arguments.shape, chosen.session.format, model)
+        yield (
+            arguments.output,
+            buffer_text(stepped.step.buffer, arguments.shape, chosen.session.format, model),
+        )
     if arguments.save_state:
         yield arguments.save_state, f"{dumps(document['state'])}\n"
     if arguments.save_steps:
@@ -115,9 +159,16 @@ def _files(
 
 def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     """Run the tier that was named, or what is due."""
-    by, window, client = chosen_policy(arguments), chosen.window(arguments.window), chosen.session.client
+    by, window, client = (
+        chosen_policy(arguments),
+        chosen.window(arguments.window),
+        chosen.session.client,
+    )
     choice = PolicyChoice(
-        chosen_pairs(arguments, by), arguments.remote, arguments.summary, instructions=arguments.instructions
+        chosen_pairs(arguments, by),
+        arguments.remote,
+        arguments.summary,
+        instructions=arguments.instructions,
     )
     pressures = known_pressures(chosen.thread)
     size = sizer(pressures, chosen.at)
@@ -128,7 +179,9 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
         tree = recorded_tree(chosen.thread, chosen.request, by, settings, change)
         if arguments.recorded:
             return StepReport(by, tree, tree.taken[RECORDED], (), sizes.before, sizes.after)
-        place = call_place(chosen.thread, chosen.session.side_calls, chosen.at, pressures, sizes.before)
+        place = call_place(
+            chosen.thread, chosen.session.side_calls, chosen.at, pressures, sizes.before
+        )
         chosen, size = replace(chosen, thread=change.thread), sizes.before
     else:
         place = call_place(chosen.thread, chosen.session.side_calls, chosen.at, pressures)
@@ -144,10 +197,18 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     else:
         outcomes = drive(by.run_due(context), log)
     forced_step = Step(
-        name_step(tier, outcomes), tier, ORIGIN, context.settings, context.moment, outcomes, tuple(log.asked)
+        name_step(tier, outcomes),
+        tier,
+        ORIGIN,
+        context.settings,
+        context.moment,
+        outcomes,
+        tuple(log.asked),
     )
     if tree is None:
-        tree = Steps(chosen.thread.id, chosen.request, by.reference, context.buffer, context.running)
+        tree = Steps(
+            chosen.thread.id, chosen.request, by.reference, context.buffer, context.running
+        )
     steps = replace(tree.go(ORIGIN), running=context.running).add(forced_step)
     return StepReport(by, steps, forced_step, verdicts, size, place=place)
 
@@ -158,7 +219,9 @@ def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
     change = recorded_step(thread, thread_drops(thread, chosen.session), chosen.at)
     if change is None:
         place = "the end" if chosen.is_end else f"request {chosen.at}"
-        raise InspectorError(f"The recording compacted and dropped nothing before {place}; info lists where it did.")
+        raise InspectorError(
+            f"The recording compacted and dropped nothing before {place}; info lists where it did."
+        )
     return change, recorded_sizes(change, thread, known_pressures(thread))
 
 
@@ -178,13 +241,17 @@ def _read_samples(path: str) -> list[tuple[int, int]]:
     try:
         return [(int(estimated), int(reported)) for estimated, reported in _json_file(path)]
     except (TypeError, ValueError):
-        raise InspectorError(f"{path} must hold a JSON list of [estimated, reported] pairs.") from None
+        raise InspectorError(
+            f"{path} must hold a JSON list of [estimated, reported] pairs."
+        ) from None
 
 
 def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
     """Return the script or the answerer that was named. Files come from the recording, never from this machine."""
     if not arguments.answers:
-        by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
+        by = answerer(
+            arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt
+        )
         return with_recorded_files(WorkspaceAnswerer(by, None), chosen.thread, chosen.at)
     script = read_script(_json_file(arguments.answers))
     hands = with_recorded_files(WorkspaceAnswerer(script, None), chosen.thread, chosen.at)
@@ -218,14 +285,21 @@ def describe(stepped: StepReport) -> dict[str, Any]:
     return {
         "policy": by.name if step.recorded is None else "recorded",
         "tier": step.tier or (step.fired[-1] if step.fired else None),
-        "settings": {field.name: getattr(step.settings, field.name) for field in fields(step.settings)},
+        "settings": {
+            field.name: getattr(step.settings, field.name) for field in fields(step.settings)
+        },
         "verdicts": [asdict(verdict) for verdict in stepped.verdicts],
         "fired": list(step.fired),
         "succeeded": step.succeeded,
         "error": step.error or None,
         "before": size_before,
-        "after": {"messages": [message_document(message, size) for message in after.messages], **size_after},
-        "fates": [picked(row, "id=fate.id fate=fate.name tokens_before tokens_after") for row in rows],
+        "after": {
+            "messages": [message_document(message, size) for message in after.messages],
+            **size_after,
+        },
+        "fates": [
+            picked(row, "id=fate.id fate=fate.name tokens_before tokens_after") for row in rows
+        ],
         "events": [{"name": event.name, **event.fields} for event in step.events],
         "needs": [need_document(need) for need in step.asked],
         "missing_files": missing_files(step.asked)[1],
@@ -272,7 +346,10 @@ def step_lines(document: dict[str, Any]) -> list[str]:
     rows = [
         ("policy", document["policy"]),
         ("fired", ", ".join(document["fired"]) or "nothing"),
-        ("succeeded", "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}"),
+        (
+            "succeeded",
+            "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}",
+        ),
         ("before", step_size_words(before["messages"], before, document["policy"])),
         ("after", step_size_words(len(after["messages"]), after, document["policy"])),
     ]
@@ -282,7 +359,9 @@ def step_lines(document: dict[str, Any]) -> list[str]:
         rows.append(("files", plain(document["missing_files_note"])))
     due = ("due", lambda verdict: "due" if verdict["due"] else "")
     lines = [*pairs(rows), "", *listing(document["verdicts"], "tier", due, "why"), ""]
-    lines += listing(document["fates"], "fate", ">tokens_before=before", ">tokens_after=after", "id/60=message")
+    lines += listing(
+        document["fates"], "fate", ">tokens_before=before", ">tokens_after=after", "id/60=message"
+    )
     lines.append("")
     for event in document["events"]:
         fields = (f" {key}={value}" for key, value in event.items() if key != "name")
@@ -293,7 +372,9 @@ def step_lines(document: dict[str, Any]) -> list[str]:
 
 def step_call_words(calls: dict[str, Any]) -> str:
     """Return `1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (at most 20,000); about $0.12`."""
-    limit = "no limit" if calls["most_output"] is None else f"at most {number(calls['most_output'])}"
+    limit = (
+        "no limit" if calls["most_output"] is None else f"at most {number(calls['most_output'])}"
+    )
     words = f"{calls['count']}: {number(calls['input'])} tokens in, {number(calls['cache_read'])} of them cached; "
     words += f"about {number(calls['output'])} out ({limit})"
     if calls["cost_usd"] is not None:

@@ -20,7 +20,17 @@ from inspector.core.words import dollars, per_cent
 from inspector.sweep import Cell, Sweep, joined, sweep
 from inspector.transcripts.saving import save_text
 
-_SWEPT = ("compactions", "peak", "overflows", "prompt", "cost_usd", "lost", "regret", "reread_tokens", "pins_kept")
+_SWEPT = (
+    "compactions",
+    "peak",
+    "overflows",
+    "prompt",
+    "cost_usd",
+    "lost",
+    "regret",
+    "reread_tokens",
+    "pins_kept",
+)
 
 
 def sweep_command(arguments: argparse.Namespace, show: Callable[[str, int, int], None]) -> None:
@@ -30,7 +40,9 @@ def sweep_command(arguments: argparse.Namespace, show: Callable[[str, int, int],
     if arguments.answerer != "offline":
         raise InspectorError("A sweep uses offline summaries only: leave --answerer out.")
     plan = _plan_sweep(arguments)
-    cells = sweep(plan, workers=arguments.jobs, dask=arguments.dask, progress=partial(show, "sweep"))
+    cells = sweep(
+        plan, workers=arguments.jobs, dask=arguments.dask, progress=partial(show, "sweep")
+    )
     show("", 0, 0)
     if all(cell.error for cell in cells):
         raise InspectorError(cells[0].error)
@@ -78,7 +90,11 @@ def keep_pinned(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     Raises:
         InspectorError: if there is no such point.
     """
-    gone = {cell.point for cell in cells if not cell.error and cell.figures["pins_kept"] < cell.figures["pins"]}
+    gone = {
+        cell.point
+        for cell in cells
+        if not cell.error and cell.figures["pins_kept"] < cell.figures["pins"]
+    }
     remaining = tuple(cell for cell in cells if cell.point not in gone)
     if all(cell.error for cell in remaining):
         raise InspectorError(
@@ -92,7 +108,9 @@ def _points(plan: Sweep, cells: Sequence[Cell]) -> list[tuple[dict[str, str], di
     by_point: dict[SettingPairs, list[Cell]] = {point: [] for point in plan.points()}
     for cell in cells:
         by_point[cell.point].append(cell)
-    return [(dict(point), joined(point_cells)) for point, point_cells in by_point.items() if point_cells]
+    return [
+        (dict(point), joined(point_cells)) for point, point_cells in by_point.items() if point_cells
+    ]
 
 
 def sweep_lines(plan: Sweep, cells: Sequence[Cell]) -> list[str]:
@@ -101,7 +119,10 @@ def sweep_lines(plan: Sweep, cells: Sequence[Cell]) -> list[str]:
     heads = (*keys, *(f">{_head(name)}" for name in _SWEPT))
     rows = [(*point.values(), *_figures(figures)) for point, figures in _points(plan, cells)]
     broken = {cell.file: cell.error for cell in cells if cell.error}
-    lines = [f"{plan.policy}, {len(plan.files) - len(broken)} of {len(plan.files)} sessions together", ""]
+    lines = [
+        f"{plan.policy}, {len(plan.files) - len(broken)} of {len(plan.files)} sessions together",
+        "",
+    ]
     lines += table(heads, rows)
     lines += [f"{plain(file)}: {plain(why)}" for file, why in broken.items()]
     return lines
@@ -127,7 +148,13 @@ def sweep_document(plan: Sweep, cells: Sequence[Cell]) -> dict[str, Any]:
         "sweep": {key: list(values) for key, values in plan.grid},
         "grid": [{"set": point, **figures} for point, figures in _points(plan, cells)],
         "cells": [
-            {"file": cell.file, "set": dict(cell.point), **cell.figures, "error": cell.error or None} for cell in cells
+            {
+                "file": cell.file,
+                "set": dict(cell.point),
+                **cell.figures,
+                "error": cell.error or None,
+            }
+            for cell in cells
         ],
     }
 

@@ -63,7 +63,9 @@ def offline(need: Need) -> Answer:
             return Answer(text=summarise(need), by=OFFLINE)
         case RemoteCompact(messages=messages):
             text = summarise(Summarize(need.instructions, "", source=messages))
-            return Answer(messages=(Message("offline", "assistant", (Text(text),), summary=True),), by=OFFLINE)
+            return Answer(
+                messages=(Message("offline", "assistant", (Text(text),), summary=True),), by=OFFLINE
+            )
         case ReadFile(_, limit, str(text)):
             return Answer(text=text[:limit], by=RECORDING)
         case ReadFile(path):
@@ -79,7 +81,9 @@ def missing_file(path: str) -> ProviderFailure:
 
 def missing_files(answered: Sequence["AnsweredNeed"]) -> tuple[int, list[str]]:
     """Return how many files were to be re-attached, and the paths of those that could not be read."""
-    paths = [(entry.need.path, entry.reply) for entry in answered if isinstance(entry.need, ReadFile)]
+    paths = [
+        (entry.need.path, entry.reply) for entry in answered if isinstance(entry.need, ReadFile)
+    ]
     return len(paths), [path for path, reply in paths if isinstance(reply, Failure)]
 
 
@@ -187,10 +191,16 @@ def _reply(value: Any, n: int) -> Answer | Failure:
         finish = str(value.get("finish") or "")
         if "messages" in value:
             messages = read_messages(value["messages"], f"answer-{n}")
-            return Answer(messages=messages, usage=read_anthropic_usage(usage), finish=finish, by="script")
+            return Answer(
+                messages=messages, usage=read_anthropic_usage(usage), finish=finish, by="script"
+            )
         if isinstance(value.get("text"), str):
-            return Answer(text=value["text"], usage=read_anthropic_usage(usage), finish=finish, by="script")
-    raise InspectorError(f'Answer {n + 1} must be a text, or an object with "text", "messages" or "error".')
+            return Answer(
+                text=value["text"], usage=read_anthropic_usage(usage), finish=finish, by="script"
+            )
+    raise InspectorError(
+        f'Answer {n + 1} must be a text, or an object with "text", "messages" or "error".'
+    )
 
 
 def _failure(value: Mapping[str, Any], n: int) -> Answer | Failure:
@@ -218,7 +228,10 @@ def need_document(answered: AnsweredNeed) -> dict[str, Any]:
     document["request"] = _request(need)
     if isinstance(reply, Failure):
         name, status = failure_name(reply) or "provider_failure", getattr(reply, "status", None)
-        document |= {"answer": None, "error": {"kind": name, "status": status, "message": str(reply)}}
+        document |= {
+            "answer": None,
+            "error": {"kind": name, "status": status, "message": str(reply)},
+        }
     else:
         text = reply.text or "\n".join(message.text for message in reply.messages)
         document |= {"answer": text, "error": None, "by": reply.by}
@@ -238,4 +251,8 @@ def _request(need: Need) -> dict[str, Any]:
         case RemoteCompact(instructions, messages):
             return {"instructions": instructions, "messages": [message.id for message in messages]}
         case _:
-            return {name: value for name in ("path", "name", "max_chars") if (value := getattr(need, name, None))}
+            return {
+                name: value
+                for name in ("path", "name", "max_chars")
+                if (value := getattr(need, name, None))
+            }

@@ -55,7 +55,9 @@ class _ArrivalFinder:
     def __init__(self, thread: Thread) -> None:
         compactions = [compaction for compaction in thread.compactions if compaction.before_request]
         self._compacted_at = {compaction.before_request for compaction in compactions}
-        self._summarised_at = {compaction.before_request for compaction in compactions if compaction.kind == "summary"}
+        self._summarised_at = {
+            compaction.before_request for compaction in compactions if compaction.kind == "summary"
+        }
         self._recording = thread.messages
         self._place_of_id = {message.id: place for place, message in enumerate(thread.messages)}
         self._seen_ids = set[str]()
@@ -79,7 +81,9 @@ class _ArrivalFinder:
         if last is not None and not is_grown and not is_compacted:
             swapped, gone = _find_edits(last, messages)
         is_growth = is_grown or last is None
-        return Arrival(tuple(new[:answer_end]), tuple(new[answer_end:]), swapped, gone, is_compacted, is_growth)
+        return Arrival(
+            tuple(new[:answer_end]), tuple(new[answer_end:]), swapped, gone, is_compacted, is_growth
+        )
 
     def _take_new(self, messages: Sequence[Message], *, is_summarised: bool) -> list[Message]:
         """Return the messages that no buffer held before, and remember them."""
@@ -94,9 +98,13 @@ class _ArrivalFinder:
     def _take_unsent(self, new: Sequence[Message]) -> list[Message]:
         """Return what the recording holds before the new messages and no request ever sent: a summary replaced it."""
         start = self._last_place + 1
-        places = [self._place_of_id[message.id] for message in new if message.id in self._place_of_id]
+        places = [
+            self._place_of_id[message.id] for message in new if message.id in self._place_of_id
+        ]
         end = min(places) if places else start + _count_answer(self._recording[start:])
-        unsent = [message for message in self._recording[start:end] if message.id not in self._seen_ids]
+        unsent = [
+            message for message in self._recording[start:end] if message.id not in self._seen_ids
+        ]
         self._seen_ids.update(message.id for message in unsent)
         return unsent
 
@@ -113,7 +121,9 @@ def _find_renamed(before: View, after: View) -> frozenset[str]:
     same = shared(before, after)
     old, new = before.tail(same), after.tail(same)
     places = zip(old, align_messages(old, new), strict=True)
-    return frozenset(new[place].id for message, place in places if place >= 0 and new[place].id != message.id)
+    return frozenset(
+        new[place].id for message, place in places if place >= 0 and new[place].id != message.id
+    )
 
 
 def _count_answer(messages: Sequence[Message]) -> int:
@@ -149,14 +159,24 @@ def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
     prompt = last.prompt if last else thread.prompt
     model = (request.model if request else "") or thread.model
     requests, compactions = thread.requests[:at], thread.compactions[:earlier]
-    return replace(thread, requests=requests, end=end, prompt=prompt, model=model, compactions=compactions, trailing=())
+    return replace(
+        thread,
+        requests=requests,
+        end=end,
+        prompt=prompt,
+        model=model,
+        compactions=compactions,
+        trailing=(),
+    )
 
 
 def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
     """Return the buffer right before it was changed: the last one with what arrived after it."""
     if at < len(thread.requests):
         request = thread.requests[at]
-        is_cleared_again = at and request.edits  # the client sends again what the provider had cleared before
+        is_cleared_again = (
+            at and request.edits
+        )  # the client sends again what the provider had cleared before
         if request.asked is not None and not is_cleared_again:
             return request.asked
     last = thread.requests[at - 1].view
@@ -174,7 +194,11 @@ def changed_places(thread: Thread, start: int = 0) -> list[int]:
     """
     first, end = max(start, first_place(thread)), len(thread.requests)
     announced = {compaction.before_request for compaction in thread.compactions}
-    return [at for at in range(first, end + 1) if at in announced or (0 < at < end and _is_changed(thread, at))]
+    return [
+        at
+        for at in range(first, end + 1)
+        if at in announced or (0 < at < end and _is_changed(thread, at))
+    ]
 
 
 def _is_changed(thread: Thread, at: int) -> bool:

@@ -70,7 +70,10 @@ class Stretch:
     __slots__ = ("_more", "_rewritten", "_sums", "_under", "base", "depth")
 
     def __init__(
-        self, base: "View | None" = None, own: Sequence[Message] = (), rewritten: Rewritten = _AS_THEY_WERE
+        self,
+        base: "View | None" = None,
+        own: Sequence[Message] = (),
+        rewritten: Rewritten = _AS_THEY_WERE,
     ) -> None:
         self._under, self._rewritten = base, rewritten
         self.base = View(base.stretch, min(rewritten)) if base is not None and rewritten else base
@@ -110,7 +113,9 @@ class Stretch:
         while True:
             steps.append((stretch, length))
             length = min(length, stretch._below())
-            if stretch._under is None or (name in stretch._sums and length == stretch._under.length):
+            if stretch._under is None or (
+                name in stretch._sums and length == stretch._under.length
+            ):
                 break
             stretch = stretch._under.stretch
         total = 0
@@ -123,7 +128,9 @@ class Stretch:
 
     def _difference(self, weigh: Callable[[Message], int], length: int) -> int:
         """What the rewritten ones among the first `length` weigh more than they did."""
-        return sum(weigh(new) - weigh(old) for at, (old, new) in self._rewritten.items() if at < length)
+        return sum(
+            weigh(new) - weigh(old) for at, (old, new) in self._rewritten.items() if at < length
+        )
 
     def _sum(self, name: str, weigh: Callable[[Message], int], count: int, below: int) -> int:
         sums = self._sums.get(name)
@@ -159,7 +166,9 @@ class View:
         if under is None:
             return tuple(self.stretch._more[start : self.length])
         if start >= under.length:
-            return tuple(self.stretch._more[start - under.length : max(0, self.length - under.length)])
+            return tuple(
+                self.stretch._more[start - under.length : max(0, self.length - under.length)]
+            )
         return self._tail_of_many(start)
 
     def _tail_of_many(self, start: int) -> tuple[Message, ...]:
@@ -207,7 +216,11 @@ class View:
         """
         rewritten: dict[int, tuple[Message, Message]] = {}
         stretch, length, depth = self.stretch, self.length, former.stretch.depth
-        while stretch.depth > depth and length >= former.length and (under := stretch._under) is not None:
+        while (
+            stretch.depth > depth
+            and length >= former.length
+            and (under := stretch._under) is not None
+        ):
             for at, (old, new) in stretch._rewritten.items():
                 if at < former.length:
                     rewritten[at] = old, rewritten[at][1] if at in rewritten else new

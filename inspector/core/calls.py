@@ -7,7 +7,16 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from inspector.core.heavy import pattern
 from inspector.core.message import Message, ToolCall
 
-FILE_KEYS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
+FILE_KEYS = (
+    "file_path",
+    "path",
+    "filePath",
+    "filename",
+    "file",
+    "notebook_path",
+    "target_file",
+    "absolute_path",
+)
 PATH_KEYS = (*FILE_KEYS, "url", "uri")
 COMMAND_KEYS = ("command", "cmd", "script")
 _SUBJECT_KEYS = ("pattern", "query", "skill", "description", "title", "name", "id", "prompt")
@@ -60,7 +69,9 @@ def read_by(call: ToolCall) -> str:
         return ""
     if path := path_of(call):
         return path
-    text = command_of(call)  # `cat a.py`; a command that prints and does more than that counts as well
+    text = command_of(
+        call
+    )  # `cat a.py`; a command that prints and does more than that counts as well
     first = text.split(None, 1)[0].lower() if text.strip() else ""
     return text if first in _READERS and " -i" not in text else ""
 
@@ -99,13 +110,19 @@ def command_of(call: ToolCall) -> str:
     if not isinstance(call.arguments, Mapping):
         return ""
     command = next((v for key in COMMAND_KEYS if (v := call.arguments.get(key))), "")
-    words = [word for word in (command if isinstance(command, list) else [command]) if isinstance(word, str)]
+    words = [
+        word
+        for word in (command if isinstance(command, list) else [command])
+        if isinstance(word, str)
+    ]
     if words and words[0] not in _WRAPPERS:
         return " ".join(words)
     return next((word for word in words if word not in _WRAPPERS), "")
 
 
-_PATCHED = pattern(r"^(?:\*\*\* (?:Update File|Delete File|Add File|Move to): |\+\+\+ b/)(.+)$", re.MULTILINE)
+_PATCHED = pattern(
+    r"^(?:\*\*\* (?:Update File|Delete File|Add File|Move to): |\+\+\+ b/)(.+)$", re.MULTILINE
+)
 
 
 def patched_files(text: str) -> list[str]:
@@ -118,7 +135,9 @@ def patched(call: ToolCall) -> list[str]:
     texts = [call.arguments]
     if isinstance(call.arguments, Mapping):
         texts = [call.arguments.get(key) for key in ("input", "patch", *COMMAND_KEYS)]
-        texts = [text for value in texts for text in (value if isinstance(value, list) else [value])]
+        texts = [
+            text for value in texts for text in (value if isinstance(value, list) else [value])
+        ]
     return [path for text in texts if isinstance(text, str) for path in patched_files(text)]
 
 
@@ -206,13 +225,17 @@ class _FolderCount:
 
     def add(self, paths: Iterable[str]) -> None:
         """Count the folders of these paths. A path counts once; one that is no absolute path of a file, never."""
-        files = {path for path in paths if path.startswith("/") and not path.endswith("/")} - self._files
+        files = {
+            path for path in paths if path.startswith("/") and not path.endswith("/")
+        } - self._files
         self._files |= files
         self._counts.update(folder for path in files for folder in _folders(path))
 
     def find_common(self) -> str:
         """Return the deepest folder that holds most of the files, with its last slash; empty if none does."""
-        deep = [folder for folder, count in self._counts.items() if count >= _MOSTLY * len(self._files)]
+        deep = [
+            folder for folder, count in self._counts.items() if count >= _MOSTLY * len(self._files)
+        ]
         return max(deep, key=len, default="")
 
 

@@ -12,9 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Json,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 
-Change: TypeAlias = Literal["reminders", "rewritten", "thinking", "images", "cleared", "shortened", "edited"]
+Change: TypeAlias = Literal[
+    "reminders", "rewritten", "thinking", "images", "cleared", "shortened", "edited"
+]
 """The first four take nothing that was said; cleared: a result became a placeholder; shortened: text was taken away."""
 HARMLESS: tuple[Change, ...] = ("reminders", "rewritten", "thinking", "images")
 
@@ -102,7 +114,9 @@ def _anchor(message: Message) -> Hashable:
     return ("calls", *calls) if calls else None
 
 
-def _align_by_order(before: Sequence[Message], after: Sequence[Message], places: list[int], matched: set[int]) -> None:
+def _align_by_order(
+    before: Sequence[Message], after: Sequence[Message], places: list[int], matched: set[int]
+) -> None:
     """Match messages of one role and similar text that stand between the same two matched messages."""
     start = 0
     for n, message in enumerate(before):
@@ -110,7 +124,11 @@ def _align_by_order(before: Sequence[Message], after: Sequence[Message], places:
             start = max(start, places[n] + 1)
             continue
         for place in range(start, min(start + 3, len(after))):
-            if place not in matched and after[place].role == message.role and _is_alike(message, after[place]):
+            if (
+                place not in matched
+                and after[place].role == message.role
+                and _is_alike(message, after[place])
+            ):
                 places[n] = place
                 matched.add(place)
                 start = place + 1
@@ -170,12 +188,17 @@ def _classify_text_change(before: Message, after: Message) -> Change:
 
 def _uncounted(message: Message) -> list[Part]:
     """The parts without what the provider said that they cost."""
-    return [replace(part, tokens=None) if isinstance(part, Thinking | Opaque) else part for part in message.parts]
+    return [
+        replace(part, tokens=None) if isinstance(part, Thinking | Opaque) else part
+        for part in message.parts
+    ]
 
 
 _TAKEN = r"(?:\b|_)(?:clear|remov|omit|prun|truncat|trimm|delet|compact|elid|drop|cut)"
 _PLACEHOLDER = re.compile(rf"(?is)\s*[\[(<].{{0,80}}{_TAKEN}\w*.{{0,120}}[\])>]\s*")
-_SENTENCE = re.compile(rf"(?i)(?=.*\b(?:tool|output|result|content|response|message)s?\b)(?=.*{_TAKEN}).{{1,120}}")
+_SENTENCE = re.compile(
+    rf"(?i)(?=.*\b(?:tool|output|result|content|response|message)s?\b)(?=.*{_TAKEN}).{{1,120}}"
+)
 
 
 def is_placeholder(text: str) -> bool:
@@ -191,7 +214,11 @@ _BRACKETED = re.compile(r"[\[(<].{1,200}[\])>]")
 
 def _stands_for(text: str, content: str) -> bool:
     """Is it a text in brackets, whatever it says (`[Previous: used Bash]`), in place of a longer content?"""
-    return _BRACKETED.fullmatch(text) is not None and 2 * len(text) <= len(content) and text[1:-1] not in content
+    return (
+        _BRACKETED.fullmatch(text) is not None
+        and 2 * len(text) <= len(content)
+        and text[1:-1] not in content
+    )
 
 
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
@@ -213,7 +240,9 @@ def _wording(message: Message) -> str:
 
 def _words(parts: Sequence[Hashable], message: Message) -> tuple[str, int]:
     """Return the text of a message, and how many calls, images and opaque parts it has."""
-    others = [part for part in parts if isinstance(part, tuple) and part[0] in ("call", "image", "opaque")]
+    others = [
+        part for part in parts if isinstance(part, tuple) and part[0] in ("call", "image", "opaque")
+    ]
     return _wording(message), len(others)
 
 

@@ -99,7 +99,9 @@ def _compare_lines(old: list[str], new: list[str]) -> list[LineRun]:
     old_numbers = [numbers.setdefault(line, len(numbers)) for line in old]
     new_numbers = [numbers.setdefault(line, len(numbers)) for line in new]
     runs: list[LineRun] = []
-    for is_equal, steps in groupby(Indel.opcodes(old_numbers, new_numbers), lambda step: step.tag == "equal"):
+    for is_equal, steps in groupby(
+        Indel.opcodes(old_numbers, new_numbers), lambda step: step.tag == "equal"
+    ):
         if is_equal:
             runs += [LineRun(" ", tuple(old[step.src_start : step.src_end])) for step in steps]
             continue

@@ -13,7 +13,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from inspector.core.arrivals import Arrival, arrivals, thread_before
 from inspector.core.buffer import View, shared
-from inspector.core.changes import HARMLESS, Change, MessageChanges, align_messages, classify_change, compare_messages
+from inspector.core.changes import (
+    HARMLESS,
+    Change,
+    MessageChanges,
+    align_messages,
+    classify_change,
+    compare_messages,
+)
 from inspector.core.heavy import KnownByThread, checkpoint
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
@@ -64,11 +71,15 @@ def explain_record(compaction: Compaction) -> Cause:
     }
     kind, why = kinds[compaction.kind]
     if compaction.evidence:
-        return Cause(kind, True, f"{why} {compaction.evidence}", "inferred from the provider's counts")
+        return Cause(
+            kind, True, f"{why} {compaction.evidence}", "inferred from the provider's counts"
+        )
     return Cause(kind, True, why, " ".join(f"recorded {compaction.trigger} compaction".split()))
 
 
-def explain_changes(changes: MessageChanges, same: int, former: Request, request: Request) -> Cause | None:
+def explain_changes(
+    changes: MessageChanges, same: int, former: Request, request: Request
+) -> Cause | None:
     """Return the cause of changes that no record announces; None where nothing changed after all.
 
     Args:
@@ -81,7 +92,12 @@ def explain_changes(changes: MessageChanges, same: int, former: Request, request
     if not changes.lost and not losses:
         return _explain_rewording(changes, former, request)
     if any(message.summary for message in changes.fresh[:_HEAD]):
-        return Cause("compaction", True, "A summary stands where messages were; no record announces it.", "a summary")
+        return Cause(
+            "compaction",
+            True,
+            "A summary stands where messages were; no record announces it.",
+            "a summary",
+        )
     if not changes.lost and changes.counts["cleared"] == len(losses):
         why = f"{len(losses)} tool results were replaced by a placeholder."
         return Cause("micro-compaction", True, why, f"placeholder: {_excerpt(losses[0][1])}")
@@ -91,17 +107,26 @@ def explain_changes(changes: MessageChanges, same: int, former: Request, request
         why = f"With the switch from {former.model} to {request.model} the history was changed."
         return Cause("model switch", True, why, f"{former.model} → {request.model}")
     why = f"{len(changes.lost)} messages were taken out, {len(losses)} were shortened or edited."
-    return Cause("edit", True, why, "messages that are gone" if changes.lost else "messages that read otherwise")
+    return Cause(
+        "edit",
+        True,
+        why,
+        "messages that are gone" if changes.lost else "messages that read otherwise",
+    )
 
 
 def _explain_replacement(changes: MessageChanges, same: int) -> Cause:
     """Return the cause where all after a place is gone: a rewind if a user's message follows, else an edit."""
     if not same:
-        return Cause("edit", True, "Nothing of the buffer is left: it begins anew.", "no message in common")
+        return Cause(
+            "edit", True, "Nothing of the buffer is left: it begins anew.", "no message in common"
+        )
     fresh = next((message for message in changes.fresh if message.mark == ""), None)
     if fresh is None or fresh.role == "user":
         why = f"The first {same} messages stand; what followed them was replaced by what the user says now."
-        return Cause("rewind", True, why, "the beginning is the same, a new user message follows it")
+        return Cause(
+            "rewind", True, why, "the beginning is the same, a new user message follows it"
+        )
     why = f"The last {len(changes.lost)} messages were taken away and others put there."
     return Cause("edit", True, why, "messages that are gone")
 
@@ -136,7 +161,11 @@ def explain_counts(former: Request, request: Request) -> Cause | None:
         why = f"The provider cleared {cleared:,} tokens of what the client sent before the model read it."
         return Cause("server-side clearing", True, why, f"applied_edits: {words}")
     before, after = former.usage, request.usage
-    if before is None or after is None or before.prompt - after.prompt <= max(_LEAST, before.prompt * _FELL):
+    if (
+        before is None
+        or after is None
+        or before.prompt - after.prompt <= max(_LEAST, before.prompt * _FELL)
+    ):
         return None
     if cleared and cleared < _count_cleared(former.edits):
         return None
@@ -167,11 +196,23 @@ def _describe_smaller_prompt(former: Request, request: Request) -> str:
     before, after = former.prompt, request.prompt
     if before is after:
         return ""
-    if before.tools is not None and after.tools is not None and len(after.tools) < len(before.tools):
+    if (
+        before.tools is not None
+        and after.tools is not None
+        and len(after.tools) < len(before.tools)
+    ):
         return f"{len(before.tools)} tools became {len(after.tools)}"
-    if before.system is not None and after.system is not None and len(after.system) < len(before.system):
+    if (
+        before.system is not None
+        and after.system is not None
+        and len(after.system) < len(before.system)
+    ):
         return "the system prompt became shorter"
-    return "tools are described in other words" if after.tools is not None and before.tools != after.tools else ""
+    return (
+        "tools are described in other words"
+        if after.tools is not None and before.tools != after.tools
+        else ""
+    )
 
 
 def _excerpt(message: Message) -> str:
@@ -234,10 +275,14 @@ class Drops:
 def session_drops(session: Session) -> tuple[Drop, ...]:
     """Of all threads, in their order."""
     parents = _Parents(session)
-    return tuple(drop for thread in session.threads for drop in _known_drops(thread, parents, None).found)
+    return tuple(
+        drop for thread in session.threads for drop in _known_drops(thread, parents, None).found
+    )
 
 
-def thread_drops(thread: Thread, session: Session | None = None, former: Drops | None = None) -> Drops:
+def thread_drops(
+    thread: Thread, session: Session | None = None, former: Drops | None = None
+) -> Drops:
     """Return the drops of one thread; remembered for the last few threads.
 
     Args:
@@ -305,7 +350,11 @@ def _index_compactions(compactions: Sequence[Compaction]) -> Mapping[int, _Annou
 
 def silent_losses(thread: Thread) -> dict[int, Drop]:
     """Return the changes that took something and that no record announces, by the request that shows them."""
-    return {drop.request: drop for drop in thread_drops(thread).found if drop.loss and drop.compaction is None}
+    return {
+        drop.request: drop
+        for drop in thread_drops(thread).found
+        if drop.loss and drop.compaction is None
+    }
 
 
 class _Parents:
@@ -323,9 +372,16 @@ class _Parents:
             self._threads = {thread.id: thread for thread in reversed(self._session.threads)}
         if name not in self._counted:
             requests = self._threads[name].requests if name in self._threads else ()
-            reported: Iterable[int | None] = (request.usage.prompt if request.usage else None for request in requests)
-            counts: Iterable[int | None] = accumulate(reported, lambda last, count: last if count is None else count)
-            self._counted[name] = list(accumulate((request.time for request in requests), max)), list(counts)
+            reported: Iterable[int | None] = (
+                request.usage.prompt if request.usage else None for request in requests
+            )
+            counts: Iterable[int | None] = accumulate(
+                reported, lambda last, count: last if count is None else count
+            )
+            self._counted[name] = (
+                list(accumulate((request.time for request in requests), max)),
+                list(counts),
+            )
         latest, prompts = self._counted[name]
         at = bisect_right(latest, first.time) if first.time else len(latest)
         return prompts[at - 1] if at else None
@@ -373,11 +429,17 @@ class _ChangeFinder:
     def find_between(self, former: Request, request: Request) -> Drop | None:
         """Return what happened between two requests that follow one another; None where the buffer only grew."""
         announced = self._announced.get(request.index)
-        cause = explain_record(announced[1]) if announced is not None else _explain_silent(former, request)
+        cause = (
+            explain_record(announced[1])
+            if announced is not None
+            else _explain_silent(former, request)
+        )
         if cause is None:
             return None
         before = thread_before(self._thread, request.index, self._arrival(request.index)).end
-        fates = self._fates_at(former, request, before, announced is not None and announced[1].kind == "summary")
+        fates = self._fates_at(
+            former, request, before, announced is not None and announced[1].kind == "summary"
+        )
         changed = {id_: fate for id_, fate in fates.items() if fate != "kept"}
         return Drop(
             self._thread.id,
@@ -390,9 +452,15 @@ class _ChangeFinder:
             time=request.time,
         )
 
-    def _fates_at(self, former: Request, request: Request, before: View, summarised: bool) -> Mapping[str, FateName]:
+    def _fates_at(
+        self, former: Request, request: Request, before: View, summarised: bool
+    ) -> Mapping[str, FateName]:
         """Fates by id. Where only single messages were rewritten, those alone are compared."""
-        rewritten = request.view.rewritten_since(former.view) if before.length >= former.view.length else None
+        rewritten = (
+            request.view.rewritten_since(former.view)
+            if before.length >= former.view.length
+            else None
+        )
         if rewritten is None or request.asked is not None:
             return change_fates(before, request.view, summarised)[0]
         places = sorted(rewritten)
@@ -418,7 +486,9 @@ _FATES: Mapping[Change, FateName] = {"cleared": "cleared", "shortened": "cut"}
 """Fates of messages by what changed in them; all other changes replace them."""
 
 
-def change_fates(before: View, after: View, summarised: bool) -> tuple[dict[str, FateName], dict[str, str]]:
+def change_fates(
+    before: View, after: View, summarised: bool
+) -> tuple[dict[str, FateName], dict[str, str]]:
     """Find the fate of every message of the buffer before. O(messages after the common beginning).
 
     Args:
@@ -475,7 +545,10 @@ def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
     if drop.kind != "sub-agent":
         return sizes
     return replace(
-        sizes, before=UNKNOWN_SIZE if drop.parent_tokens is None else BufferSize(drop.parent_tokens, "reported")
+        sizes,
+        before=UNKNOWN_SIZE
+        if drop.parent_tokens is None
+        else BufferSize(drop.parent_tokens, "reported"),
     )
 
 
@@ -484,7 +557,9 @@ def find_parting(former: View, view: View) -> tuple[int, MessageChanges]:
     rewritten = view.rewritten_since(former)
     if rewritten is None:
         same = shared(former, view)
-        return same, compare_messages(former.tail(same), view.tail(same)) if same < former.length else _NOTHING
+        return same, compare_messages(
+            former.tail(same), view.tail(same)
+        ) if same < former.length else _NOTHING
     if not rewritten:
         return former.length, _NOTHING
     places = sorted(rewritten)

@@ -16,7 +16,16 @@ from inspector.core.dialects.anthropic import write_messages
 from inspector.core.dialects.openai_responses import write_responses_body
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,10 @@ def _claude_code_bodies(message: Message, place: int, birth: Birth) -> Iterator[
         if wire["role"] == "assistant":
             yield from _assistant(message, wire["content"], place, birth)
             continue
-        body: dict[str, Any] = {"type": "user", "message": {"role": "user", "content": wire["content"]}}
+        body: dict[str, Any] = {
+            "type": "user",
+            "message": {"role": "user", "content": wire["content"]},
+        }
         if message.summary and not place:
             body |= {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
         elif message.mark == "meta" or message.role == "system":
@@ -73,7 +85,9 @@ def _claude_code_bodies(message: Message, place: int, birth: Birth) -> Iterator[
         yield body
 
 
-def _assistant(message: Message, content: Any, place: int, birth: Birth) -> Iterator[dict[str, Any]]:
+def _assistant(
+    message: Message, content: Any, place: int, birth: Birth
+) -> Iterator[dict[str, Any]]:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     finish = "tool_use" if any(isinstance(part, ToolCall) for part in message.parts) else "end_turn"
     for block in blocks:
@@ -119,18 +133,37 @@ def _codex_line(kind: str, payload: Any, birth: Birth) -> dict[str, Any]:
 
 
 _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
-_NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": _NO_COST}
+_NO_USAGE = {
+    "input": 0,
+    "output": 0,
+    "cacheRead": 0,
+    "cacheWrite": 0,
+    "totalTokens": 0,
+    "cost": _NO_COST,
+}
 
 
 def _pi(buffer: Buffer, birth: Birth) -> Iterator[dict[str, Any]]:
     """pi session, version 3: a head, then one entry a message, each the child of the one before."""
-    yield {"type": "session", "version": 3, "id": birth.session, "timestamp": birth.time, "cwd": birth.cwd}
+    yield {
+        "type": "session",
+        "version": 3,
+        "id": birth.session,
+        "timestamp": birth.time,
+        "cwd": birth.cwd,
+    }
     tools = {call.id: call.name for message in buffer.messages for call in message.calls}
     parent = None
     for n, message in enumerate(buffer.messages):
         name = birth.name(n).replace("-", "")[:8]
         body = _pi_message(message, tools, birth)
-        yield {"type": "message", "id": name, "parentId": parent, "timestamp": birth.time, "message": body}
+        yield {
+            "type": "message",
+            "id": name,
+            "parentId": parent,
+            "timestamp": birth.time,
+            "message": body,
+        }
         parent = name
 
 

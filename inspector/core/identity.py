@@ -13,10 +13,21 @@ from hashlib import blake2b
 from typing import Any
 
 from inspector.core.jsontext import dumped, dumps
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 
 _REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DOTALL)
-_PASSING = frozenset(("cache_control", "id", "status", "metadata", "internal_chat_message_metadata_passthrough"))
+_PASSING = frozenset(
+    ("cache_control", "id", "status", "metadata", "internal_chat_message_metadata_passthrough")
+)
 
 
 class SameObject:
@@ -108,7 +119,9 @@ def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:
 
 def is_reminder(part: Part) -> bool:
     """Nothing but what a client adds in passing?"""
-    return isinstance(part, Text) and (not part.text.strip() or _REMINDER.fullmatch(part.text) is not None)
+    return isinstance(part, Text) and (
+        not part.text.strip() or _REMINDER.fullmatch(part.text) is not None
+    )
 
 
 def _is_passing(part: Part) -> bool:
@@ -118,8 +131,14 @@ def _is_passing(part: Part) -> bool:
 
 def _lasting(part: Part) -> list[Any]:
     if isinstance(part, Opaque) and isinstance(value := part.value, Mapping):
-        only_named = len(value) <= 2  # a reference to an item that the provider holds: its id is all there is
-        fields = {name: field for name, field in value.items() if name not in _PASSING or (name == "id" and only_named)}
+        only_named = (
+            len(value) <= 2
+        )  # a reference to an item that the provider holds: its id is all there is
+        fields = {
+            name: field
+            for name, field in value.items()
+            if name not in _PASSING or (name == "id" and only_named)
+        }
         return ["opaque", part.kind, fields]
     return _readable(part)
 

@@ -36,7 +36,9 @@ class NotJson(ValueError):
     """The bytes are not a JSON value that can be worked with. `str(error)` says why, in a few words."""
 
 
-def loads(data: bytes | bytearray | memoryview, sentences: list[str] | None = None, deepest: int = DEEPEST) -> Any:
+def loads(
+    data: bytes | bytearray | memoryview, sentences: list[str] | None = None, deepest: int = DEEPEST
+) -> Any:
     """Parse one JSON value. Raises NotJson; never RecursionError, never UnicodeDecodeError.
 
     A number that no float can hold becomes the largest there is, NaN and Infinity become null; `sentences` gets one
@@ -100,7 +102,9 @@ def _tolerant(data: bytes, why: str, sentences: list[str] | None, deepest: int) 
     numbers = _Numbers()
     try:
         text = data.decode("utf-8", errors="replace")
-        value = json.loads(text, parse_int=numbers.whole, parse_float=numbers.broken, parse_constant=numbers.none)
+        value = json.loads(
+            text, parse_int=numbers.whole, parse_float=numbers.broken, parse_constant=numbers.none
+        )
     except RecursionError:
         raise _too_deep(deepest) from None
     except ValueError as error:
@@ -126,7 +130,9 @@ class _Numbers:
         value = float(digits)
         if math.isfinite(value):
             return value
-        self.told["a number in it is too large for any use; it was read as the largest there is"] = None
+        self.told[
+            "a number in it is too large for any use; it was read as the largest there is"
+        ] = None
         return math.copysign(sys.float_info.max, value)
 
     def none(self, word: str) -> None:
@@ -148,7 +154,9 @@ def dumped(value: object) -> bytes:
 
 def _plain(value: object) -> str:
     try:
-        plain = json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str, allow_nan=False)
+        plain = json.dumps(
+            value, separators=(",", ":"), ensure_ascii=False, default=str, allow_nan=False
+        )
         return without_surrogates(plain)
     except (RecursionError, ValueError):
         return _dumps_deep(value)

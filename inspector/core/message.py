@@ -129,13 +129,19 @@ class Message:
     """1-based line in the transcript, 0 where there is none."""
     time: str = ""
     """ISO 8601 as recorded, or empty."""
-    counts: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False, hash=False)
+    counts: dict[str, int] = field(
+        default_factory=dict, init=False, compare=False, repr=False, hash=False
+    )
     """Cache: weight by estimator name. Filled by `tokens.estimators`, never read by anyone else."""
 
     @property
     def text(self) -> str:
         """The text parts, joined by a newline. Tool results and thinking are not text parts; a readable summary is."""
-        texts = (part for part in self.parts if isinstance(part, Text) or (isinstance(part, Opaque) and part.text))
+        texts = (
+            part
+            for part in self.parts
+            if isinstance(part, Text) or (isinstance(part, Opaque) and part.text)
+        )
         return "\n".join(part.text for part in texts)
 
     @property
@@ -146,7 +152,9 @@ class Message:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of this message, in order."""
-        if ToolCall not in map(type, self.parts):  # most have none, and policies ask all of them again and again
+        if ToolCall not in map(
+            type, self.parts
+        ):  # most have none, and policies ask all of them again and again
             return ()
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 

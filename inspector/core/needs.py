@@ -84,7 +84,9 @@ class RunTools:
     calls: tuple[ToolCall, ...]
 
 
-Need: TypeAlias = Summarize | RemoteCompact | ReadFile | SaveTranscript | SaveText | AskModel | RunTools
+Need: TypeAlias = (
+    Summarize | RemoteCompact | ReadFile | SaveTranscript | SaveText | AskModel | RunTools
+)
 """The last two are asked by an agent's loop only, never by a tier."""
 
 
@@ -114,13 +116,17 @@ class ContextWindowExceeded(Failure):
     """The model refused: the prompt is larger than its window."""
 
 
-FailureKind: TypeAlias = Literal["http", "connection", "broken", "empty", "missing", "refused", "other"]
+FailureKind: TypeAlias = Literal[
+    "http", "connection", "broken", "empty", "missing", "refused", "other"
+]
 
 
 class ProviderFailure(Failure):
     """Any other failure of the one who answers."""
 
-    def __init__(self, message: str, status: int | None = None, kind: FailureKind = "other") -> None:
+    def __init__(
+        self, message: str, status: int | None = None, kind: FailureKind = "other"
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.kind = kind

@@ -40,11 +40,18 @@ def summarise(need: Summarize) -> str:
     """The answer to any summary need: four sections under their headers, from text alone where there is no more."""
     messages = need.source or need.messages
     extract = _collect(messages) if messages else _from_text(need.text)
-    files = [*(f"{path} (changed)" for path in extract.written), *(p for p in extract.seen if p not in extract.written)]
+    files = [
+        *(f"{path} (changed)" for path in extract.written),
+        *(p for p in extract.seen if p not in extract.written),
+    ]
     sections = (
         ("Goal", _first_and_last(list(extract.goals), GOALS), "not stated by the user"),
         ("Accomplished", list(extract.actions)[-ACTIONS:], "no tool was used"),
-        ("Key Decisions", [*list(extract.decisions)[-DECISIONS:], *list(extract.errors)[-ERRORS:]], "none stated"),
+        (
+            "Key Decisions",
+            [*list(extract.decisions)[-DECISIONS:], *list(extract.errors)[-ERRORS:]],
+            "none stated",
+        ),
         ("Relevant Files", files[:FILES], "none named"),
     )
     return "\n".join([LABEL, *(_section(*section) for section in sections)])
@@ -88,7 +95,9 @@ def _collect(messages: Iterable[Message]) -> _Extract:
 
 def _from_text(text: str) -> _Extract:
     extract = _Extract()
-    extract.goals.update(dict.fromkeys(line[6:] for line in text.splitlines() if line.startswith("User: ")))
+    extract.goals.update(
+        dict.fromkeys(line[6:] for line in text.splitlines() if line.startswith("User: "))
+    )
     extract.decisions.update(dict.fromkeys(_decisions(text)))
     for fact in facts(Message("", "assistant", (Text(text),))):
         if fact.kind == "path":
@@ -96,7 +105,9 @@ def _from_text(text: str) -> _Extract:
         elif fact.kind == "error":
             extract.errors[fact.text] = None
     tools = [line.split("tool_use: ", 1)[1] for line in text.splitlines() if "→ tool_use: " in line]
-    extract.actions.update((f"{name} called {tools.count(name)} times", None) for name in dict.fromkeys(tools))
+    extract.actions.update(
+        (f"{name} called {tools.count(name)} times", None) for name in dict.fromkeys(tools)
+    )
     return extract
 
 

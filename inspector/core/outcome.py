@@ -8,7 +8,9 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 from inspector.core.buffer import Buffer
 from inspector.core.message import Json, Message
 
-FateName: TypeAlias = Literal["kept", "cleared", "cut", "replaced", "summarised", "dropped", "inserted"]
+FateName: TypeAlias = Literal[
+    "kept", "cleared", "cut", "replaced", "summarised", "dropped", "inserted"
+]
 """kept: untouched; cleared: content replaced by a placeholder; cut: shortened; replaced: other content, same id;
 summarised: replaced by a summary; dropped: removed without a replacement; inserted: new."""
 
@@ -64,7 +66,9 @@ def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:
     for message in before.messages:
         later = later_by_id.get(renamed.get(message.id, message.id))
         if later is None:
-            merged.append(Fate(message.id, outcome.changed.get(message.id, "dropped"), message, None))
+            merged.append(
+                Fate(message.id, outcome.changed.get(message.id, "dropped"), message, None)
+            )
             continue
         while queue and queue[0].id not in old_ids:
             inserted = queue.popleft()
@@ -72,7 +76,11 @@ def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:
         merged.append(Fate(later.id, _fate_name(message, later, outcome.changed), message, later))
         if queue and queue[0].id == later.id:
             queue.popleft()
-    merged += [Fate(message.id, "inserted", None, message) for message in queue if message.id not in old_ids]
+    merged += [
+        Fate(message.id, "inserted", None, message)
+        for message in queue
+        if message.id not in old_ids
+    ]
     return tuple(merged)
 
 

@@ -16,7 +16,9 @@ class Prefix(Sequence[T_co], Generic[T_co]):
 
     __slots__ = ("_items", "_length", "_then")
 
-    def __init__(self, items: Sequence[T_co] = (), length: int | None = None, then: Sequence[T_co] = ()) -> None:
+    def __init__(
+        self, items: Sequence[T_co] = (), length: int | None = None, then: Sequence[T_co] = ()
+    ) -> None:
         self._items = items
         self._length = len(items) if length is None else length
         self._then = tuple(then)
@@ -53,7 +55,9 @@ class Prefix(Sequence[T_co], Generic[T_co]):
         return chain(islice(iter(self._items), self._length), self._then)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and not isinstance(other, str) and list(self) == list(other)
+        return (
+            isinstance(other, Sequence) and not isinstance(other, str) and list(self) == list(other)
+        )
 
     def __hash__(self) -> int:
         return hash(tuple(self))

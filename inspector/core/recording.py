@@ -14,7 +14,14 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from inspector.core.dialects.neutral import read_messages, write_message
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
-from inspector.core.needs import FAILURES, Answer, Failure, FailureKind, ProviderFailure, failure_name
+from inspector.core.needs import (
+    FAILURES,
+    Answer,
+    Failure,
+    FailureKind,
+    ProviderFailure,
+    failure_name,
+)
 from inspector.core.usage import Usage
 
 T = TypeVar("T")
@@ -38,7 +45,11 @@ def _is_default(field: Field[Any], value: Any) -> bool:
     held = getattr(value, field.name)
     if field.default_factory is not MISSING:
         return bool(held == field.default_factory())
-    return field.default is not MISSING and bool(held == field.default) and type(held) is type(field.default)
+    return (
+        field.default is not MISSING
+        and bool(held == field.default)
+        and type(held) is type(field.default)
+    )
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -48,7 +59,10 @@ def from_json(kind: type[T], data: Any) -> T:
     hints = _field_types(kind)  # type: ignore[arg-type]
     try:
         return kind(
-            **{name: _read(hints[name], data[name], f"{kind.__name__}.{name}") for name in hints.keys() & data.keys()}
+            **{
+                name: _read(hints[name], data[name], f"{kind.__name__}.{name}")
+                for name in hints.keys() & data.keys()
+            }
         )
     except TypeError:  # a field without a default is missing
         raise InspectorError(
@@ -135,7 +149,14 @@ def read_reply(value: Any) -> Answer | Failure:
     text = str(value.get("text") or "")
     messages = read_messages(value.get("messages") or [], "answer")
     usage = from_json(Usage, value["usage"]) if value.get("usage") is not None else None
-    return Answer(text, messages, usage, str(value.get("finish") or ""), elapsed_ms, str(value.get("by") or ""))
+    return Answer(
+        text,
+        messages,
+        usage,
+        str(value.get("finish") or ""),
+        elapsed_ms,
+        str(value.get("by") or ""),
+    )
 
 
 def _read_failure(value: Mapping[str, Any]) -> Failure:

@@ -114,7 +114,9 @@ class Compaction:
     @property
     def is_readable(self) -> bool:
         """Is what came in place of the messages there to be read? A summary may be encrypted, or not in the file."""
-        return self.kind != "summary" or (self.summary is not None and bool(self.summary.text.strip()))
+        return self.kind != "summary" or (
+            self.summary is not None and bool(self.summary.text.strip())
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,11 @@ class Thread:
     def place(self, at: int | None) -> Request:
         """Return request `at`; for None, or after the last one, the request that would be next."""
         count = len(self.requests)
-        return Request(count, self.end, self.prompt) if at is None or at >= count else self.requests[at]
+        return (
+            Request(count, self.end, self.prompt)
+            if at is None or at >= count
+            else self.requests[at]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +332,8 @@ def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:
     for thread in session.threads:
         is_sub = thread.id in subs
         places.update(
-            (request.line, ExchangePlace(thread.id, request.index, "", is_sub)) for request in thread.requests
+            (request.line, ExchangePlace(thread.id, request.index, "", is_sub))
+            for request in thread.requests
         )
     return places
 
@@ -381,6 +388,8 @@ def compaction_count(thread: Thread) -> int:
 def seconds_between(before: str, now: str) -> float | None:
     """Seconds between two recorded times; None where one is missing or they do not compare."""
     try:
-        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds())
+        return max(
+            0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds()
+        )
     except (ValueError, TypeError):
         return None

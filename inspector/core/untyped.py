@@ -37,19 +37,25 @@ def list_of(value: Any) -> list[Any]:
 def objects_of(value: Any) -> list[Mapping[str, Any]]:
     """The objects in a list; none where the value is no list."""
     return (
-        [item for item in value if type(item) is dict or isinstance(item, Mapping)] if isinstance(value, list) else []
+        [item for item in value if type(item) is dict or isinstance(item, Mapping)]
+        if isinstance(value, list)
+        else []
     )
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
     """The value where it is an object, else an empty one."""
-    return value if type(value) is dict or (value is not None and isinstance(value, Mapping)) else {}
+    return (
+        value if type(value) is dict or (value is not None and isinstance(value, Mapping)) else {}
+    )
 
 
 def object_of(value: Any, key: str) -> Mapping[str, Any]:
     """The object under a key; an empty one where there is none."""
     inner = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
-    return inner if type(inner) is dict or (inner is not None and isinstance(inner, Mapping)) else {}
+    return (
+        inner if type(inner) is dict or (inner is not None and isinstance(inner, Mapping)) else {}
+    )
 
 
 def first_of(value: Any) -> Mapping[str, Any]:
@@ -59,7 +65,9 @@ def first_of(value: Any) -> Mapping[str, Any]:
 
 def object_in(text: Any) -> Mapping[str, Any]:
     """The object that a string holds as JSON; an empty one where it holds none."""
-    return fields_of(value_in(text)) if isinstance(text, str) and text.lstrip().startswith("{") else {}
+    return (
+        fields_of(value_in(text)) if isinstance(text, str) and text.lstrip().startswith("{") else {}
+    )
 
 
 def value_in(text: str | bytes, otherwise: Any = None) -> Any:

@@ -47,7 +47,11 @@ class Usage:
 
         They are those read and written; all of the prompt if the provider caches automatically and reports no writes.
         """
-        return min(self.prompt, self.cache_read + self.cache_write) if self.cache_write else self.prompt
+        return (
+            min(self.prompt, self.cache_read + self.cache_write)
+            if self.cache_write
+            else self.prompt
+        )
 
     @property
     def cache_write_5m(self) -> int:

@@ -61,18 +61,26 @@ _Troubles: TypeAlias = Iterator[tuple[int, Refusal, str]]
 
 
 def _check_beginning(messages: Sequence[Message]) -> _Troubles:
-    at, first = next(((n, message) for n, message in enumerate(messages) if message.role != "system"), (0, None))
+    at, first = next(
+        ((n, message) for n, message in enumerate(messages) if message.role != "system"), (0, None)
+    )
     if first is None or first.role != "assistant":
         return
     if not any(
         isinstance(part, Opaque) and part.text for part in first.parts
     ):  # the provider's compaction may be first
-        yield at, "first-role", "The first message is the assistant's; Anthropic wants a user message first."
+        yield (
+            at,
+            "first-role",
+            "The first message is the assistant's; Anthropic wants a user message first.",
+        )
 
 
 def _check_contents(messages: Sequence[Message]) -> _Troubles:
     end = 0
-    for role, group in groupby(messages, lambda message: message.role):  # which adapters send as one
+    for role, group in groupby(
+        messages, lambda message: message.role
+    ):  # which adapters send as one
         run = list(group)
         start, end = end, end + len(run)
         may_be_empty = role == "tool" or (role == "assistant" and end == len(messages))
@@ -82,7 +90,11 @@ def _check_contents(messages: Sequence[Message]) -> _Troubles:
         if not parts:
             yield start, "empty-message", f"A message of the {role} without content."
         elif not any(map(_has_content, parts)):
-            yield start, "blank-message", f"A message of the {role} that holds nothing but white space."
+            yield (
+                start,
+                "blank-message",
+                f"A message of the {role} that holds nothing but white space.",
+            )
         else:
             for at, message in enumerate(run, start):
                 if _has_empty_text(message):
@@ -101,7 +113,9 @@ def _has_content(part: Part) -> bool:
     match part:
         case Text(text):
             return bool(text.strip())
-        case Thinking(text, signature):  # all that an interrupted answer leaves; providers took it on real sessions
+        case Thinking(
+            text, signature
+        ):  # all that an interrupted answer leaves; providers took it on real sessions
             return bool(text or signature)
         case _:
             return True
@@ -128,7 +142,9 @@ def _turn_ends(messages: Sequence[Message]) -> list[int]:
     ends = [len(messages)] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
         next_role = messages[at + 1].role if at + 1 < len(messages) else "user"
-        is_inside = next_role == "tool" or (messages[at].role == "assistant" and next_role == "assistant")
+        is_inside = next_role == "tool" or (
+            messages[at].role == "assistant" and next_role == "assistant"
+        )
         ends[at] = ends[at + 1] if is_inside else at + 1
     return ends
 
@@ -152,7 +168,11 @@ def _check_answers(call_id: str, answers: list[int], calls: list[int]) -> _Troub
         if calls and calls[0] < at:
             yield at, "duplicate-answer", f"The call {call_id} is answered a second time."
         else:
-            yield at, "result-without-call", f"A result for {call_id}, but no call of that id before it."
+            yield (
+                at,
+                "result-without-call",
+                f"A result for {call_id}, but no call of that id before it.",
+            )
 
 
 REMOVED = "[Result removed by compaction]"
@@ -169,10 +189,18 @@ def repair(buffer: Buffer, running: R) -> Outcome[R]:
     repaired = tuple(_with_answers(messages, unanswered))
     changed: dict[str, FateName] = {message.id: "dropped" for message in dropped}
     fields = {"dropped_results": len(dropped), "answered_calls": sum(map(len, unanswered.values()))}
-    return Outcome(TIER, buffer.with_messages(repaired), running, (Event("BufferRepaired", fields),), changed=changed)
+    return Outcome(
+        TIER,
+        buffer.with_messages(repaired),
+        running,
+        (Event("BufferRepaired", fields),),
+        changed=changed,
+    )
 
 
-def _pair_results(messages: Iterable[Message]) -> tuple[list[Message], list[Message], dict[int, list[ToolCall]]]:
+def _pair_results(
+    messages: Iterable[Message],
+) -> tuple[list[Message], list[Message], dict[int, list[ToolCall]]]:
     """Return (messages that stay, results without a call, calls without a result by `id()` of their message).
 
     Of several calls of one id the earlier ones are answered first.
@@ -182,7 +210,9 @@ def _pair_results(messages: Iterable[Message]) -> tuple[list[Message], list[Mess
     waiting: dict[str, list[tuple[Message, ToolCall]]] = {}
     for message in messages:
         results = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
-        if any(len(waiting.get(call_id, ())) < times for call_id, times in Counter(results).items()):
+        if any(
+            len(waiting.get(call_id, ())) < times for call_id, times in Counter(results).items()
+        ):
             dropped.append(message)
             continue
         for call_id in results:
@@ -196,12 +226,16 @@ def _pair_results(messages: Iterable[Message]) -> tuple[list[Message], list[Mess
     return staying, dropped, unanswered
 
 
-def _with_answers(messages: Iterable[Message], unanswered: dict[int, list[ToolCall]]) -> Iterator[Message]:
+def _with_answers(
+    messages: Iterable[Message], unanswered: dict[int, list[ToolCall]]
+) -> Iterator[Message]:
     """Add the missing results after the turn that made the calls: its assistant messages and the results they have."""
     missing: list[Message] = []
     last_role = ""
     for message in messages:
-        is_inside = message.role == "tool" or (last_role == "assistant" and message.role == "assistant")
+        is_inside = message.role == "tool" or (
+            last_role == "assistant" and message.role == "assistant"
+        )
         if missing and not is_inside:
             yield from missing
             missing.clear()

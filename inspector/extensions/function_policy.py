@@ -17,11 +17,28 @@ from typing import Any, TypeAlias
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.dialect import Dialect, calls_by_id
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult, part_text
+from inspector.core.message import (
+    Image,
+    Json,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    part_text,
+)
 from inspector.core.needs import Answer, Conversation, Failure, ProviderFailure, Summarize
 from inspector.core.outcome import FateName
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, failed, settled
+from inspector.core.policies.harness import (
+    SimplePolicy,
+    SimpleSettings,
+    SimpleState,
+    failed,
+    settled,
+)
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import TierName, Verdict, Verdicts
 
@@ -39,7 +56,9 @@ class FunctionPolicy(SimplePolicy[SimpleSettings]):
     """Calls the function before each request; a list that comes back unchanged means that nothing was due."""
 
     settings_type = SimpleSettings
-    tiers: Sequence[TierName] = (TierName(TIER, "Compact", "Calls the function.", calls_model=True),)
+    tiers: Sequence[TierName] = (
+        TierName(TIER, "Compact", "Calls the function.", calls_model=True),
+    )
 
     def __init__(self, compact: Compaction, shape: str, name: str) -> None:
         self.name, self.title = name.lower(), name
@@ -198,7 +217,14 @@ class _Wire:
         used_ids = {message.id for message in before}
         units = self._dialect.units(items, before=before) if items else ()
         for message in (message for unit in units for message in unit):
-            id_ = next((ids[key] for key in _call_keys(message) if ids.get(key, "") not in {"", *used_ids}), "")
+            id_ = next(
+                (
+                    ids[key]
+                    for key in _call_keys(message)
+                    if ids.get(key, "") not in {"", *used_ids}
+                ),
+                "",
+            )
             is_summary = not id_ and not message.calls and message.result is None
             used_ids.add(id_)
             yield replace(message, id=id_ or _new_id(message), summary=is_summary)
@@ -275,5 +301,7 @@ def _ids_by_call(messages: Iterable[Message]) -> Iterator[tuple[tuple[str, str],
 
 def _new_id(message: Message) -> str:
     """Return an id that depends only on what the message says, so that equal steps agree."""
-    key = sha1(f"{message.role}\n{message.parts!r}".encode("utf-8", "replace"), usedforsecurity=False)
+    key = sha1(
+        f"{message.role}\n{message.parts!r}".encode("utf-8", "replace"), usedforsecurity=False
+    )
     return f"function-{key.hexdigest()[:16]}"

@@ -29,7 +29,9 @@ _SHOWN = 60
 """Characters of an id, or of a name that a policy made up, in a sentence."""
 
 
-def guard_policy(inner: Any, origin: str, path: Path | None = None, source: str = "") -> Policy[Any, Any]:
+def guard_policy(
+    inner: Any, origin: str, path: Path | None = None, source: str = ""
+) -> Policy[Any, Any]:
     """Return the policy with guarded methods, and check what it says of itself.
 
     Args:
@@ -42,7 +44,9 @@ def guard_policy(inner: Any, origin: str, path: Path | None = None, source: str 
         InspectorError: for a policy that contradicts itself.
     """
     if isinstance(inner, type):
-        raise InspectorError(f"{origin} holds a class. Make an object of it: POLICY = {inner.__name__}().")
+        raise InspectorError(
+            f"{origin} holds a class. Make an object of it: POLICY = {inner.__name__}()."
+        )
     guarded = cast(Policy[Any, Any], GuardedPolicy(inner, origin, path, source))
     _check_watermarks(guarded, origin)
     return guarded
@@ -80,7 +84,9 @@ class GuardedPolicy:
                 raise self._failure(name, error) from error
             if not isinstance(result, GeneratorType):
                 return result
-            context = next((argument for argument in args if isinstance(argument, PolicyContext)), None)
+            context = next(
+                (argument for argument in args if isinstance(argument, PolicyContext)), None
+            )
             return self._converse(name, result, context)
 
         return call
@@ -111,7 +117,9 @@ class GuardedPolicy:
         line = self._line_of(error)
         place = f", line {line}" if line is not None else f", in {name}"
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return InspectorError(f"{self._origin}{place}: {words}. Correct the policy and run it again.")
+        return InspectorError(
+            f"{self._origin}{place}: {words}. Correct the policy and run it again."
+        )
 
     def _line_of(self, error: Exception) -> int | None:
         """Return the innermost line of the policy's own file that the error went through."""

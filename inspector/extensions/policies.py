@@ -63,7 +63,9 @@ def plugin_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
             notes.append(str(why))
             continue
         if policy.name in TITLES or policy.name in policies:
-            notes.append(f"The policy plug-in {point.name!r} calls itself {policy.name!r}, which is taken.")
+            notes.append(
+                f"The policy plug-in {point.name!r} calls itself {policy.name!r}, which is taken."
+            )
         else:
             policies[policy.name] = policy
     return policies, tuple(notes)
@@ -73,7 +75,10 @@ def offered_policies(chosen: str) -> Mapping[str, str]:
     """Return the titles of the policies that a menu offers, by what `find_policy` takes: those of the house, those of
     installed packages, and the file that is chosen, if one is."""
     plugins, _ = all_policies()
-    titles = {**TITLES, **{name: policy.title for name, policy in plugins.items() if name not in TITLES}}
+    titles = {
+        **TITLES,
+        **{name: policy.title for name, policy in plugins.items() if name not in TITLES},
+    }
     if is_file(chosen):
         titles[chosen] = file_title(chosen)
     return titles
@@ -117,12 +122,16 @@ def load_file(path: Path) -> Policy[Any, Any]:
             spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - anybody's code runs here
             del sys.modules[module_name]
-            raise InspectorError(f"{path} could not be run: {type(error).__name__}: {error}") from None
+            raise InspectorError(
+                f"{path} could not be run: {type(error).__name__}: {error}"
+            ) from None
     if not hasattr(module, OBJECT):
         raise InspectorError(f"{path} has no {OBJECT}: the policy must be an object of that name.")
     guarded = module.__dict__.get(_GUARDED)
     if guarded is None:
-        guarded = module.__dict__[_GUARDED] = _checked(getattr(module, OBJECT), str(path), path, str(path.absolute()))
+        guarded = module.__dict__[_GUARDED] = _checked(
+            getattr(module, OBJECT), str(path), path, str(path.absolute())
+        )
     return cast(Policy[Any, Any], guarded)
 
 

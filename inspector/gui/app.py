@@ -67,7 +67,9 @@ def build(application: QApplication, settings: Settings) -> MainWindow:
     calling = Calling()
     window = MainWindow(Theme(application, settings), settings, calling)
     application.aboutToQuit.connect(calling.close)
-    application.aboutToQuit.connect(window.bridge.close)  # a job that rests would keep the process alive
+    application.aboutToQuit.connect(
+        window.bridge.close
+    )  # a job that rests would keep the process alive
     Garbage(window)
     Trouble(window.tell_trouble).install()
     return window

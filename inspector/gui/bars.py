@@ -16,7 +16,15 @@ from inspector.core.words import plural, sentence_case
 from inspector.extensions.policies import offered_policies
 from inspector.gui.commands import Command
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, checked_action, delayed, mark, menu_button, row, small_button
+from inspector.gui.look.build import (
+    button,
+    checked_action,
+    delayed,
+    mark,
+    menu_button,
+    row,
+    small_button,
+)
 from inspector.gui.look.glossary import explain
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
@@ -77,12 +85,27 @@ class TopBar(Guarded, QFrame):
         self.policy = _drop_down("", "Which policy", self._fill_policies)
         self.policy.setToolTip(tip(explain("policy")))
         self.limit = _drop_down("", "How large the window is", self._fill_windows)
-        self.box = button("Search    Ctrl+K", find, role="field", about="Search, or type > for a command")
+        self.box = button(
+            "Search    Ctrl+K", find, role="field", about="Search, or type > for a command"
+        )
         self.box.setAccessibleName("Search or run a command")
         ways = row(self.back, self.forward, gap=2)
-        begin, sections = (self.opener, self.live, self.follow), (self.agent, self.policy, self.limit)
+        begin, sections = (
+            (self.opener, self.live, self.follow),
+            (self.agent, self.policy, self.limit),
+        )
         self._row = row(
-            ways, *begin, 8, self.workspaces, 8, *sections, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8
+            ways,
+            *begin,
+            8,
+            self.workspaces,
+            8,
+            *sections,
+            ...,
+            self.box,
+            of=self,
+            margins=(12, 7, 12, 7),
+            gap=8,
         )
 
     def show_state(self, state: State) -> None:
@@ -103,7 +126,12 @@ class TopBar(Guarded, QFrame):
         tokens = grouped(window.tokens) if window and window.tokens else "window"
         source = window.source if window else "unknown"
         name = _cut(_DATE.sub("", model), 30)
-        self._limits = (f"{name} · {tokens} {source} ▾", f"{name} · {tokens} ▾", f"{tokens} {source} ▾", f"{tokens} ▾")
+        self._limits = (
+            f"{name} · {tokens} {source} ▾",
+            f"{name} · {tokens} ▾",
+            f"{tokens} {source} ▾",
+            f"{tokens} ▾",
+        )
         self._fit()
         notes = (model, window.basis, *window.warnings) if window else (model,)
         self.limit.setToolTip(tip("\n".join(filter(None, notes))))
@@ -147,14 +175,18 @@ class TopBar(Guarded, QFrame):
     def _fill_live(self, menu: QMenu) -> None:
         for command in self._commands():
             if command.words in LIVE:  # after the tab its key is shown, which the window hears
-                menu.addAction(f"{command.words}\t{command.shown_keys}").triggered.connect(command.run)
+                menu.addAction(f"{command.words}\t{command.shown_keys}").triggered.connect(
+                    command.run
+                )
 
     def _fill_threads(self, menu: QMenu) -> None:
         state = self._workbench.state
         threads: Iterable[Thread] = state.session.threads if state.session else ()
         chosen = state.thread
         for thread in threads:
-            words = f"{_cut(_name(thread), TITLE_WIDTH)}    {plural(len(thread.requests), 'request')}"
+            words = (
+                f"{_cut(_name(thread), TITLE_WIDTH)}    {plural(len(thread.requests), 'request')}"
+            )
             _add(menu, words, thread is chosen, partial(self._workbench.choose_thread, thread.id))
 
     def _fill_policies(self, menu: QMenu) -> None:
@@ -175,9 +207,16 @@ class TopBar(Guarded, QFrame):
         )
         _add(menu, words, state.user_window is None, partial(self._workbench.set_window, None))
         menu.addSeparator()
-        sizes: Sequence[int] = sorted({*USUAL_WINDOWS, *((state.user_window,) if state.user_window else ())})
+        sizes: Sequence[int] = sorted(
+            {*USUAL_WINDOWS, *((state.user_window,) if state.user_window else ())}
+        )
         for size in sizes:
-            _add(menu, grouped(size), size == state.user_window, partial(self._workbench.set_window, size))
+            _add(
+                menu,
+                grouped(size),
+                size == state.user_window,
+                partial(self._workbench.set_window, size),
+            )
         menu.addSeparator()
         menu.addAction("Other…").triggered.connect(self._ask_window)
 
@@ -224,7 +263,9 @@ class WorkspaceTabs(Guarded, QTabBar):
 class Notice(QFrame):
     """The calm bar under the top: a failure in one sentence, or a transcript on its way in. Never a dialog."""
 
-    def __init__(self, theme: Theme, cancel: Callable[[], None], dismiss: Callable[[], None]) -> None:
+    def __init__(
+        self, theme: Theme, cancel: Callable[[], None], dismiss: Callable[[], None]
+    ) -> None:
         super().__init__()
         self.setObjectName("Notice")
         self._cancel, self._dismiss = cancel, dismiss
@@ -234,7 +275,15 @@ class Notice(QFrame):
         self.button = button("Cancel", self._pressed)
         self._then: Callable[[], None] = dismiss
         self.more = button("", lambda: self._then())
-        row((self.words, 1), (self.bar, 1), self.more, self.button, of=self, margins=(13, 6, 13, 6), gap=12)
+        row(
+            (self.words, 1),
+            (self.bar, 1),
+            self.more,
+            self.button,
+            of=self,
+            margins=(13, 6, 13, 6),
+            gap=12,
+        )
         self._opening: OpeningProgress | None = None
         self._note = ""
         self._fade = delayed(self, NOTE_MS, self._pressed)
@@ -276,7 +325,11 @@ class Notice(QFrame):
         self._show_words(sentence, bad=True)
 
     def _show_opening(self, opening: OpeningProgress) -> None:
-        share = f" · {opening.done / 1e6:,.0f} of {opening.total / 1e6:,.0f} MB" if opening.total > 2_000_000 else ""
+        share = (
+            f" · {opening.done / 1e6:,.0f} of {opening.total / 1e6:,.0f} MB"
+            if opening.total > 2_000_000
+            else ""
+        )
         self.words.setText(f"Reading {Path(opening.path).name}{share}")
         self.bar.show_share(opening.done / opening.total if opening.total else None)
         self.bar.show()

@@ -78,7 +78,9 @@ LATE = 0.25
 class Task:
     """A job that runs off the GUI thread."""
 
-    def __init__(self, threads: "_ThreadPools", reported: Callable[[Any], None], lane: Lane) -> None:
+    def __init__(
+        self, threads: "_ThreadPools", reported: Callable[[Any], None], lane: Lane
+    ) -> None:
         self._deliver, self._free, self._traffic = threads.deliver, threads.free, threads.traffic
         self._reported = reported
         self.lane = lane
@@ -340,7 +342,9 @@ class _ThreadPools(QObject):
     def __init__(self, parent: QObject | None) -> None:
         super().__init__(parent or QCoreApplication.instance())
         sys.setswitchinterval(TURN_S)
-        self.lanes = {lane: ThreadPoolExecutor(many, f"{lane}-job") for lane, many in _WORKERS.items()}
+        self.lanes = {
+            lane: ThreadPoolExecutor(many, f"{lane}-job") for lane, many in _WORKERS.items()
+        }
         self.traffic = _Traffic()
         self.tasks: set[Task] = set()
         self.closed = False
@@ -450,7 +454,9 @@ class Garbage(QObject):
         before, self._looked = self._looked, monotonic()
         if _computing and self._looked - before > LATE:
             gc.freeze()
-        elif not _computing and self._looked > self._thawed + max(THAW_S, THAW_SHARE * self._thawing_s):
+        elif not _computing and self._looked > self._thawed + max(
+            THAW_S, THAW_SHARE * self._thawing_s
+        ):
             self._thaw()
         else:
             collect()

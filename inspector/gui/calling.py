@@ -32,7 +32,9 @@ class Calling:
             if self._answerer is None or key != self._key:
                 self._let_go()
                 self._open, self._key = _opened(who, model), key
-                self._answerer = WorkspaceAnswerer(self._open, None)  # files are what the recording holds of them
+                self._answerer = WorkspaceAnswerer(
+                    self._open, None
+                )  # files are what the recording holds of them
             return self._answerer
 
     def close(self) -> None:
@@ -54,7 +56,9 @@ def model_of(state: State) -> str:
 
 
 def _opened(who: str, model: str) -> "Answering":
-    from inspector.providers.answerers import answerer  # a tenth of a second, so only when somebody is asked
+    from inspector.providers.answerers import (
+        answerer,
+    )  # a tenth of a second, so only when somebody is asked
 
     try:
         return answerer(who, model)

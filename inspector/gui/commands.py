@@ -17,7 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-_OWN_KEYS = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractItemView, QAbstractSpinBox, QComboBox, QTabBar)
+_OWN_KEYS = (
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QComboBox,
+    QTabBar,
+)
 """Widgets that have a use for arrows and letters themselves ..."""
 WINDOW_KEYS = "window keys"
 """... unless they carry this property: then the window's keys hold in them too."""
@@ -37,7 +45,11 @@ class Command:
     @property
     def shown_keys(self) -> str:
         """The keys in the words of this system."""
-        return QKeySequence(self.keys[0]).toString(QKeySequence.SequenceFormat.NativeText) if self.keys else ""
+        return (
+            QKeySequence(self.keys[0]).toString(QKeySequence.SequenceFormat.NativeText)
+            if self.keys
+            else ""
+        )
 
 
 class Keys(QObject):
@@ -64,7 +76,9 @@ class Keys(QObject):
             shortcut.setEnabled(not busy)
 
 
-def matches(commands: Sequence[Command], typed: str, offers: Sequence[Command] = ()) -> list[Command]:
+def matches(
+    commands: Sequence[Command], typed: str, offers: Sequence[Command] = ()
+) -> list[Command]:
     """The commands whose words hold the typed letters in order, best first.
 
     `offers` stand after those of which a word begins with what was typed, before all others; a number is an offer.
@@ -73,7 +87,9 @@ def matches(commands: Sequence[Command], typed: str, offers: Sequence[Command] =
     if not query:
         return list(commands)
     ranked = [
-        (rank, n) for n, command in enumerate(commands) if (rank := _rank(command.words.lower(), query)) is not None
+        (rank, n)
+        for n, command in enumerate(commands)
+        if (rank := _rank(command.words.lower(), query)) is not None
     ]
     close = 0 if query.isdigit() else sum(rank <= 1 for rank, _ in ranked)
     matching = [commands[n] for _, n in sorted(ranked)]

@@ -25,7 +25,11 @@ from inspector.workbench.state import State
 _ALL = (*WORKSPACES, *PAGES)
 _LIVE = ("run", "proxy")
 """What of a State is for those panels only that say so."""
-_CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "behind", "failure", *_LIVE))
+_CONCERNS = tuple(
+    field.name
+    for field in fields(State)
+    if field.name not in ("opening", "behind", "failure", *_LIVE)
+)
 """What of a State is for all panels: how far a reading is and what failed is shown above or below them."""
 
 _CALLING = {"run": "Live", "proxy": "Live", "receiver": "Live", "asking": "Compact"}
@@ -74,7 +78,9 @@ class Docks(WorkspacePage):
         self.timeline_height = TimelineHeight(
             self, desk.settings, lambda: self.current.name, lambda: bool(self.maximised)
         )
-        cast(QGuiApplication, QGuiApplication.instance()).focusObjectChanged.connect(self._note_focus)
+        cast(QGuiApplication, QGuiApplication.instance()).focusObjectChanged.connect(
+            self._note_focus
+        )
 
     def announce(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
         """These are all panels, in the order of their tabs."""
@@ -96,7 +102,9 @@ class Docks(WorkspacePage):
         """Build one more panel, of what is shown first of all. False: there is none left."""
         missing = {home for home, _, _ in self._unbuilt}
         if missing:
-            self._build_first(next(name for name in ("", self.current.name, *_ALL) if name in missing))
+            self._build_first(
+                next(name for name in ("", self.current.name, *_ALL) if name in missing)
+            )
         return bool(self._unbuilt)
 
     def _build_first(self, workspace: str) -> None:
@@ -104,7 +112,9 @@ class Docks(WorkspacePage):
         _, place, make = self._unbuilt.pop(at)
         self._desk.bridge.give_way()
         built: list[Panel] = []
-        bridge = self._desk.bridge.for_part(make.TITLE, lambda error: built[0].fall(error) if built else None)
+        bridge = self._desk.bridge.for_part(
+            make.TITLE, lambda error: built[0].fall(error) if built else None
+        )
         built.append(panel := make(replace(self._desk, bridge=bridge)))
         self.panels[panel.TITLE] = panel
         page = self.workspaces[workspace] if workspace else self
@@ -179,7 +189,10 @@ class Docks(WorkspacePage):
     def _make_room_for_run(self) -> None:
         """Without a run the table of exchanges has the whole of Live; without a proxy the run has it."""
         live, state = self.workspaces["Live"], self._desk.workbench.state
-        dock, table = live.docks.get("Run"), live.centralWidget()  # none before the panels are placed
+        dock, table = (
+            live.docks.get("Run"),
+            live.centralWidget(),
+        )  # none before the panels are placed
         if dock is not None and table is not None and live.laid_out and not dock.isFloating():
             dock.setVisible(state.run is not None)
             table.setVisible(state.run is None or bool(state.proxy or state.receiver))
@@ -277,7 +290,9 @@ class Docks(WorkspacePage):
         if self._last and self.panels[self._last].seen:
             return self._last
         middle = self.current.centralWidget() or self.panels.get("Buffer")
-        return next((title for title, panel in self.panels.items() if panel is middle and panel.seen), "")
+        return next(
+            (title for title, panel in self.panels.items() if panel is middle and panel.seen), ""
+        )
 
     def maximise(self, title: str) -> None:
         """Give the panel all the room, or all others theirs again."""
@@ -305,7 +320,11 @@ class Docks(WorkspacePage):
     def in_front(self) -> tuple[str, ...]:
         """Titles of the panels of the current workspace that can be seen."""
         homes = (self.current.name, "")
-        return tuple(title for title, panel in self.panels.items() if self._home[title] in homes and panel.seen)
+        return tuple(
+            title
+            for title, panel in self.panels.items()
+            if self._home[title] in homes and panel.seen
+        )
 
     def bring_in_front(self, titles: Sequence[str], maximised: str) -> None:
         """Show these panels of the current workspace before those that share their places."""
@@ -351,12 +370,16 @@ class Docks(WorkspacePage):
         """Every panel is given what concerns it; those that cannot be seen show it later."""
         former, self._shown = self._shown, state
         self.build(*(home for field, home in _CALLING.items() if getattr(state, field) is not None))
-        if former is None or any((getattr(former, name) is None) != (getattr(state, name) is None) for name in _LIVE):
+        if former is None or any(
+            (getattr(former, name) is None) != (getattr(state, name) is None) for name in _LIVE
+        ):
             self._make_room_for_run()
         same = former is not None and _is_same(former, state)
         if same and former is not None and _is_same(former, state, _LIVE):
             return
-        for panel in list(self.panels.values()):  # one of them may bring another, which is built then
+        for panel in list(
+            self.panels.values()
+        ):  # one of them may bring another, which is built then
             if panel.LIVE or not same:
                 _tell(panel, state)
 

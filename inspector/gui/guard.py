@@ -76,7 +76,9 @@ def overrides(kind: type, name: str) -> bool:
     """Does Qt have a method of that name for `kind`, or does pyqtgraph call it for Qt?"""
     return name in _CALLED or (
         not name.startswith("__")
-        and any(base.__module__.startswith("PySide6.") and name in vars(base) for base in kind.__mro__)
+        and any(
+            base.__module__.startswith("PySide6.") and name in vars(base) for base in kind.__mro__
+        )
     )
 
 
@@ -166,20 +168,32 @@ class Trouble:
         """Become `sys.excepthook`: exceptions of slots, timers and event handlers come here."""
         sys.excepthook = self.meet
 
-    def meet(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def meet(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
         """Log and tell it, if it is a new one. A keyboard interrupt ends the program as always."""
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return
         frames = traceback.extract_tb(trace)
-        place = f"{kind.__name__} {frames[-1].filename}:{frames[-1].lineno}" if frames else kind.__name__
-        if place not in self._told:  # what fails in every row or every picture would fill the log, and the time
+        place = (
+            f"{kind.__name__} {frames[-1].filename}:{frames[-1].lineno}"
+            if frames
+            else kind.__name__
+        )
+        if (
+            place not in self._told
+        ):  # what fails in every row or every picture would fill the log, and the time
             self._told.add(place)
             text = "".join(traceback.format_exception(kind, error, trace))
             LOG.error("unexpected: %s", text)
             usual = f"Something went wrong inside the program ({kind.__name__}). You can go on."
-            sentence = next(iter(getattr(error, "__notes__", ())), usual)  # who met it first may know what it concerns
-            QTimer.singleShot(0, lambda: self._tell(sentence, bug_report(text)))  # not in the middle of a paint event
+            sentence = next(
+                iter(getattr(error, "__notes__", ())), usual
+            )  # who met it first may know what it concerns
+            QTimer.singleShot(
+                0, lambda: self._tell(sentence, bug_report(text))
+            )  # not in the middle of a paint event
 
 
 def bug_report(text: str) -> str:

@@ -127,7 +127,9 @@ class History(QObject):
         if now is None:
             return
         session, self._session = self._session, self._workbench.state.session
-        has_grown = session is not self._session and self._here is not None and self._here.path == now.path
+        has_grown = (
+            session is not self._session and self._here is not None and self._here.path == now.path
+        )
         if self._target is not None:
             self._approach(self._target, now)
             now = self._place() or now

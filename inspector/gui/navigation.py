@@ -9,10 +9,14 @@ from inspector.workbench.workbench import Workbench
 def stand_at(workbench: Workbench, at: int | None) -> None:
     """Move to request `at` of the thread; to the end if there is none, as for a change that was never sent."""
     thread = workbench.state.thread
-    workbench.move(at if at is not None and thread is not None and at < len(thread.requests) else None)
+    workbench.move(
+        at if at is not None and thread is not None and at < len(thread.requests) else None
+    )
 
 
-def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False) -> None:
+def go_to(
+    workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False
+) -> None:
     """Move to request `at` of the thread (beyond its last one: to the end), and select the message.
 
     `stay`: leave the playhead where it is. Another thread is analysed first; the jump waits for it.
@@ -30,7 +34,9 @@ def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str,
     def look(state: State) -> None:
         if state.thread_id == thread_id:
             stop()
-            QTimer.singleShot(0, land)  # not from within: the new thread is still on its way to others
+            QTimer.singleShot(
+                0, land
+            )  # not from within: the new thread is still on its way to others
 
     workbench.choose_thread(thread_id)
     if workbench.state.thread_id == thread_id:

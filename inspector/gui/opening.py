@@ -45,15 +45,24 @@ def open_transcript(
     """As in `transcripts.files`. It imports all formats, so it is loaded with the first transcript."""
     from inspector.transcripts import files
 
-    return files.open_transcript(path, progress=progress, first=first, cancelled=cancelled, keep=keep)
+    return files.open_transcript(
+        path, progress=progress, first=first, cancelled=cancelled, keep=keep
+    )
 
 
 class Opener:
     """One transcript at a time: opening another stops the one on its way."""
 
-    def __init__(self, workbench: Workbench, bridge: Bridge, settings: Settings, choose: Callable[[], None]) -> None:
+    def __init__(
+        self, workbench: Workbench, bridge: Bridge, settings: Settings, choose: Callable[[], None]
+    ) -> None:
         """`choose` offers the sessions of what holds many, where none of them was named."""
-        self._workbench, self._bridge, self._settings, self._choose = workbench, bridge, settings, choose
+        self._workbench, self._bridge, self._settings, self._choose = (
+            workbench,
+            bridge,
+            settings,
+            choose,
+        )
         self._task: Task | None = None
         self._painted = Event()
         self.placed = Event()
@@ -177,7 +186,10 @@ class Follow:
         """Begin to follow what is open, or stop."""
         state = self._workbench.state
         ready = state.session is not None and state.session.path and state.opening is None
-        stops = state.following in (what, "project")  # the button turns off, not over from the project to the file
+        stops = state.following in (
+            what,
+            "project",
+        )  # the button turns off, not over from the project to the file
         following: Following = what if ready and not stops else ""
         self._stop()
         self._what = following
@@ -206,7 +218,9 @@ class Follow:
             follow(what, path, publish, task, opened, task.report)
 
         fell = partial(self._fell, path)
-        self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported, fell, lane="wait")
+        self._task = self._bridge.run(
+            job, lambda _: None, self._failed, self._reported, fell, lane="wait"
+        )
 
     def _reported(self, report: "_Latest | FollowNews") -> None:
         if not isinstance(report, _Latest):
@@ -272,7 +286,9 @@ def follow(
 class FileDrop(Guarded, QObject):
     """A file dropped on the window is opened; `over` tells that a file is held above it."""
 
-    def __init__(self, window: QWidget, open_path: Callable[[str], None], over: Callable[[bool], None]) -> None:
+    def __init__(
+        self, window: QWidget, open_path: Callable[[str], None], over: Callable[[bool], None]
+    ) -> None:
         super().__init__(window)
         self._open_path, self._over = open_path, over
         window.setAcceptDrops(True)

@@ -26,9 +26,16 @@ CHOSEN = "policy"
 class PolicyDesk(QObject):
     """Chooses the remembered policy at the start, and remembers another as soon as it is chosen."""
 
-    def __init__(self, parent: QWidget, workbench: Workbench, bridge: Bridge, settings: Settings) -> None:
+    def __init__(
+        self, parent: QWidget, workbench: Workbench, bridge: Bridge, settings: Settings
+    ) -> None:
         super().__init__(parent)
-        self._window, self._workbench, self._bridge, self._settings = parent, workbench, bridge, settings
+        self._window, self._workbench, self._bridge, self._settings = (
+            parent,
+            workbench,
+            bridge,
+            settings,
+        )
         self._watched, self._content = "", b""
         """The file of the chosen policy, and what it holds; empty while the policy is no file."""
         self._watcher = QFileSystemWatcher(self)
@@ -84,7 +91,11 @@ class PolicyDesk(QObject):
         self._content = content
         if path not in self._watcher.files():
             self._watcher.addPath(path)
-        self._bridge.run(lambda task: find_policy(path), lambda _: self._workbench.stepping.reload_policy(), self._say)
+        self._bridge.run(
+            lambda task: find_policy(path),
+            lambda _: self._workbench.stepping.reload_policy(),
+            self._say,
+        )
 
     def _loaded(self, policy: Policy[object, object]) -> None:
         self._restore()
@@ -97,7 +108,9 @@ class PolicyDesk(QObject):
     def _refused(self, failure: InspectorError) -> None:
         self._is_restored = True
         title = TITLES[DEFAULT_POLICY]
-        self._workbench.failed(f"The policy that was chosen last cannot be used, so {title} is chosen. {failure}")
+        self._workbench.failed(
+            f"The policy that was chosen last cannot be used, so {title} is chosen. {failure}"
+        )
 
     def _remember(self, state: State) -> None:
         policy = state.choices.usual_policy

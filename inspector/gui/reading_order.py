@@ -80,7 +80,9 @@ def place_beside(window: QWidget, vanished: QWidget) -> QWidget:
 
 def _is_stop(widget: QWidget, window: QWidget) -> bool:
     """Can the user reach the widget by Tab, and see it uncovered?"""
-    takes_focus = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None
+    takes_focus = (
+        bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None
+    )
     if not takes_focus or not widget.isEnabled() or widget.window() is not window:
         return False
     region = widget.visibleRegion()

@@ -14,7 +14,9 @@ class Settings:
     """A typed face on QSettings."""
 
     def __init__(self, store: QSettings | None = None) -> None:
-        self._store = store if store is not None else QSettings("context-inspector", "context-inspector")
+        self._store = (
+            store if store is not None else QSettings("context-inspector", "context-inspector")
+        )
         _make_private(self._store.fileName())
 
     def recents(self) -> tuple[str, ...]:
@@ -22,7 +24,11 @@ class Settings:
         value = self._store.value("recents", [])
         if isinstance(value, str):  # an ini file spells a list of one as a string
             value = [value]
-        return tuple(path for path in value if isinstance(path, str)) if isinstance(value, list) else ()
+        return (
+            tuple(path for path in value if isinstance(path, str))
+            if isinstance(value, list)
+            else ()
+        )
 
     def remember(self, path: str) -> None:
         """Put `path` first among the recents."""

@@ -47,7 +47,9 @@ class Welcome(QWidget):
         self.receive = button("Receive spans", lambda: receive(), about=spans)
         self.drop = _DropArea()
         self.recent = _Links("RECENT", "What you open appears here.", theme, open_path)
-        self.found = _Links("FOUND ON THIS MACHINE", "Looking for sessions of your agents…", theme, open_path)
+        self.found = _Links(
+            "FOUND ON THIS MACHINE", "Looking for sessions of your agents…", theme, open_path
+        )
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -57,12 +59,28 @@ class Welcome(QWidget):
         title, what = label("Context Inspector", role="title"), label(words, role="quiet")
         begin = flow(self.open, self.sample, self.demo, self.run, self.watch, self.receive)
         links = row((self.recent, 1), (self.found, 1), gap=36)
-        column((..., 1), title, what, 8, begin, 6, self.drop, 14, links, (..., 2), of=body, margins=None, gap=10)
+        column(
+            (..., 1),
+            title,
+            what,
+            8,
+            begin,
+            6,
+            self.drop,
+            14,
+            links,
+            (..., 2),
+            of=body,
+            margins=None,
+            gap=10,
+        )
         row((..., 1), (body, 40), (..., 1), of=self, margins=(30, 20, 30, 20))
 
     def refresh(self) -> None:
         """Show the recents, and look again for sessions, in a job."""
-        recents = [(Path(path).name, str(Path(path).parent), path) for path in self._settings.recents()]
+        recents = [
+            (Path(path).name, str(Path(path).parent), path) for path in self._settings.recents()
+        ]
         self.recent.show_links(recents)
         self._bridge.run(lambda task: _on_this_machine(), self._show_found, lane="wait")
 
@@ -82,7 +100,11 @@ def _on_this_machine() -> list[tuple[str, str, str]]:
     from inspector.transcripts.discover import found_sessions
 
     return [
-        (session.title or Path(session.path).name, f"{session.format} · {session.when}", str(session.path))
+        (
+            session.title or Path(session.path).name,
+            f"{session.format} · {session.when}",
+            str(session.path),
+        )
         for session in found_sessions()
     ]
 
@@ -109,7 +131,9 @@ class _DropArea(QFrame):
 class _Links(QWidget):
     """A caption over rows that open something."""
 
-    def __init__(self, caption: str, empty: str, theme: Theme, open_path: Callable[[str], None]) -> None:
+    def __init__(
+        self, caption: str, empty: str, theme: Theme, open_path: Callable[[str], None]
+    ) -> None:
         super().__init__()
         self._theme, self._open_path = theme, open_path
         self.rows: list[LinkButton] = []

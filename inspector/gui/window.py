@@ -44,14 +44,22 @@ from inspector.workbench.state import Following, State
 from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
-_BENEATH = ("inspector.transcripts.discover", "inspector.workbench.compare", "inspector.proxy.live_proxy")
+_BENEATH = (
+    "inspector.transcripts.discover",
+    "inspector.workbench.compare",
+    "inspector.proxy.live_proxy",
+)
 """Modules used by the panels that contain no Qt classes: two thirds of the loading time, done off the GUI thread."""
 _LARGE = (
     *("breakdown", "cost", "diff", "glance", "proxy"),
     *("timeline", "compare", "calibration", "run", "tiers", "steps", "buffer"),
 )
 """Panels loaded one by one, so that the window answers between them: first those on which most of the rest hangs."""
-_SOUGHT = (("Errors", "error", "F8"), ("Edits", "edit of a file", "P"), ("User", "message of the user", "U"))
+_SOUGHT = (
+    ("Errors", "error", "F8"),
+    ("Edits", "edit of a file", "P"),
+    ("User", "message of the user", "U"),
+)
 """Kinds of messages, what they are called, and the key that leads to the next of them."""
 LEAST = QSize(640, 480)
 """Pixels to which the window can be shrunk."""
@@ -62,7 +70,9 @@ _REST = 400
 class MainWindow(Guarded, QMainWindow):
     """One window, one workbench. The docks are built when there is something to show in them."""
 
-    def __init__(self, theme: Theme, settings: Settings, answerers: Answerers = only_offline) -> None:
+    def __init__(
+        self, theme: Theme, settings: Settings, answerers: Answerers = only_offline
+    ) -> None:
         super().__init__()
         self.theme, self.settings = theme, settings
         self.bridge = Bridge(self)
@@ -89,7 +99,9 @@ class MainWindow(Guarded, QMainWindow):
         self.run_bar: QWidget | None = None
         self.proxy_bar: QWidget | None = None
         self._build()
-        self.history = History(self, self.workbench, self.docks, self.reopen_path, self.top.show_history)
+        self.history = History(
+            self, self.workbench, self.docks, self.reopen_path, self.top.show_history
+        )
         self.top.back.clicked.connect(self.history.go_back)
         self.top.forward.clicked.connect(self.history.go_forward)
         self.commands = self._commands()
@@ -103,14 +115,29 @@ class MainWindow(Guarded, QMainWindow):
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
         FileDrop(self, self.open_path, lambda over: self.welcome.drop.show_over(over))
         self.setMinimumSize(LEAST)
-        intents = (self.choose_file, self.open_palette, self.choose_window, self.follow_session, self.choose_workspace)
+        intents = (
+            self.choose_file,
+            self.open_palette,
+            self.choose_window,
+            self.follow_session,
+            self.choose_workspace,
+        )
         self.top = TopBar(
-            self.workbench, *intents, commands=lambda: self.commands, open_policy=self.policies.choose_file
+            self.workbench,
+            *intents,
+            commands=lambda: self.commands,
+            open_policy=self.policies.choose_file,
         )
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
         live = (self.proxies.watch, self.proxies.receive)
         self.welcome = Welcome(
-            self.settings, self.bridge, self.theme, self.open_path, self.choose_file, self.runs, *live
+            self.settings,
+            self.bridge,
+            self.theme,
+            self.open_path,
+            self.choose_file,
+            self.runs,
+            *live,
         )
         self.work = WorkNotice(self.bridge, lambda titles: self.docks.show_cancelled(titles))
         self.status = StatusStrip(lambda: self.show_panel("Problems"), self.work)
@@ -129,10 +156,13 @@ class MainWindow(Guarded, QMainWindow):
         """What can wait until the window is there."""
         self.welcome.refresh()
         self.bridge.run(
-            lambda task: _user_windows(), self.workbench.use_windows, lambda error: self.notice.say(str(error))
+            lambda task: _user_windows(),
+            self.workbench.use_windows,
+            lambda error: self.notice.say(str(error)),
         )
         self.bridge.run(
-            lambda task: [load_module(name) for name in _BENEATH], lambda _: self.bridge.in_turns(self._load_panels())
+            lambda task: [load_module(name) for name in _BENEATH],
+            lambda _: self.bridge.in_turns(self._load_panels()),
         )
 
     def _load_panels(self) -> Iterator[None]:
@@ -154,7 +184,9 @@ class MainWindow(Guarded, QMainWindow):
         if state.proxy is not None and self.proxy_bar is None:
             from inspector.gui.panels.proxy.bar import ProxyBar
 
-            self.proxy_bar = ProxyBar(self.proxies, self.workbench, partial(self.show_panel, "Proxy"))
+            self.proxy_bar = ProxyBar(
+                self.proxies, self.workbench, partial(self.show_panel, "Proxy")
+            )
             self._column.insertWidget(2, self.proxy_bar)
         for part in (self.top, self.notice, self.status):
             attempt(partial(part.show_state, state))
@@ -163,7 +195,9 @@ class MainWindow(Guarded, QMainWindow):
             self.setWindowTitle("Context Inspector")
             self.docks.tell(state)  # what nobody sees keeps no session in memory
             return
-        self.setWindowTitle(f"{Path(state.session.path).name or state.session.format} – Context Inspector")
+        self.setWindowTitle(
+            f"{Path(state.session.path).name or state.session.format} – Context Inspector"
+        )
         self._show_docks()
         self.docks.tell(state)
 
@@ -176,7 +210,8 @@ class MainWindow(Guarded, QMainWindow):
             self.docks.announce(_panels())
             show = self.show_panel
             self.commands += tuple(
-                Command(f"Show {name.lower()}", partial(show, name), (), "View") for name in self.docks.titles
+                Command(f"Show {name.lower()}", partial(show, name), (), "View")
+                for name in self.docks.titles
             )
             self._build_next()
 
@@ -216,7 +251,9 @@ class MainWindow(Guarded, QMainWindow):
             Command("Open the sample", self.open_sample, (), "Session"),
             Command("Open a policy file…", self.policies.choose_file, (), "Session"),
             Command("Follow the session while it is written", self.follow_session, (), "Session"),
-            Command("Follow the newest session of this project", self.follow_project, (), "Session"),
+            Command(
+                "Follow the newest session of this project", self.follow_project, (), "Session"
+            ),
             Command("Close the session", self.close_session, ("Ctrl+W",), "Session"),
             *self._walk_commands(),
             *stepper_commands(bench),
@@ -224,7 +261,12 @@ class MainWindow(Guarded, QMainWindow):
             *self.runs.commands(),
             *self.proxies.commands(),
             Command("Compare policies", partial(ask, "Compare"), (), "Session"),
-            Command("Pin the sentence of the message", partial(ask, "Message", bring=False), ("Ctrl+Shift+D",), "Find"),
+            Command(
+                "Pin the sentence of the message",
+                partial(ask, "Message", bring=False),
+                ("Ctrl+Shift+D",),
+                "Find",
+            ),
             Command("Filter the buffer", partial(ask, "Buffer"), ("/",), "Find", typed=True),
             Command("Search the session", partial(ask, "Search"), ("Ctrl+F",), "Find"),
             Command("Commands…", partial(self.open_palette, ">"), ("Ctrl+Shift+P",), "Find"),
@@ -232,7 +274,10 @@ class MainWindow(Guarded, QMainWindow):
             Command("Cancel what is being worked out", self.work.cancel_work, (), "Session"),
             Command("Set the window…", self.choose_window, (), "Numbers"),
             *self._view_commands(),
-            *(Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers") for name in ESTIMATORS),
+            *(
+                Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers")
+                for name in ESTIMATORS
+            ),
             Command("Keys", self.show_keys, ("F1",), "Help"),
             Command("Quit", self.close, ("Ctrl+Q",), "Session"),
         )
@@ -247,22 +292,59 @@ class MainWindow(Guarded, QMainWindow):
             Command("Previous request", bench.previous, ("Left", "Alt+PgUp"), "Walk", typed=True),
             Command("First request", bench.first, ("Home", "Alt+Home"), "Walk", typed=True),
             Command("Last request", bench.last, ("End", "Alt+End"), "Walk", typed=True),
-            Command("The buffer after the last record", partial(bench.move, None), ("Ctrl+End",), "Walk", typed=True),
+            Command(
+                "The buffer after the last record",
+                partial(bench.move, None),
+                ("Ctrl+End",),
+                "Walk",
+                typed=True,
+            ),
             Command("Next recorded compaction", self.next_compaction, ("C",), "Walk", typed=True),
-            Command("Previous recorded compaction", self.previous_compaction, ("Shift+C",), "Walk", typed=True),
-            Command("Next mark of the timeline", partial(step, "Timeline", 1), ("M",), "Walk", typed=True),
-            Command("Previous mark of the timeline", partial(step, "Timeline", -1), ("Shift+M",), "Walk", typed=True),
+            Command(
+                "Previous recorded compaction",
+                self.previous_compaction,
+                ("Shift+C",),
+                "Walk",
+                typed=True,
+            ),
+            Command(
+                "Next mark of the timeline",
+                partial(step, "Timeline", 1),
+                ("M",),
+                "Walk",
+                typed=True,
+            ),
+            Command(
+                "Previous mark of the timeline",
+                partial(step, "Timeline", -1),
+                ("Shift+M",),
+                "Walk",
+                typed=True,
+            ),
             Command("Message below", partial(step, "Buffer", 1), ("Down", "J"), "Walk", typed=True),
             Command("Message above", partial(step, "Buffer", -1), ("Up", "K"), "Walk", typed=True),
             *(
-                Command(f"{word} {what}", partial(self.seek_message, kind, by), (f"{shift}{key}",), "Walk", typed=True)
+                Command(
+                    f"{word} {what}",
+                    partial(self.seek_message, kind, by),
+                    (f"{shift}{key}",),
+                    "Walk",
+                    typed=True,
+                )
                 for kind, what, key in _SOUGHT
                 for word, shift, by in (("Next", "", 1), ("Previous", "Shift+", -1))
             ),
             Command("Next search hit", partial(step, "Search", 1), ("F3",), "Find"),
             Command("Previous search hit", partial(step, "Search", -1), ("Shift+F3",), "Find"),
-            Command("Next change of the diff", partial(step, "Diff", 1, bring=True), ("F7",), "Walk"),
-            Command("Previous change of the diff", partial(step, "Diff", -1, bring=True), ("Shift+F7",), "Walk"),
+            Command(
+                "Next change of the diff", partial(step, "Diff", 1, bring=True), ("F7",), "Walk"
+            ),
+            Command(
+                "Previous change of the diff",
+                partial(step, "Diff", -1, bring=True),
+                ("Shift+F7",),
+                "Walk",
+            ),
         )
 
     def _view_commands(self) -> tuple[Command, ...]:
@@ -272,7 +354,9 @@ class MainWindow(Guarded, QMainWindow):
             Command("High contrast", partial(self.theme.choose, "contrast"), (), "View"),
             Command("Larger letters", partial(self.theme.zoom, 1), ("Ctrl++", "Ctrl+="), "View"),
             Command("Smaller letters", partial(self.theme.zoom, -1), ("Ctrl+-",), "View"),
-            Command("Letters as the system has them", partial(self.theme.zoom, 0), ("Ctrl+0",), "View"),
+            Command(
+                "Letters as the system has them", partial(self.theme.zoom, 0), ("Ctrl+0",), "View"
+            ),
             Command("Theme of the system", partial(self.theme.choose, "system"), (), "View"),
             *layout_commands(self.docks, self.choose_workspace),
         )
@@ -286,13 +370,25 @@ class MainWindow(Guarded, QMainWindow):
         if thread is not None and number is not None and number < len(thread.requests):
             offers.append(Command(f"Go to request {number}", partial(bench.move, number)))
         if session is not None:
-            offers.append(Command(f"Search the session for “{typed}”", partial(self.ask_panel, "Search", typed)))
-            named = [(f"{other.id} {other.title}".strip(), other.id) for other in session.threads[1:]]
+            offers.append(
+                Command(
+                    f"Search the session for “{typed}”", partial(self.ask_panel, "Search", typed)
+                )
+            )
+            named = [
+                (f"{other.id} {other.title}".strip(), other.id) for other in session.threads[1:]
+            ]
             go = bench.choose_thread
             offers += tier_offers(bench, typed)
-            offers += [Command(f"Go to agent {name}", partial(go, key)) for name, key in named if query in name.lower()]
+            offers += [
+                Command(f"Go to agent {name}", partial(go, key))
+                for name, key in named
+                if query in name.lower()
+            ]
         recents = [path for path in self.settings.recents() if query in Path(path).name.lower()]
-        offers += [Command(f"Open {Path(path).name}", partial(self.open_path, path)) for path in recents]
+        offers += [
+            Command(f"Open {Path(path).name}", partial(self.open_path, path)) for path in recents
+        ]
         return offers[:8]
 
     # -- intents -------------------------------------------------------------------------------------------------------
@@ -408,7 +504,9 @@ class MainWindow(Guarded, QMainWindow):
 
     def tell_trouble(self, sentence: str, report: str) -> None:
         """A bug, once, with a button that copies what helps to mend it."""
-        self.notice.say(sentence, "Copy a report", lambda: QGuiApplication.clipboard().setText(report))
+        self.notice.say(
+            sentence, "Copy a report", lambda: QGuiApplication.clipboard().setText(report)
+        )
 
     # -- Qt ------------------------------------------------------------------------------------------------------------
 
@@ -420,7 +518,9 @@ class MainWindow(Guarded, QMainWindow):
             return True
         stop = next_stop(self, focus, on)
         if stop is not None:
-            stop.setFocus(Qt.FocusReason.TabFocusReason if on else Qt.FocusReason.BacktabFocusReason)
+            stop.setFocus(
+                Qt.FocusReason.TabFocusReason if on else Qt.FocusReason.BacktabFocusReason
+            )
         return stop is not None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -31,7 +31,9 @@ class WorkNotice(QFrame):
         self.words = label(role="quiet")
         about = "Cancel this work; the panels offer to begin it again"
         self.stop = button("Cancel", self.cancel_work, about=about, role="flat")
-        self.stop.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it comes and goes; a command does the same
+        self.stop.setFocusPolicy(
+            Qt.FocusPolicy.NoFocus
+        )  # it comes and goes; a command does the same
         row(self.words, self.stop, of=self, gap=8)
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.look)
@@ -59,7 +61,9 @@ class WorkNotice(QFrame):
 def find_long_tasks(bridge: Bridge, seconds: float) -> list[Task]:
     """Return the jobs of panels that compute and were asked for more than so long ago, the oldest first."""
     since = monotonic() - seconds
-    computing = [task for task in bridge.tasks if task.part and task.lane != "wait" and not task.stopped]
+    computing = [
+        task for task in bridge.tasks if task.part and task.lane != "wait" and not task.stopped
+    ]
     return sorted((task for task in computing if task.began < since), key=lambda task: task.began)
 
 

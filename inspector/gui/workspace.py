@@ -50,7 +50,9 @@ class WorkspacePage(Guarded, QMainWindow):
         self.laid_out = False
         """Was it shown with its sizes?"""
         self._soon = delayed(self, 0, self._hide_left_bars)
-        self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
+        self.setDockOptions(
+            QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks
+        )
         self.setDocumentMode(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         for corner, place in _CORNERS.items():
@@ -83,8 +85,16 @@ class WorkspacePage(Guarded, QMainWindow):
     def _keep_neighbours(self, dock: QDockWidget) -> None:
         """It gets another height: the panel in the middle has the difference, not those that stand above or below."""
         tabs, area = self.tabifiedDockWidgets(dock), self.dockWidgetArea(dock)
-        beside = [dock for dock in self.docks.values() if dock is not dock and self.dockWidgetArea(dock) == area]
-        others = [dock for dock in beside if dock.isVisible() and not dock.isFloating() and dock not in tabs]
+        beside = [
+            dock
+            for dock in self.docks.values()
+            if dock is not dock and self.dockWidgetArea(dock) == area
+        ]
+        others = [
+            dock
+            for dock in beside
+            if dock.isVisible() and not dock.isFloating() and dock not in tabs
+        ]
         heights = [other.height() for other in others]
 
         def as_before() -> None:
@@ -167,12 +177,18 @@ class WorkspacePage(Guarded, QMainWindow):
 
     def _hide_left_bars(self) -> None:
         """Hide tab bars without docks, which Qt keeps painting."""
-        docks = [dock for dock in self.docks.values() if not dock.isHidden() and not dock.isFloating()]
+        docks = [
+            dock for dock in self.docks.values() if not dock.isHidden() and not dock.isFloating()
+        ]
         groups = set()
         for dock in docks:
-            tabbed = [neighbour for neighbour in self.tabifiedDockWidgets(dock) if neighbour in docks]
+            tabbed = [
+                neighbour for neighbour in self.tabifiedDockWidgets(dock) if neighbour in docks
+            ]
             groups.add(frozenset(member.windowTitle() for member in (dock, *tabbed)))
-        for bar in reversed(self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)):
+        for bar in reversed(
+            self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        ):
             titles = frozenset(map(bar.tabText, range(bar.count())))
             if titles in groups and len(titles) > 1:
                 groups.remove(titles)  # an older one of the same tabs was left, too
@@ -211,7 +227,9 @@ class WorkspacePage(Guarded, QMainWindow):
             bar.tabBarDoubleClicked.connect(lambda at: self._tab(bar, at))
 
     def _tab(self, bar: QTabBar, at: int) -> None:
-        title = next((name for name, dock in self.docks.items() if dock.windowTitle() == bar.tabText(at)), "")
+        title = next(
+            (name for name, dock in self.docks.items() if dock.windowTitle() == bar.tabText(at)), ""
+        )
         if title:
             self._maximise(title)
 

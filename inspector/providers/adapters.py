@@ -62,7 +62,9 @@ class ProviderAdapter:
     ends_early = False
     """Is the answer whole before the stream is?"""
 
-    def __init__(self, model: str, key: ApiKey, base_url: str | None = None, session: str = "") -> None:
+    def __init__(
+        self, model: str, key: ApiKey, base_url: str | None = None, session: str = ""
+    ) -> None:
         self.model = model
         self._key = key
         self._base_url = base_url
@@ -81,7 +83,8 @@ class ProviderAdapter:
 
             self.errors = (getattr(sdk, f"{self.maker}Error"), httpx2.HTTPError)
             self._client = getattr(sdk, f"Async{self.maker}")(
-                api_key=self._key.reveal() or "none",  # OpenAI's wants one, even where the server does not
+                api_key=self._key.reveal()
+                or "none",  # OpenAI's wants one, even where the server does not
                 base_url=self._base_url,
                 max_retries=0,
                 http_client=_http_client(self._base_url, f"{self.maker.upper()}_BASE_URL"),
@@ -102,7 +105,9 @@ class ProviderAdapter:
         """A whole response as an answer. Raises Failure."""
         raise NotImplementedError
 
-    def answer(self, response: Mapping[str, Any], messages: tuple[Message, ...], finish: str) -> Answer:
+    def answer(
+        self, response: Mapping[str, Any], messages: tuple[Message, ...], finish: str
+    ) -> Answer:
         """The answer that holds these messages."""
         text = "\n".join(message.text for message in messages if message.text)
         return Answer(text, messages, self.dialect.usage(response.get("usage")), finish)
@@ -207,8 +212,12 @@ class AnthropicAdapter(ProviderAdapter):
         finish = str(response.get("stop_reason") or "")
         if finish == "model_context_window_exceeded":
             raise ContextWindowExceeded("the model stopped: model_context_window_exceeded")
-        read = read_wire_messages("assistant", response["content"], id=fresh_message_id(response.get("id"), buffer))
-        messages = tuple(Message(message.id, "assistant", message.parts) for message in read if message.parts)
+        read = read_wire_messages(
+            "assistant", response["content"], id=fresh_message_id(response.get("id"), buffer)
+        )
+        messages = tuple(
+            Message(message.id, "assistant", message.parts) for message in read if message.parts
+        )
         return self.answer(response, messages, finish)
 
 
@@ -258,7 +267,9 @@ class ChatAdapter(ProviderAdapter):
         choices = response.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
             raise broken("the server's answer is no completion")
-        read = read_chat_message(choices[0].get("message") or {}, fresh_message_id(response.get("id"), buffer))
+        read = read_chat_message(
+            choices[0].get("message") or {}, fresh_message_id(response.get("id"), buffer)
+        )
         messages = tuple(_name_calls(message) for message in read if message.parts)
         return self.answer(response, messages, str(choices[0].get("finish_reason") or ""))
 
@@ -291,7 +302,9 @@ class ResponsesAdapter(ProviderAdapter):
             for key, value in self._keyed(RESPONSES.write_body(buffer, self.model, 0)).items()
             if key in _SHARED
         }
-        raw = await self.client().responses.with_raw_response.compact(**body, timeout=timeout(need.timeout_s))
+        raw = await self.client().responses.with_raw_response.compact(
+            **body, timeout=timeout(need.timeout_s)
+        )
         try:
             response = loads(raw.content)
         except NotJson as why:
@@ -318,7 +331,8 @@ class ResponsesAdapter(ProviderAdapter):
         name = fresh_message_id(response.get("id"), buffer)
         items = [item for item in read_items(response["output"], prefix=f"{name}-") if item.parts]
         messages = tuple(
-            Message(item.id if n else name, item.role, item.parts, summary=item.summary) for n, item in enumerate(items)
+            Message(item.id if n else name, item.role, item.parts, summary=item.summary)
+            for n, item in enumerate(items)
         )
         return self.answer(response, messages, _finish(response))
 
@@ -328,4 +342,8 @@ _SHARED = ("model", "input", "instructions", "prompt_cache_key")
 
 def _finish(response: Mapping[str, Any]) -> str:
     reason = object_of(response, "incomplete_details").get("reason")
-    return "max_tokens" if reason == "max_output_tokens" else str(reason or response.get("status") or "")
+    return (
+        "max_tokens"
+        if reason == "max_output_tokens"
+        else str(reason or response.get("status") or "")
+    )

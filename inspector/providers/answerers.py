@@ -42,7 +42,10 @@ SIMULATED = "simulated"
 _URL = re.compile(r"(?:(anthropic|responses|chat)\+)?(https?://.+)", re.IGNORECASE)
 _ENDPOINTS = {"/chat/completions": "chat", "/v1/messages": "anthropic", "/responses": "responses"}
 """Ends of a URL that names a dialect's endpoint whole, as many write it."""
-_OTHERS = {"anthropic": re.compile(r"(?:gpt|chatgpt|codex|o\d)\b"), "openai": re.compile(r"claude\b")}
+_OTHERS = {
+    "anthropic": re.compile(r"(?:gpt|chatgpt|codex|o\d)\b"),
+    "openai": re.compile(r"claude\b"),
+}
 """Models that a provider certainly does not have: a session's model is somebody's, not everybody's."""
 
 
@@ -57,7 +60,9 @@ class Address:
 
     def open(self, model: str, session: str) -> Provider:
         """A provider; it connects at its first call. `session` = prompt_cache_key, for OpenAI's own dialects."""
-        return Provider(_ADAPTERS[self.api](model, self.key, self.base_url, session), self.by, self.key)
+        return Provider(
+            _ADAPTERS[self.api](model, self.key, self.base_url, session), self.by, self.key
+        )
 
 
 def find_address(who: str) -> Address:
@@ -74,8 +79,12 @@ def find_address(who: str) -> Address:
     if (match := _URL.fullmatch(who.strip())) is None:
         raise InspectorError(f"Unknown answerer {who!r}: use one of {KNOWN}.")
     url = match[2].rstrip("/")
-    api = (match[1] or next((api for end, api in _ENDPOINTS.items() if url.endswith(end)), "chat")).lower()
-    whole = next((end for end, spoken in _ENDPOINTS.items() if spoken == api and url.endswith(end)), "")
+    api = (
+        match[1] or next((api for end, api in _ENDPOINTS.items() if url.endswith(end)), "chat")
+    ).lower()
+    whole = next(
+        (end for end, spoken in _ENDPOINTS.items() if spoken == api and url.endswith(end)), ""
+    )
     return _at_url(api, url.removesuffix(whole))
 
 
@@ -92,7 +101,9 @@ def _at_url(api: str, url: str) -> Address:
     if api == "anthropic":
         return Address(host, "anthropic", ApiKey(text or "none"), base.removesuffix("/v1"))
     key = ApiKey(text) if text else NO_KEY
-    return Address(host, "responses" if api == "responses" else "chat", key, base + "/v1" * (not path))
+    return Address(
+        host, "responses" if api == "responses" else "chat", key, base + "/v1" * (not path)
+    )
 
 
 def simulated_addresses(url: str, api: Api) -> tuple[Address, Address]:
@@ -114,7 +125,9 @@ def simulated_api(who: str, model: str) -> Api | None:
             return "responses"
         case "":
             return "responses" if _OTHERS["anthropic"].match(model.lower()) else "anthropic"
-    raise InspectorError(f"There is no answerer {who!r}; simulated speaks anthropic, responses or chat.")
+    raise InspectorError(
+        f"There is no answerer {who!r}; simulated speaks anthropic, responses or chat."
+    )
 
 
 def checked_model(who: str, model: str) -> str:
@@ -154,7 +167,9 @@ class Answering:
                     self._opened = self._open_it(stack), stack.pop_all()
                 weakref.finalize(self, self._opened[1].close)
             ask, _ = self._opened
-        return ask(need, on_text, lambda: self._stopped.is_set() or (cancelled is not None and cancelled()))
+        return ask(
+            need, on_text, lambda: self._stopped.is_set() or (cancelled is not None and cancelled())
+        )
 
     def cancel(self) -> None:
         """End the calls that are under way: each raises Cancelled at once. From any thread."""
@@ -198,14 +213,21 @@ def answerer(
         return provider
 
     if (api := simulated_api(who, model)) is not None:
-        return Answering(lambda stack: _simulated(world, api, partial(open_at, stack, model=model or SIMULATED), stack))
+        return Answering(
+            lambda stack: _simulated(
+                world, api, partial(open_at, stack, model=model or SIMULATED), stack
+            )
+        )
     address = find_address(who)
     name = checked_model(who, model)
     return Answering(lambda stack: open_at(stack, address, name).answer)
 
 
 def _simulated(
-    world: SimulatedServerState | None, api: Api, open_at: Callable[[Address], Provider], stack: ExitStack
+    world: SimulatedServerState | None,
+    api: Api,
+    open_at: Callable[[Address], Provider],
+    stack: ExitStack,
 ) -> Ask:
     """Return the options with the server's address, and that of its compaction."""
     from inspector.simulated.server import SimulatedServer
@@ -214,6 +236,8 @@ def _simulated(
     provider, compactor = map(open_at, simulated_addresses(server.url, api))
 
     def ask(need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
-        return (compactor if isinstance(need, RemoteCompact) else provider).answer(need, on_text, cancelled)
+        return (compactor if isinstance(need, RemoteCompact) else provider).answer(
+            need, on_text, cancelled
+        )
 
     return ask

@@ -44,18 +44,26 @@ def read_failure(error: Exception) -> Failure:
     if any(type(cause).__name__ in _IN_MID_ANSWER for cause in causes):
         return broken()
     if "Connect" in name:
-        return ProviderFailure(f"no connection: {_short(str(causes[-1])) or name}", kind="connection")
-    return ProviderFailure(f"the answer could not be read: {_short(str(error) or name)}", kind="broken")
+        return ProviderFailure(
+            f"no connection: {_short(str(causes[-1])) or name}", kind="connection"
+        )
+    return ProviderFailure(
+        f"the answer could not be read: {_short(str(error) or name)}", kind="broken"
+    )
 
 
 def broken(what: str = "") -> ProviderFailure:
     """The stream ended before the answer did."""
-    return ProviderFailure(what or "the stream broke off before the answer was complete", kind="broken")
+    return ProviderFailure(
+        what or "the stream broke off before the answer was complete", kind="broken"
+    )
 
 
 def reported_failure(error: Mapping[str, Any]) -> Failure:
     """The failure for the error that a response or a stream reports."""
-    return _failure_of(str(error.get("code") or ""), str(error.get("message") or "the response failed"))
+    return _failure_of(
+        str(error.get("code") or ""), str(error.get("message") or "the response failed")
+    )
 
 
 def _failure_of(code: str, message: str) -> Failure:

@@ -17,7 +17,16 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.dialects.anthropic import ANTHROPIC
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message, Text
-from inspector.core.needs import Answer, AskModel, Failure, Need, ProviderFailure, RemoteCompact, Summarize, Timeout
+from inspector.core.needs import (
+    Answer,
+    AskModel,
+    Failure,
+    Need,
+    ProviderFailure,
+    RemoteCompact,
+    Summarize,
+    Timeout,
+)
 from inspector.providers.adapters import OnText, ProviderAdapter, ProviderRequest
 from inspector.providers.failures import read_failure
 from inspector.providers.requests import FrozenTools, freeze, sendable
@@ -44,7 +53,9 @@ class Provider:
         self._own: set[str] = set()
         self._loop = ProviderLoop()
 
-    def answer(self, need: Need, on_text: OnText | None = None, cancelled: IsCancelled | None = None) -> Answer:
+    def answer(
+        self, need: Need, on_text: OnText | None = None, cancelled: IsCancelled | None = None
+    ) -> Answer:
         """Return the model's answer. Raises Failure, Cancelled."""
         match need:
             case Summarize():
@@ -66,7 +77,9 @@ class Provider:
         """Have the provider compact; its opaque items are kept."""
         return self._timed(self._adapter.compact(need), need.timeout_s, cancelled)
 
-    def ask(self, need: AskModel, on_text: OnText | None = None, cancelled: IsCancelled | None = None) -> Answer:
+    def ask(
+        self, need: AskModel, on_text: OnText | None = None, cancelled: IsCancelled | None = None
+    ) -> Answer:
         """The agent's own call, with the buffer's tools. An answer without content is a failure of kind `empty`."""
         tools = self.frozen(need.buffer.prompt)
         call = self._call(need.buffer, self._own, need.max_tokens, tools, need.stream, ASK_S)
@@ -99,7 +112,10 @@ class Provider:
         return ProviderRequest(buffer.with_messages(messages), max_tokens, tools, stream, timeout_s)
 
     def _timed(
-        self, work: Coroutine[Any, Any, Answer], timeout_s: float | None, cancelled: IsCancelled | None
+        self,
+        work: Coroutine[Any, Any, Answer],
+        timeout_s: float | None,
+        cancelled: IsCancelled | None,
     ) -> Answer:
         """The answer, or the failure, with its time; without the key, and with nothing else hanging on the failure."""
         started = monotonic()
@@ -141,7 +157,10 @@ class ProviderLoop:
         self._lock = threading.Lock()
 
     def run(
-        self, work: Coroutine[Any, Any, T], timeout_s: float | None, cancelled: Callable[[], bool] | None = None
+        self,
+        work: Coroutine[Any, Any, T],
+        timeout_s: float | None,
+        cancelled: Callable[[], bool] | None = None,
     ) -> T:
         """What `work` returns or raises. TimeoutError after `timeout_s` in all; Cancelled."""
         future = asyncio.run_coroutine_threadsafe(work, self._started())
@@ -164,7 +183,9 @@ class ProviderLoop:
         with self._lock:
             if self._over is None:
                 self._over = asyncio.new_event_loop().create_future()
-                self._thread = threading.Thread(target=_serve, args=(self._over,), name="provider", daemon=True)
+                self._thread = threading.Thread(
+                    target=_serve, args=(self._over,), name="provider", daemon=True
+                )
                 self._thread.start()
             return self._over.get_loop()
 
@@ -176,7 +197,9 @@ class ProviderLoop:
         if over is None or thread is None:
             return
         over.get_loop().call_soon_threadsafe(over.set_result, last)
-        if thread is not threading.current_thread():  # a collected provider may be closed from anywhere, even from here
+        if (
+            thread is not threading.current_thread()
+        ):  # a collected provider may be closed from anywhere, even from here
             thread.join(CLOSE_S)
 
 

@@ -18,14 +18,18 @@ _OPENAIS = ("reasoning", "compaction", "compaction_summary", "context_compaction
 _ANTHROPICS = ("redacted_thinking", "document", "search_result", "container_upload", "fallback")
 
 
-def sendable(messages: Sequence[Message], own: Container[str], anthropic: bool) -> tuple[Message, ...]:
+def sendable(
+    messages: Sequence[Message], own: Container[str], anthropic: bool
+) -> tuple[Message, ...]:
     """The messages without foreign parts. Thinking goes along only in messages that this provider gave (`own`)."""
     sendable_messages: list[Message] = []
     for message in messages:
         mine = message.id in own
         parts = tuple(part for part in message.parts if _can_read(part, mine, anthropic))
         if parts:
-            sendable_messages.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
+            sendable_messages.append(
+                message if len(parts) == len(message.parts) else replace(message, parts=parts)
+            )
     return tuple(sendable_messages)
 
 
@@ -67,7 +71,9 @@ def freeze(tools: Iterable[Tool], shape: ToolShape) -> FrozenTools:
 
 
 def _canonical(tools: Iterable[Tool]) -> list[bytes]:
-    return sorted(orjson.dumps(_plain(tool.definition), option=orjson.OPT_SORT_KEYS) for tool in tools)
+    return sorted(
+        orjson.dumps(_plain(tool.definition), option=orjson.OPT_SORT_KEYS) for tool in tools
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -83,7 +83,9 @@ def _read(path: Path) -> Answer | None:
 def _write(path: Path, answer: Answer) -> None:
     document = write_reply(replace(answer, elapsed_ms=0))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=".draft-")  # readable by its owner only
+    handle, draft = tempfile.mkstemp(
+        dir=path.parent, prefix=".draft-"
+    )  # readable by its owner only
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(dumps(document).encode("utf-8", "surrogatepass"))

@@ -60,7 +60,9 @@ _TABLE: Mapping[tuple[str, str], Patience] = {
     ("opencode", "anthropic"): Patience(300, "comment", how_known=_MEASURED),
     ("opencode", "openai-chat"): Patience(300, "comment", how_known=_MEASURED),
     ("opencode", "openai-responses"): Patience(300, "comment", how_known=_MEASURED),
-    ("gemini-cli", "gemini"): Patience(60, how_known=f"{_MEASURED} Bytes sent early make it throw the answer away."),
+    ("gemini-cli", "gemini"): Patience(
+        60, how_known=f"{_MEASURED} Bytes sent early make it throw the answer away."
+    ),
     ("anthropic-sdk", "anthropic"): Patience(600, "event", how_known=_SDK),
     ("openai-sdk", "openai-chat"): Patience(600, "comment", how_known=_SDK),
     ("openai-sdk", "openai-responses"): Patience(600, "comment", how_known=_SDK),
@@ -69,31 +71,54 @@ _TABLE: Mapping[tuple[str, str], Patience] = {
     ("aider", "openai-chat"): Patience(600, "comment", how_known=_SDK),
 }
 _UNKNOWN: Mapping[str, Patience] = {
-    "anthropic": Patience(240, "event", 300, "An unknown client: the shortest time that common libraries wait."),
-    "openai-chat": Patience(240, "comment", 300, "An unknown client: the shortest time that common libraries wait."),
-    "openai-responses": Patience(240, "comment", 300, "An unknown client: the shortest time that libraries wait."),
-    "gemini": Patience(60, how_known="An unknown client: as Gemini CLI, which asks again after 60 seconds."),
+    "anthropic": Patience(
+        240, "event", 300, "An unknown client: the shortest time that common libraries wait."
+    ),
+    "openai-chat": Patience(
+        240, "comment", 300, "An unknown client: the shortest time that common libraries wait."
+    ),
+    "openai-responses": Patience(
+        240, "comment", 300, "An unknown client: the shortest time that libraries wait."
+    ),
+    "gemini": Patience(
+        60, how_known="An unknown client: as Gemini CLI, which asks again after 60 seconds."
+    ),
 }
 
 
 def find_patience(
-    client: str, dialect: str, headers: Mapping[str, str], *, streams: bool, transport: Transport = "http"
+    client: str,
+    dialect: str,
+    headers: Mapping[str, str],
+    *,
+    streams: bool,
+    transport: Transport = "http",
 ) -> Patience:
     """What this client bears. `headers` by lower-case name; `streams`: it asked for an event stream."""
     seconds = _TABLE.get((client, dialect)) or _UNKNOWN.get(dialect, _UNKNOWN["gemini"])
-    stated = _seconds(headers.get("x-stainless-read-timeout")) or _seconds(headers.get("x-stainless-timeout"))
+    stated = _seconds(headers.get("x-stainless-read-timeout")) or _seconds(
+        headers.get("x-stainless-timeout")
+    )
     if stated and (client, dialect) not in _TABLE:
         seconds = replace(
-            seconds, silent_s=stated, told_s=LONGEST_S, how_known=f"It says itself that it waits {stated:g} s."
+            seconds,
+            silent_s=stated,
+            told_s=LONGEST_S,
+            how_known=f"It says itself that it waits {stated:g} s.",
         )
     elif stated:
         seconds = replace(seconds, silent_s=min(seconds.silent_s, stated))
     if headers.get("x-stainless-runtime") == "node" and seconds.silent_s > NODE_S:
         seconds = replace(
-            seconds, silent_s=NODE_S, how_known="Whatever a library says: Node gives up after 300 s of silence."
+            seconds,
+            silent_s=NODE_S,
+            how_known="Whatever a library says: Node gives up after 300 s of silence.",
         )
     if transport == "websocket":
-        return Patience(min(seconds.silent_s, 300), how_known="On a WebSocket nothing is sent early; not measured.")
+        return Patience(
+            min(seconds.silent_s, 300),
+            how_known="On a WebSocket nothing is sent early; not measured.",
+        )
     return seconds if streams else replace(seconds, ping="")
 
 
@@ -108,7 +133,11 @@ def _seconds(value: str | None) -> float:
 
 def ping_of(ping: Ping) -> bytes:
     """Return a ping in the form of an event stream."""
-    return b'event: ping\ndata: {"type": "ping"}\n\n' if ping == "event" else b": waiting at the proxy\n\n"
+    return (
+        b'event: ping\ndata: {"type": "ping"}\n\n'
+        if ping == "event"
+        else b": waiting at the proxy\n\n"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +191,9 @@ def connections(url: str, tag: str = "") -> tuple[ClientSetup, ...]:
 
 
 def _point_to(client: ClientSetup, base: str) -> ClientSetup:
-    snippets = (replace(snippet, text=snippet.text.replace(_BASE, base)) for snippet in client.snippets)
+    snippets = (
+        replace(snippet, text=snippet.text.replace(_BASE, base)) for snippet in client.snippets
+    )
     return replace(client, snippets=tuple(snippets))
 
 
@@ -174,7 +205,8 @@ _TITLES_FAIL = Effect(
 _BASE = "ADDRESS-OF-THE-PROXY"
 """Placeholder for the base URL in the texts below."""
 _QUIET = (
-    "DISABLE_TELEMETRY=1 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
+    "DISABLE_TELEMETRY=1 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 "
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
 )
 _CODEX = f'{{name="Context Inspector", base_url="{_BASE}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}'
 _COMPATIBLE = {
@@ -197,7 +229,8 @@ _CLIENTS = (
         (
             Snippet(SHELL, f"ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude"),
             Snippet(
-                "In the shell, quiet as well", f"{_QUIET} ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude"
+                "In the shell, quiet as well",
+                f"{_QUIET} ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude",
             ),
         ),
         (
@@ -206,7 +239,9 @@ _CLIENTS = (
                 "tokens more in every request where many MCP tools are there.",
                 "ENABLE_TOOL_SEARCH=true, as in the line above.",
             ),
-            Effect("Update checks and telemetry go past the proxy.", "The second line turns them off."),
+            Effect(
+                "Update checks and telemetry go past the proxy.", "The second line turns them off."
+            ),
             _TITLES_FAIL,
         ),
         "2.1.330, 2.1.197",
@@ -216,13 +251,18 @@ _CLIENTS = (
         "Codex",
         "OpenAI",
         (
-            Snippet(SHELL, f"codex -c 'model_providers.inspector={_CODEX}' -c model_provider=inspector"),
+            Snippet(
+                SHELL, f"codex -c 'model_providers.inspector={_CODEX}' -c model_provider=inspector"
+            ),
             Snippet(
                 "Or in ~/.codex/config.toml",
                 'model_provider = "inspector"\n\n[model_providers.inspector]\nname = "Context Inspector"\n'
                 f'base_url = "{_BASE}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n',
             ),
-            Snippet("Or for the built-in provider, at the top of config.toml", f'openai_base_url = "{_BASE}/v1"\n'),
+            Snippet(
+                "Or for the built-in provider, at the top of config.toml",
+                f'openai_base_url = "{_BASE}/v1"\n',
+            ),
         ),
         (
             Effect("OPENAI_BASE_URL is ignored since 0.169.", "Use one of the lines above."),
@@ -243,8 +283,13 @@ _CLIENTS = (
         "pi",
         "Anthropic or OpenAI",
         (
-            Snippet("In ~/.pi/agent/models.json", _json({"providers": {"anthropic": {"baseUrl": _BASE}}})),
-            Snippet("Or for OpenAI there", _json({"providers": {"openai": {"baseUrl": f"{_BASE}/v1"}}})),
+            Snippet(
+                "In ~/.pi/agent/models.json",
+                _json({"providers": {"anthropic": {"baseUrl": _BASE}}}),
+            ),
+            Snippet(
+                "Or for OpenAI there", _json({"providers": {"openai": {"baseUrl": f"{_BASE}/v1"}}})
+            ),
             Snippet(SHELL, "PI_TELEMETRY=0 pi"),
         ),
         (
@@ -264,7 +309,10 @@ _CLIENTS = (
                 "In ~/.config/opencode/opencode.json",
                 _json({"provider": {"anthropic": {"options": {"baseURL": f"{_BASE}/v1"}}}}),
             ),
-            Snippet("Or for any OpenAI-compatible server", _json({"provider": {"inspector": _COMPATIBLE}})),
+            Snippet(
+                "Or for any OpenAI-compatible server",
+                _json({"provider": {"inspector": _COMPATIBLE}}),
+            ),
         ),
         (
             Effect(
@@ -280,11 +328,19 @@ _CLIENTS = (
         "Gemini",
         (
             Snippet(SHELL, f"GOOGLE_GEMINI_BASE_URL={_BASE} gemini"),
-            Snippet("In its settings.json", _json({"security": {"auth": {"selectedType": "gemini-api-key"}}})),
+            Snippet(
+                "In its settings.json",
+                _json({"security": {"auth": {"selectedType": "gemini-api-key"}}}),
+            ),
         ),
         (
-            Effect("Only with an API key: a Google login goes to another server.", "GEMINI_API_KEY and the setting."),
-            Effect("It asks again after 60 seconds without an answer, so it can be held for 45 at most."),
+            Effect(
+                "Only with an API key: a Google login goes to another server.",
+                "GEMINI_API_KEY and the setting.",
+            ),
+            Effect(
+                "It asks again after 60 seconds without an answer, so it can be held for 45 at most."
+            ),
             Effect("It sends no session id.", "The tag in the address distinguishes launches."),
         ),
         "0.61.0",
@@ -297,7 +353,11 @@ _CLIENTS = (
             Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 mini -m openai/MODEL"),
             Snippet("Or with Anthropic", f"ANTHROPIC_API_BASE={_BASE} mini -m anthropic/MODEL"),
         ),
-        (Effect("It does not stream: a held request gets no sign of life, so it is let go earlier."),),
+        (
+            Effect(
+                "It does not stream: a held request gets no sign of life, so it is let go earlier."
+            ),
+        ),
         "2.4.6",
     ),
     ClientSetup(
@@ -318,7 +378,11 @@ _CLIENTS = (
         "aider",
         "OpenAI",
         (Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 aider --model openai/MODEL"),),
-        (Effect("Its call for a summary stands beside the conversation and is recorded as a side call."),),
+        (
+            Effect(
+                "Its call for a summary stands beside the conversation and is recorded as a side call."
+            ),
+        ),
         "0.86.2",
     ),
     ClientSetup(

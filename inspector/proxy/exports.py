@@ -17,7 +17,10 @@ LARGEST = 64 << 20
 """Bytes of one export, unpacked."""
 MOST_VALUES = 500_000
 """Values of one export: 2,000 spans with 50 attributes each are 400,000."""
-SIGNALS = {"traces": ("resourceSpans", "scopeSpans", "spans"), "logs": ("resourceLogs", "scopeLogs", "logRecords")}
+SIGNALS = {
+    "traces": ("resourceSpans", "scopeSpans", "spans"),
+    "logs": ("resourceLogs", "scopeLogs", "logRecords"),
+}
 """What each is wrapped in, from the outside in."""
 _IDS = ("traceId", "spanId", "parentSpanId")
 
@@ -57,7 +60,9 @@ def items(document: dict[str, Any], signal: str) -> Iterator[dict[str, Any]]:
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+    return (
+        (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+    )
 
 
 def _read_json(data: bytes, signal: str) -> dict[str, Any]:
@@ -68,7 +73,9 @@ def _read_json(data: bytes, signal: str) -> dict[str, Any]:
         value = loads(data)
     except NotJson as why:
         raise BadExport(400, f"not JSON: {why}") from None
-    if not isinstance(value, dict) or not isinstance(value.get(outer, [] if signal == "logs" else None), list):
+    if not isinstance(value, dict) or not isinstance(
+        value.get(outer, [] if signal == "logs" else None), list
+    ):
         raise BadExport(400, f"no {outer}")
     return {outer: value.get(outer, [])}
 
@@ -105,7 +112,11 @@ def _has_more_messages(data: bytes, descriptor: Any, most: int) -> bool:
     waiting = [(0, len(data), descriptor)]
     while waiting:
         at, end, kind = waiting.pop()
-        inner = {field.number: field.message_type for field in kind.fields if field.message_type is not None}
+        inner = {
+            field.number: field.message_type
+            for field in kind.fields
+            if field.message_type is not None
+        }
         while at < end:
             count += 1
             if count > most:
@@ -161,6 +172,12 @@ def _keep_calls(document: dict[str, Any]) -> None:
 
 
 def _is_of_call(record: dict[str, Any]) -> bool:
-    named = (field.get("value") for field in _objects(record.get("attributes")) if field.get("key") == "event.name")
+    named = (
+        field.get("value")
+        for field in _objects(record.get("attributes"))
+        if field.get("key") == "event.name"
+    )
     names = (record.get("eventName"), *(text_at(value, "stringValue") for value in named))
-    return bool(record.get("spanId")) and any(isinstance(name, str) and name.startswith("gen_ai.") for name in names)
+    return bool(record.get("spanId")) and any(
+        isinstance(name, str) and name.startswith("gen_ai.") for name in names
+    )

@@ -44,7 +44,12 @@ class PendingRequest:
         """The body's bytes as they were sent, perhaps compressed."""
         self.begun = False
         """Has the answer begun before the provider's?"""
-        self.exchange, self.path, self.tag, self.headers = head.exchange, head.path, head.tag, head.headers
+        self.exchange, self.path, self.tag, self.headers = (
+            head.exchange,
+            head.path,
+            head.tag,
+            head.headers,
+        )
 
     @cached_property
     def plain(self) -> bytes:

@@ -23,7 +23,9 @@ class LiveProxy:
     `told` is called, from any thread, whenever something has passed or is held otherwise.
     """
 
-    def __init__(self, upstream: str, record: Path, port: int, rule: Rule, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, upstream: str, record: Path, port: int, rule: Rule, on_change: Callable[[], None]
+    ) -> None:
         self._exchanges = OpenExchanges()
         self._told = on_change
         self.holds: Holds = Holds(rule, user_windows())
@@ -33,7 +35,9 @@ class LiveProxy:
         try:
             record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as why:
-            raise InspectorError(f"{record.parent} cannot be created: {why.strerror or why}.") from None
+            raise InspectorError(
+                f"{record.parent} cannot be created: {why.strerror or why}."
+            ) from None
         with ExitStack() as opened:
             if upstream == SIMULATED:
                 from inspector.simulated.server import SimulatedServer

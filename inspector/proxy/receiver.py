@@ -16,7 +16,16 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from inspector.core.errors import InspectorError
-from inspector.proxy.exports import JSON, LARGEST, PROTOBUF, SIGNALS, BadExport, items, read_export, unpack_export
+from inspector.proxy.exports import (
+    JSON,
+    LARGEST,
+    PROTOBUF,
+    SIGNALS,
+    BadExport,
+    items,
+    read_export,
+    unpack_export,
+)
 from inspector.proxy.record.record_file import RecordFile, RecordKind
 from inspector.proxy.record.redactor import Redactor
 from inspector.safety.web_server import WebServer, is_local
@@ -49,7 +58,12 @@ class SpanReceiver(WebServer):
     OPTIONS: ClassVar[Mapping[str, Any]] = {"shutdown_timeout": 1.0, "auto_decompress": False}
 
     def __init__(
-        self, record: Path, *, host: str = "127.0.0.1", port: int = PORT, on_change: Callable[[], None] = lambda: None
+        self,
+        record: Path,
+        *,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """`told` is called from a thread when spans have come."""
         super().__init__(host, port)
@@ -85,13 +99,17 @@ class SpanReceiver(WebServer):
         signal, content_type = request.match_info["signal"], request.content_type
         body = await request.read()
         try:
-            data = await asyncio.to_thread(unpack_export, body, request.headers.get("Content-Encoding", ""))
+            data = await asyncio.to_thread(
+                unpack_export, body, request.headers.get("Content-Encoding", "")
+            )
             if signal in SIGNALS:
                 await self._store(data, content_type, signal)
         except BadExport as bad:
             return web.Response(status=bad.status, text=str(bad))
         except OSError as error:
-            raise web.HTTPInsufficientStorage(text=f"cannot be written: {error.strerror or error}") from None
+            raise web.HTTPInsufficientStorage(
+                text=f"cannot be written: {error.strerror or error}"
+            ) from None
         if content_type == PROTOBUF:
             return web.Response(body=b"", content_type=PROTOBUF)
         return web.Response(text="{}", content_type=JSON)

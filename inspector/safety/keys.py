@@ -76,9 +76,13 @@ def find_key(provider: str) -> ApiKey:
     try:
         text = _stored(provider)
     except NoKeyring as why:
-        raise KeyMissing(f"There is no key for {provider}: set {variable or 'it in the keyring'}. ({why})") from None
+        raise KeyMissing(
+            f"There is no key for {provider}: set {variable or 'it in the keyring'}. ({why})"
+        ) from None
     if not text:
-        raise KeyMissing(f"There is no key for {provider}: set {variable}, or store one in the keyring.")
+        raise KeyMissing(
+            f"There is no key for {provider}: set {variable}, or store one in the keyring."
+        )
     return _checked(text, "the keyring")
 
 
@@ -135,7 +139,9 @@ def _backend() -> Any:
 
     chosen = keyring.get_keyring()
     for backend in chosen.backends if isinstance(chosen, ChainerBackend) else [chosen]:
-        if not type(backend).__module__.startswith(("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")):
+        if not type(backend).__module__.startswith(
+            ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")
+        ):
             return backend
     raise NoKeyring("this machine has no keyring that can be used")
 

@@ -66,16 +66,22 @@ class LoopbackServer:
     """The server's name in a sentence: `proxy`."""
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        address = "127.0.0.1" if host.lower() == "localhost" else host.removeprefix("[").removesuffix("]")
+        address = (
+            "127.0.0.1" if host.lower() == "localhost" else host.removeprefix("[").removesuffix("]")
+        )
         if not is_loopback(address):
-            raise InspectorError(f"The {self.NAME} listens on this machine only: --host 127.0.0.1 or ::1, not {host}.")
+            raise InspectorError(
+                f"The {self.NAME} listens on this machine only: --host 127.0.0.1 or ::1, not {host}."
+            )
         self.socket = _bound(address, port)
         self.port: int = self.socket.getsockname()[1]
         self.url = f"http://{f'[{address}]' if ':' in address else address}:{self.port}"
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._over = asyncio.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), name=self.NAME, daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._live()), name=self.NAME, daemon=True
+        )
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -93,7 +99,11 @@ class LoopbackServer:
 
     def close(self) -> None:
         """End it, what is under way included. May be called twice."""
-        if self._loop is not None and self._thread.is_alive() and self._thread is not threading.current_thread():
+        if (
+            self._loop is not None
+            and self._thread.is_alive()
+            and self._thread is not threading.current_thread()
+        ):
             self._loop.call_soon_threadsafe(self._over.set)
             self._thread.join(STOP_S)
         self.socket.close()
@@ -129,5 +139,7 @@ def _bound(address: str, port: int) -> socket.socket:
         bound.bind((address, port))
     except (OSError, OverflowError):
         bound.close()
-        raise InspectorError(f"Port {port} cannot be used; choose another with --port (0 = any free one).") from None
+        raise InspectorError(
+            f"Port {port} cannot be used; choose another with --port (0 = any free one)."
+        ) from None
     return bound

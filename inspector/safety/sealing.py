@@ -31,7 +31,11 @@ def seal() -> None:
 
 def open_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """For a process of our own that needs no key: what may be seen by all."""
-    return {name: value for name, value in environment.items() if name in _SEEN or name.startswith(_KINDS)}
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in _SEEN or name.startswith(_KINDS)
+    }
 
 
 def _empty_block() -> None:

@@ -55,5 +55,7 @@ def _forget_applications() -> None:
 def is_local(request: web.Request) -> bool:
     """Does a program on this machine ask, and no web page that makes a browser ask?"""
     headers = request.headers
-    is_page = is_foreign(headers.get("Origin", "")) or is_cross_site(headers.getall("Sec-Fetch-Site", []))
+    is_page = is_foreign(headers.get("Origin", "")) or is_cross_site(
+        headers.getall("Sec-Fetch-Site", [])
+    )
     return is_here(headers.get("Host", "")) and not is_page

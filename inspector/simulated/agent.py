@@ -106,7 +106,9 @@ _LEFT_ALONE = re.compile(
     r"|notif|team|notebook|background|output|kill|thread|title|schedule|workflow|artifact|topic|mode"
 )
 _STARTS = re.compile(r"(?i)agent|task|spawn_agent|invoke_agent")
-_HAND_ON = re.compile(r"""(?i)\blet an? sub-agent(?: \\?["']([\w-]+)\\?["'])? ([^"]{4,400})""", re.DOTALL)
+_HAND_ON = re.compile(
+    r"""(?i)\blet an? sub-agent(?: \\?["']([\w-]+)\\?["'])? ([^"]{4,400})""", re.DOTALL
+)
 """Clients may quote the user, quotes and all."""
 _OURS = (None, "function", "custom")
 """Kinds of tools that the client runs; any other is the provider's own."""
@@ -131,22 +133,41 @@ def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
 def handed_on(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
     """The call that starts a sub-agent, where the user wants one and there is a tool for it."""
     inner = (
-        Tool(definition.get("name", ""), definition) for tool in tools for definition in in_namespace(tool.definition)
+        Tool(definition.get("name", ""), definition)
+        for tool in tools
+        for definition in in_namespace(tool.definition)
     )
-    usable = [tool for tool in (*tools, *inner) if _may_be_called(tool) and _STARTS.fullmatch(tool.name)]
+    usable = [
+        tool for tool in (*tools, *inner) if _may_be_called(tool) and _STARTS.fullmatch(tool.name)
+    ]
     if not usable or (match := _HAND_ON.search(request)) is None:
         return []
-    return [(Move("Somebody else can do that.", _STARTS, agent=match[1] or "", task=match[2]), usable[0])]
+    return [
+        (
+            Move("Somebody else can do that.", _STARTS, agent=match[1] or "", task=match[2]),
+            usable[0],
+        )
+    ]
 
 
 def farewell(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
     """The command by which the user wants to see that all is done, where one is asked for: a mere `echo`."""
-    match, shell = _END.search(request), _fitting(_RUN, [tool for tool in tools if _may_be_called(tool)])
+    match, shell = (
+        _END.search(request),
+        _fitting(_RUN, [tool for tool in tools if _may_be_called(tool)]),
+    )
     return [(Move("That is all.", _SHELL, command=match[1]), shell)] if match and shell else []
 
 
 def _fitting(move: Move, tools: Sequence[Tool]) -> Tool | None:
-    return next((tool for tool in tools if move.names.search(tool.name) and not _LEFT_ALONE.search(tool.name)), None)
+    return next(
+        (
+            tool
+            for tool in tools
+            if move.names.search(tool.name) and not _LEFT_ALONE.search(tool.name)
+        ),
+        None,
+    )
 
 
 def _may_be_called(tool: Tool) -> bool:
@@ -169,9 +190,16 @@ class _Past:
     @property
     def moves(self) -> int:
         """Calls so far; those that a compaction took away are counted by what it says of them."""
-        reported = sum(made(message.text) for message in self.since if message.role in _TELLING or message.summary)
+        reported = sum(
+            made(message.text)
+            for message in self.since
+            if message.role in _TELLING or message.summary
+        )
         numbers = [
-            int(match[1]) + 1 for message in self.since for call in message.calls if (match := _NUMBERED.match(call.id))
+            int(match[1]) + 1
+            for message in self.since
+            for call in message.calls
+            if (match := _NUMBERED.match(call.id))
         ]
         return max([reported + sum(1 for message in self.since if message.calls), *numbers])
 
@@ -180,7 +208,9 @@ def made(text: str) -> int:
     """Calls that a text speaks of: by our own word, else by the lines that a summary or a serialised talk has."""
     counts = _COUNTED.findall(text)
     return (
-        int(counts[-1]) + len(_CALLED.findall(text[text.rindex(counts[-1]) :])) if counts else len(_TOLD.findall(text))
+        int(counts[-1]) + len(_CALLED.findall(text[text.rindex(counts[-1]) :]))
+        if counts
+        else len(_TOLD.findall(text))
     )
 
 
@@ -219,18 +249,28 @@ def next_move(call: SimulatedCall) -> SimulatedAnswer:
     move, tool = steps[past.moves]
     source = _find_arguments(past, move)
     arguments = (
-        words_for(tool.name, source) if is_freeform(tool.definition) else fill(schema_of(tool.definition), source)
+        words_for(tool.name, source)
+        if is_freeform(tool.definition)
+        else fill(schema_of(tool.definition), source)
     )
     return SimulatedAnswer(
-        move.words, (ToolCall(f"call_{call.digest[:22]}{past.moves % 100:02d}", tool.name, arguments),), "calls"
+        move.words,
+        (ToolCall(f"call_{call.digest[:22]}{past.moves % 100:02d}", tool.name, arguments),),
+        "calls",
     )
 
 
 def _past(messages: Sequence[Message]) -> _Past:
-    with_results = {message.together for message in messages if message.role == "tool" and message.together}
+    with_results = {
+        message.together for message in messages if message.role == "tool" and message.together
+    }
     for n in range(len(messages) - 1, -1, -1):
         message = messages[n]
-        if message.role == "user" and message.together not in with_results and (typed := _typed(message)):
+        if (
+            message.role == "user"
+            and message.together not in with_results
+            and (typed := _typed(message))
+        ):
             return _Past(typed, messages[n + 1 :])
     goals = (match[1] for message in messages if (match := _GOAL.search(message.text)))
     return _Past(next(goals, ""), messages)
@@ -246,15 +286,21 @@ def _find_arguments(past: _Past, move: Move) -> ArgumentSource:
     """Return what arguments are made of: paths that were named, words of the request, lines that were read."""
     calls = {call.id: call for message in past.since for call in message.calls}
     paths, lines = _find_paths_and_lines(past, move, calls)
-    words = [word for word in re.findall(r"[A-Za-z_]{4,40}", past.asked) if word.lower() not in _COMMON]
+    words = [
+        word for word in re.findall(r"[A-Za-z_]{4,40}", past.asked) if word.lower() not in _COMMON
+    ]
     if move.path:
         paths = [move.path]
     where, about = tuple(paths) or ("README.md",), tuple(words) or ("TODO",)
-    source = ArgumentSource(where, about, tuple(lines), len(calls), agent=move.agent, task=move.task)
+    source = ArgumentSource(
+        where, about, tuple(lines), len(calls), agent=move.agent, task=move.task
+    )
     return replace(source, command=in_shell(move.command, source)) if move.command else source
 
 
-def _find_paths_and_lines(past: _Past, move: Move, calls: Mapping[str, ToolCall]) -> tuple[list[str], list[str]]:
+def _find_paths_and_lines(
+    past: _Past, move: Move, calls: Mapping[str, ToolCall]
+) -> tuple[list[str], list[str]]:
     """Return the paths that were named, and a line to change: then only the path of its file."""
     request = Message("", "user", (Text(past.asked),))
     paths = dict.fromkeys(fact.text for fact in facts(request) if fact.kind == "path")
@@ -272,19 +318,38 @@ def _find_paths_and_lines(past: _Past, move: Move, calls: Mapping[str, ToolCall]
 
 def _path_of(call: ToolCall | None) -> str:
     named = call.arguments if call is not None and isinstance(call.arguments, dict) else {}
-    return next((value for key, value in named.items() if isinstance(value, str) and _PATH_KEY.search(key)), "")
+    return next(
+        (value for key, value in named.items() if isinstance(value, str) and _PATH_KEY.search(key)),
+        "",
+    )
 
 
 def _unlike_any_other(content: str) -> str:
     """Return a line that occurs once, so that a change can name it, without its line number; empty for none."""
     lines = [_NUMBER.sub("", line) for line in content.splitlines()]
-    return next((line for line in reversed(lines) if 8 < len(line) < 200 and content.count(line) == 1), "")
+    return next(
+        (line for line in reversed(lines) if 8 < len(line) < 200 and content.count(line) == 1), ""
+    )
 
 
 _PATH_KEY = re.compile(r"(?i)path|file")
 _NUMBER = re.compile(r"^\s*\d+(?:→|\t|\| ?|: )")
 _COMMON = frozenset(
-    ("what", "with", "this", "that", "from", "have", "will", "would", "should", "could", "please", "there", "where")
+    (
+        "what",
+        "with",
+        "this",
+        "that",
+        "from",
+        "have",
+        "will",
+        "would",
+        "should",
+        "could",
+        "please",
+        "there",
+        "where",
+    )
 )
 _FILE = re.compile(r"(?m)^(?:[-rwxdl]{10}.*\s)?([\w./-]{1,120}\.\w{1,6})$")
 
@@ -308,13 +373,19 @@ def schema_of(definition: Any) -> Mapping[str, Any]:
         return {}
     inner = definition.get("function")
     named = inner if isinstance(inner, Mapping) else definition
-    schema = named.get("input_schema") or named.get("parameters") or named.get("parametersJsonSchema")
+    schema = (
+        named.get("input_schema") or named.get("parameters") or named.get("parametersJsonSchema")
+    )
     return schema if isinstance(schema, Mapping) else {}
 
 
 def is_freeform(definition: Any) -> bool:
     """Does the tool take a text instead of arguments (Responses, type `custom`)?"""
-    return isinstance(definition, Mapping) and definition.get("type") == "custom" and not schema_of(definition)
+    return (
+        isinstance(definition, Mapping)
+        and definition.get("type") == "custom"
+        and not schema_of(definition)
+    )
 
 
 def words_for(name: str, source: ArgumentSource) -> str:
@@ -349,14 +420,18 @@ def _value(name: str, schema: Any, source: ArgumentSource, depth: int) -> Any:
     return _value_of_kind(_kind(schema), name, schema, source, depth)
 
 
-def _value_of_kind(kind: str, name: str, schema: Mapping[str, Any], source: ArgumentSource, depth: int) -> Any:
+def _value_of_kind(
+    kind: str, name: str, schema: Mapping[str, Any], source: ArgumentSource, depth: int
+) -> Any:
     match kind:
         case "object":
             return _object(schema, source, depth)
         case "array":
             return _array(name, schema, source, depth)
         case "integer" | "number":
-            return max(1, schema["minimum"]) if isinstance(schema.get("minimum"), int | float) else 1
+            return (
+                max(1, schema["minimum"]) if isinstance(schema.get("minimum"), int | float) else 1
+            )
         case "boolean":
             return False
         case "null":
@@ -386,7 +461,9 @@ def _object(schema: Mapping[str, Any], source: ArgumentSource, depth: int) -> di
     if not isinstance(properties, Mapping):
         return {}
     required = schema.get("required")
-    names = [name for name in required if name in properties] if isinstance(required, Sequence) else []
+    names = (
+        [name for name in required if name in properties] if isinstance(required, Sequence) else []
+    )
     names = names or list(properties)[:1]
     if source.agent:
         names += [name for name in properties if _bare(name) in _AGENT and name not in names]
@@ -420,7 +497,10 @@ def _text(name: str, source: ArgumentSource) -> str:
 _TEXTS: tuple[tuple[tuple[str, ...], Callable[[ArgumentSource], str]], ...] = (
     (("command", "cmd", "script"), ArgumentSource.in_shell),
     (("oldstring", "oldtext", "oldstr", "old", "find"), ArgumentSource.line),
-    (("newstring", "newtext", "newstr", "new", "replace", "replacement"), lambda source: source.line() + _REMARK),
+    (
+        ("newstring", "newtext", "newstr", "new", "replace", "replacement"),
+        lambda source: source.line() + _REMARK,
+    ),
     (("pattern", "query", "regex", "search", "term", "q"), ArgumentSource.word),
     (("url", "uri"), lambda source: "http://127.0.0.1/"),
     (("content", "contents", "text", "body"), lambda source: f"Looked at: {source.word()}\n"),
@@ -436,6 +516,8 @@ def lower_types(schema: Any, depth: int = 0) -> Any:
     if isinstance(schema, list):
         return [lower_types(item, depth + 1) for item in schema]
     return {
-        key: value.lower() if key == "type" and isinstance(value, str) else lower_types(value, depth + 1)
+        key: value.lower()
+        if key == "type" and isinstance(value, str)
+        else lower_types(value, depth + 1)
         for key, value in schema.items()
     }

@@ -53,7 +53,15 @@ class SimulatedApi:
         buffer = Buffer(messages, self.prompt(body))
         model, cache_key = str(body.get("model") or ""), str(body.get("prompt_cache_key") or "")
         is_stream = body.get("stream") is True
-        return SimulatedCall(buffer, model, _limit(body), is_stream, body, self.cached_upto(body, messages), cache_key)
+        return SimulatedCall(
+            buffer,
+            model,
+            _limit(body),
+            is_stream,
+            body,
+            self.cached_upto(body, messages),
+            cache_key,
+        )
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         return self.dialect.items(body)
@@ -72,13 +80,21 @@ class SimulatedApi:
         tokens = state.prompt_tokens(call)
         if fault.kind == "overflow-output" and self.dialect is ANTHROPIC:
             requested = call.max_tokens or 0
-            raise RequestRefused(output_overflow(max(tokens, state.window - requested + 1), requested, state.window))
+            raise RequestRefused(
+                output_overflow(max(tokens, state.window - requested + 1), requested, state.window)
+            )
         if tokens > state.window or fault.kind in ("overflow", "overflow-output"):
-            raise RequestRefused(overflow(self.dialect.name, max(tokens, state.window + 1), state.window))
+            raise RequestRefused(
+                overflow(self.dialect.name, max(tokens, state.window + 1), state.window)
+            )
 
-    def reply(self, call: SimulatedCall, state: SimulatedServerState, fault: Fault, key: str) -> dict[str, Any]:
+    def reply(
+        self, call: SimulatedCall, state: SimulatedServerState, fault: Fault, key: str
+    ) -> dict[str, Any]:
         """What the model says, as the whole answer."""
-        spoken = SimulatedAnswer() if fault.kind == "empty" else within(speak(call), call.max_tokens)
+        spoken = (
+            SimulatedAnswer() if fault.kind == "empty" else within(speak(call), call.max_tokens)
+        )
         return self.answer(call, spoken, state.spend(self.dialect.name, call, spoken, key))
 
     def late_refusal(self, state: SimulatedServerState, fault: Fault) -> ApiError:
@@ -87,7 +103,9 @@ class SimulatedApi:
             return overflow(self.dialect.name, state.window + 1, state.window)
         return status_refusal(529)
 
-    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+    def answer(
+        self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent
+    ) -> dict[str, Any]:
         """The whole answer, as JSON."""
         raise NotImplementedError
 
@@ -130,44 +148,73 @@ class AnthropicApi(SimulatedApi):
         wire = body["messages"]
         if not isinstance(wire, list) or not all(isinstance(message, dict) for message in wire):
             raise RequestRefused(ApiError(400, "messages: Input should be a valid list"))
-        blocks = [body.get("system"), body.get("tools"), *(message.get("content") for message in wire)]
+        blocks = [
+            body.get("system"),
+            body.get("tools"),
+            *(message.get("content") for message in wire),
+        ]
         marked = sum(map(_marked, blocks))
         if marked > MARKERS:
-            words = f"A maximum of {MARKERS} blocks with cache_control may be provided. Found {marked}."
+            words = (
+                f"A maximum of {MARKERS} blocks with cache_control may be provided. Found {marked}."
+            )
             raise RequestRefused(ApiError(400, words))
         return wire
 
     def cached_upto(self, body: Mapping[str, Any], messages: Sequence[Message]) -> int:
         """Those that the last marker covers."""
         wire = body["messages"]
-        last = max((n for n, message in enumerate(wire) if _marked(message.get("content"))), default=-1)
+        last = max(
+            (n for n, message in enumerate(wire) if _marked(message.get("content"))), default=-1
+        )
         return len(read_wire_items(self.dialect.name, wire[: last + 1]))
 
-    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
-        content: list[dict[str, Any]] = [{"type": "text", "text": spoken.text}] if spoken.text else []
+    def answer(
+        self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent
+    ) -> dict[str, Any]:
+        content: list[dict[str, Any]] = (
+            [{"type": "text", "text": spoken.text}] if spoken.text else []
+        )
         for tool_call in spoken.calls:
             id_ = tool_call.id.replace("call_", "toolu_")
-            content.append({"type": "tool_use", "id": id_, "name": tool_call.name, "input": tool_call.arguments})
+            content.append(
+                {
+                    "type": "tool_use",
+                    "id": id_,
+                    "name": tool_call.name,
+                    "input": tool_call.arguments,
+                }
+            )
         return {
             "id": f"msg_{call.digest}",
             "type": "message",
             "role": "assistant",
             "model": call.model,
             "content": content,
-            "stop_reason": {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens"}[spoken.finish],
+            "stop_reason": {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens"}[
+                spoken.finish
+            ],
             "stop_sequence": None,
             "usage": {
                 "input_tokens": spent.prompt - spent.read - spent.written,
                 "cache_creation_input_tokens": spent.written,
                 "cache_read_input_tokens": spent.read,
-                "cache_creation": {"ephemeral_5m_input_tokens": spent.written, "ephemeral_1h_input_tokens": 0},
+                "cache_creation": {
+                    "ephemeral_5m_input_tokens": spent.written,
+                    "ephemeral_1h_input_tokens": 0,
+                },
                 "output_tokens": spent.output,
                 "service_tier": "standard",
             },
         }
 
     def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
-        begun = {**answer, "content": [], "stop_reason": None, "usage": {**answer["usage"], "output_tokens": 1}}
+        begun = {
+            **answer,
+            "content": [],
+            "stop_reason": None,
+            "usage": {**answer["usage"], "output_tokens": 1},
+        }
         yield _typed("message_start", message=begun)
         yield self.alive()
         for n, block in enumerate(answer["content"]):
@@ -186,7 +233,9 @@ class AnthropicApi(SimulatedApi):
         yield from self._end(answer["stop_reason"], usage)
 
     def _end(self, reason: str, usage: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        yield _typed("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=usage)
+        yield _typed(
+            "message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=usage
+        )
         yield _typed("message_stop")
 
     def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
@@ -227,21 +276,36 @@ class ChatApi(SimulatedApi):
             raise RequestRefused(ApiError(400, words, param="messages"))
         return body["messages"]
 
-    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+    def answer(
+        self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent
+    ) -> dict[str, Any]:
         """A stream brings its usage only where the request asked for it."""
-        message: dict[str, Any] = {"role": "assistant", "content": spoken.text or None, "refusal": None}
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": spoken.text or None,
+            "refusal": None,
+        }
         if spoken.calls:
             message["tool_calls"] = [
-                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dumps(call.arguments)}}
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": dumps(call.arguments)},
+                }
                 for call in spoken.calls
             ]
-        includes_usage = not call.stream or object_of(call.body, "stream_options").get("include_usage") is True
+        includes_usage = (
+            not call.stream or object_of(call.body, "stream_options").get("include_usage") is True
+        )
         finish = {"stop": "stop", "calls": "tool_calls", "length": "length"}[spoken.finish]
         usage = {
             "prompt_tokens": spent.prompt,
             "completion_tokens": spent.output,
             "total_tokens": spent.prompt + spent.output,
-            "prompt_tokens_details": {"cached_tokens": spent.read, "cache_write_tokens": spent.written},
+            "prompt_tokens_details": {
+                "cached_tokens": spent.read,
+                "cache_write_tokens": spent.written,
+            },
             "completion_tokens_details": {"reasoning_tokens": 0},
         }
         return {
@@ -249,7 +313,9 @@ class ChatApi(SimulatedApi):
             "object": "chat.completion",
             "created": int(time()),
             "model": call.model,
-            "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+            "choices": [
+                {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+            ],
             "usage": usage if includes_usage else None,
         }
 
@@ -270,14 +336,19 @@ class ChatApi(SimulatedApi):
         yield "", "[DONE]"
 
     def alive(self) -> StreamEvent:
-        return _chunk({**_CHUNK, "id": "chatcmpl-alive", "created": int(time()), "model": ""}, {"content": ""})
+        return _chunk(
+            {**_CHUNK, "id": "chatcmpl-alive", "created": int(time()), "model": ""}, {"content": ""}
+        )
 
 
 _CHUNK = {"object": "chat.completion.chunk"}
 
 
 def _chunk(head: dict[str, Any], delta: dict[str, Any], finish: str | None = None) -> StreamEvent:
-    return "", {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
+    return "", {
+        **head,
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}],
+    }
 
 
 class GeminiApi(SimulatedApi):
@@ -288,21 +359,30 @@ class GeminiApi(SimulatedApi):
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         if not isinstance(body.get("contents"), list | Mapping):
-            raise RequestRefused(ApiError(400, "* GenerateContentRequest.contents: contents is not specified"))
+            raise RequestRefused(
+                ApiError(400, "* GenerateContentRequest.contents: contents is not specified")
+            )
         return self.dialect.items(body)
 
     def prompt(self, body: Mapping[str, Any]) -> Prompt:
         prompt = self.dialect.prompt(body)
         return Prompt(
-            prompt.system, tuple(Tool(tool.name, lower_types(tool.definition)) for tool in prompt.tools or ())
+            prompt.system,
+            tuple(Tool(tool.name, lower_types(tool.definition)) for tool in prompt.tools or ()),
         )
 
-    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+    def answer(
+        self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent
+    ) -> dict[str, Any]:
         parts: list[dict[str, Any]] = [{"text": spoken.text}] if spoken.text else []
-        parts += [{"functionCall": {"name": call.name, "args": call.arguments}} for call in spoken.calls]
+        parts += [
+            {"functionCall": {"name": call.name, "args": call.arguments}} for call in spoken.calls
+        ]
         finish = "MAX_TOKENS" if spoken.finish == "length" else "STOP"
         return {
-            "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}],
+            "candidates": [
+                {"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}
+            ],
             "usageMetadata": {
                 "promptTokenCount": spent.prompt,
                 "candidatesTokenCount": spent.output,
@@ -317,9 +397,15 @@ class GeminiApi(SimulatedApi):
         """Text in pieces, a call whole, usage with every chunk."""
         head = {key: answer[key] for key in ("modelVersion", "responseId")}
         candidate = answer["candidates"][0]
-        usage = {key: value for key, value in answer["usageMetadata"].items() if key != "candidatesTokenCount"}
+        usage = {
+            key: value
+            for key, value in answer["usageMetadata"].items()
+            if key != "candidatesTokenCount"
+        }
         for part in candidate["content"]["parts"]:
-            for chunk in [{"text": piece} for piece in pieces(part["text"])] if "text" in part else [part]:
+            for chunk in (
+                [{"text": piece} for piece in pieces(part["text"])] if "text" in part else [part]
+            ):
                 yield "", {**head, **_candidate(chunk), "usageMetadata": usage}
         last = _candidate({"text": ""}, finishReason=candidate["finishReason"])
         yield "", {**head, **last, "usageMetadata": answer["usageMetadata"]}
@@ -328,7 +414,9 @@ class GeminiApi(SimulatedApi):
         return "", _candidate({"text": ""})
 
     def refused(self, refusal: ApiError) -> dict[str, Any]:
-        status = _STATUS.get(refusal.status, "INTERNAL" if refusal.status >= 500 else "INVALID_ARGUMENT")
+        status = _STATUS.get(
+            refusal.status, "INTERNAL" if refusal.status >= 500 else "INVALID_ARGUMENT"
+        )
         return {"error": {"code": refusal.status, "message": refusal.message, "status": status}}
 
 

@@ -44,7 +44,9 @@ class SimulatedAnswer:
 
     @property
     def tokens(self) -> int:
-        calls = sum(CALL_FRAMING + tokens_of(call.name + dumps(call.arguments)) for call in self.calls)
+        calls = sum(
+            CALL_FRAMING + tokens_of(call.name + dumps(call.arguments)) for call in self.calls
+        )
         return (tokens_of(self.text) if self.text else 0) + calls
 
 

@@ -73,23 +73,35 @@ STEPS = (
     DemoStep("The second day.", _log(81, lines=80)),
     DemoStep("Towards the storm.", _log(161, lines=80)),
     DemoStep("The storm itself.", _log(221, lines=80)),
-    DemoStep("Which readings are below datum?", (("search_files", {"pattern": "height -", "path": LOG}),)),
-    DemoStep("I keep what I know so far.", (("write_file", {"path": NOTES_FILE, "content": NOTES}),)),
+    DemoStep(
+        "Which readings are below datum?", (("search_files", {"pattern": "height -", "path": LOG}),)
+    ),
+    DemoStep(
+        "I keep what I know so far.", (("write_file", {"path": NOTES_FILE, "content": NOTES}),)
+    ),
     DemoStep("What the last day looked like.", _log(301, lines=80)),
     DemoStep("The first night once more, for comparison.", _log(21, lines=80)),
     DemoStep("And the one before the storm.", _log(121, lines=80)),
     DemoStep("The whole second half at once, to be sure.", _log(201, 251, 301, 351)),
     DemoStep(
-        "Does anything else rely on it? A sub-agent can look.", (("task", {"description": ABOUT, "prompt": SIDE_TASK}),)
+        "Does anything else rely on it? A sub-agent can look.",
+        (("task", {"description": ABOUT, "prompt": SIDE_TASK}),),
     ),
     DemoStep("All of the storm again, beside the days around it.", _log(161, 201, 241, 281)),
-    DemoStep("The tests, word for word.", (_read("tests/test_readings.py"), _read("tests/test_daily.py"))),
+    DemoStep(
+        "The tests, word for word.", (_read("tests/test_readings.py"), _read("tests/test_daily.py"))
+    ),
     DemoStep("And the first half in the same way.", _log(1, 51, 101, 151)),
     DemoStep("Both sides of the low water, once more.", _log(221, lines=100)),
     DemoStep("The night after it.", _log(281, lines=75)),
     DemoStep("And the evening before.", _log(141, lines=50)),
-    DemoStep("Were there such readings last year? The residuals.", (_read("data/residuals.csv", 1, 500),)),
-    DemoStep("This is the line: the pattern knows no sign.", (("search_files", {"pattern": "height ", "path": CODE}),)),
+    DemoStep(
+        "Were there such readings last year? The residuals.", (_read("data/residuals.csv", 1, 500),)
+    ),
+    DemoStep(
+        "This is the line: the pattern knows no sign.",
+        (("search_files", {"pattern": "height ", "path": CODE}),),
+    ),
     DemoStep(
         "I let the height have a minus.",
         (("edit_file", {"path": CODE, "old_text": SIGNLESS, "new_text": SIGNED}),),
@@ -114,7 +126,11 @@ def next_step(call: SimulatedCall) -> SimulatedAnswer:
     messages = call.buffer.messages
     if messages and messages[0].text == SIDE_TASK:
         done = sum(1 for message in messages if message.calls)
-        return _said(call, SIDE_STEPS, done) if done < len(SIDE_STEPS) else SimulatedAnswer(SIDE_REPORT)
+        return (
+            _said(call, SIDE_STEPS, done)
+            if done < len(SIDE_STEPS)
+            else SimulatedAnswer(SIDE_REPORT)
+        )
     done = max((int(n) for message in messages for n in _SAID.findall(_spoken(message))), default=0)
     done -= done > 0 and _was_broken_off(messages)
     if done >= len(STEPS):
@@ -125,7 +141,8 @@ def next_step(call: SimulatedCall) -> SimulatedAnswer:
 def _said(call: SimulatedCall, steps: Sequence[DemoStep], done: int) -> SimulatedAnswer:
     step = steps[done]
     calls = tuple(
-        ToolCall(f"call_{call.digest}{n}", name, dict(arguments)) for n, (name, arguments) in enumerate(step.calls)
+        ToolCall(f"call_{call.digest}{n}", name, dict(arguments))
+        for n, (name, arguments) in enumerate(step.calls)
     )
     return SimulatedAnswer(f"Step {done + 1} of {len(steps)}. {step.words}", calls, "calls")
 
@@ -149,14 +166,23 @@ def _was_broken_off(messages: Sequence[Message]) -> bool:
 
 def _spoken(message: Message) -> str:
     """Return what the model said, or what the script says for it."""
-    return message.text if message.role == "assistant" or message.summary or message.text.startswith("[") else ""
+    return (
+        message.text
+        if message.role == "assistant" or message.summary or message.text.startswith("[")
+        else ""
+    )
 
 
 def _report(messages: Sequence[Message]) -> str:
     """By what the last commands and edits really returned."""
     results = [message.result for message in messages if message.result is not None]
     tested = next(
-        (result for result in reversed(results) if "Ran " in result.content and "test" in result.content), None
+        (
+            result
+            for result in reversed(results)
+            if "Ran " in result.content and "test" in result.content
+        ),
+        None,
     )
     if tested is None:
         return "(simulated) I could not run the tests, so I cannot say that they pass. Nothing else is left to try."

@@ -72,7 +72,9 @@ def _read(text: str) -> list[Fault]:
         is_known, value, repeat = False, None, 0
     if not is_known or not 0 <= repeat <= 10_000 or (value is not None and not 0 <= value < 1e6):
         names = ", ".join((*KINDS, *map(str, STATUSES)))
-        raise InspectorError(f"There is no fault {text!r}. KIND[:NUMBER][*TIMES], with KIND one of {names}.")
+        raise InspectorError(
+            f"There is no fault {text!r}. KIND[:NUMBER][*TIMES], with KIND one of {names}."
+        )
     return [Fault(kind, value)] * repeat
 
 
@@ -135,7 +137,12 @@ def anthropic_body(refusal: ApiError) -> dict[str, Any]:
 
 def openai_body(refusal: ApiError) -> dict[str, Any]:
     """As OpenAI writes an error."""
-    error = {"message": refusal.message, "type": refusal.type, "param": refusal.param, "code": refusal.code}
+    error = {
+        "message": refusal.message,
+        "type": refusal.type,
+        "param": refusal.param,
+        "code": refusal.code,
+    }
     return {"error": error}
 
 
@@ -161,9 +168,15 @@ _TOLD = {
 
 def status_refusal(status: int, retry_after: float | None = None) -> ApiError:
     """The refusal for a status, as a fault asks for it."""
-    usual = ("api_error", "server_error") if status >= 500 else ("invalid_request_error", "invalid_request")
+    usual = (
+        ("api_error", "server_error")
+        if status >= 500
+        else ("invalid_request_error", "invalid_request")
+    )
     kind, code = _TYPES.get(status, usual)
-    text = _TOLD.get(status, "Internal server error" if status >= 500 else "The request is not valid")
+    text = _TOLD.get(
+        status, "Internal server error" if status >= 500 else "The request is not valid"
+    )
     return ApiError(status, text, kind, code, None, retry_after)
 
 
@@ -180,7 +193,8 @@ def overflow(dialect: str, tokens: int, window: int) -> ApiError:
         return ApiError(400, text, code=code, param="messages")
     if dialect == "gemini":
         return ApiError(
-            400, f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
+            400,
+            f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window}).",
         )
     text = "Your input exceeds the context window of this model. Please adjust your input and try again."
     return ApiError(400, text, code=code, param="input")
@@ -209,10 +223,14 @@ def invalid(dialect: str, call: SimulatedCall) -> ApiError | None:
 def _worded(dialect: str, problem: Invalid, messages: Sequence[Message]) -> ApiError:
     message = next(message for message in messages if message.id == problem.message)
     at = message.id.partition(".")[0]
-    called = [call.id for call in message.calls if call.id not in _answered_after(message, messages)]
+    called = [
+        call.id for call in message.calls if call.id not in _answered_after(message, messages)
+    ]
     ids = ", ".join(called) or (message.result.call_id if message.result else "")
     if dialect == ANTHROPIC:
-        return ApiError(400, f"messages.{at}{_ANTHROPICS_WORDS[problem.rule].replace('{ids}', ids)}")
+        return ApiError(
+            400, f"messages.{at}{_ANTHROPICS_WORDS[problem.rule].replace('{ids}', ids)}"
+        )
     words = (_CHATS_WORDS if dialect == CHAT else _RESPONSES_WORDS).get(problem.rule, problem.why)
     param = f"messages.[{at}].role" if dialect == CHAT else "input"
     return ApiError(400, words.replace("{ids}", ids), param=param)
@@ -252,7 +270,9 @@ _CHATS_WORDS = {
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
         "The following tool_call_ids did not have response messages: {ids}"
     ),
-    "result-without-call": ("messages with role 'tool' must be a response to a preceding message with 'tool_calls'."),
+    "result-without-call": (
+        "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
+    ),
 }
 _RESPONSES_WORDS = {
     "call-without-result": "No tool output found for function call {ids}.",

@@ -40,7 +40,9 @@ class ResponsesApi(SimulatedApi):
     def read(self, body: Mapping[str, Any]) -> SimulatedCall:
         items = [*self._before(body.get("previous_response_id")), *self.dialect.items(body)]
         if not items:
-            raise RequestRefused(ApiError(400, "Missing required parameter: 'input'.", param="input"))
+            raise RequestRefused(
+                ApiError(400, "Missing required parameter: 'input'.", param="input")
+            )
         return super().read({**body, "input": items})
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
@@ -56,7 +58,9 @@ class ResponsesApi(SimulatedApi):
             raise RequestRefused(ApiError(400, words, code=code, param="previous_response_id"))
         return stored
 
-    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+    def answer(
+        self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent
+    ) -> dict[str, Any]:
         """Kept for `previous_response_id` unless the request says otherwise."""
         items = call.body["input"]
         if items and is_trigger(items[-1]):
@@ -64,7 +68,12 @@ class ResponsesApi(SimulatedApi):
         output: list[dict[str, Any]] = []
         if spoken.text:
             content = [{"type": "output_text", "text": spoken.text, "annotations": []}]
-            message = {"type": "message", "id": f"msg_{call.digest}", "role": "assistant", "status": "completed"}
+            message = {
+                "type": "message",
+                "id": f"msg_{call.digest}",
+                "role": "assistant",
+                "status": "completed",
+            }
             output.append({**message, "content": content})
         for n, tool_call in enumerate(spoken.calls):
             named = {
@@ -91,7 +100,11 @@ class ResponsesApi(SimulatedApi):
         return self._response(call, [], spent)
 
     def _response(
-        self, call: SimulatedCall, output: list[dict[str, Any]], spent: TokensSpent, incomplete: bool = False
+        self,
+        call: SimulatedCall,
+        output: list[dict[str, Any]],
+        spent: TokensSpent,
+        incomplete: bool = False,
     ) -> dict[str, Any]:
         response = _document(
             f"resp_{call.digest}",
@@ -112,8 +125,17 @@ class ResponsesApi(SimulatedApi):
         return response
 
     def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
-        begun = {**answer, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
-        events = [("response.created", {"response": begun}), ("response.in_progress", {"response": begun})]
+        begun = {
+            **answer,
+            "status": "in_progress",
+            "output": [],
+            "usage": None,
+            "incomplete_details": None,
+        }
+        events = [
+            ("response.created", {"response": begun}),
+            ("response.in_progress", {"response": begun}),
+        ]
         for n, item in enumerate(answer["output"]):
             events += _item_events(n, item)
         events.append((f"response.{answer['status']}", {"response": answer}))
@@ -123,14 +145,23 @@ class ResponsesApi(SimulatedApi):
     def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
         """The error, then the response as failed."""
         error = {"code": refusal.code or "server_error", "message": refusal.message}
-        if error["code"] != "context_length_exceeded":  # an overflow is reported by the failed response alone
+        if (
+            error["code"] != "context_length_exceeded"
+        ):  # an overflow is reported by the failed response alone
             yield "error", {"type": "error", "sequence_number": 90, "param": refusal.param, **error}
         response = _document("resp_failed", "failed", error=error, model="", output=[], **_DEFAULTS)
-        yield "response.failed", {"type": "response.failed", "sequence_number": 91, "response": response}
+        yield (
+            "response.failed",
+            {"type": "response.failed", "sequence_number": 91, "response": response},
+        )
 
     def alive(self) -> StreamEvent:
         response = _document("resp_alive", "in_progress", output=[])
-        return "response.in_progress", {"type": "response.in_progress", "sequence_number": 2, "response": response}
+        return "response.in_progress", {
+            "type": "response.in_progress",
+            "sequence_number": 2,
+            "response": response,
+        }
 
 
 _DEFAULTS: Mapping[str, Any] = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
@@ -151,7 +182,11 @@ def _space(call: SimulatedCall, tool_call: ToolCall) -> dict[str, str]:
 
 def compacted(call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
     """The answer of `/responses/compact`: all user messages, then one compaction item."""
-    users = [item for item in call.body["input"] if isinstance(item, Mapping) and item.get("role") == "user"]
+    users = [
+        item
+        for item in call.body["input"]
+        if isinstance(item, Mapping) and item.get("role") == "user"
+    ]
     return {
         "id": f"resp_{call.digest}",
         "object": "response.compaction",
@@ -163,7 +198,11 @@ def compacted(call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
 
 def compaction(messages: Sequence[Message], digest: str) -> dict[str, Any]:
     """An item that only the provider can read."""
-    return {"type": "compaction", "id": f"cmp_{digest}", "encrypted_content": seal_summary(messages)}
+    return {
+        "type": "compaction",
+        "id": f"cmp_{digest}",
+        "encrypted_content": seal_summary(messages),
+    }
 
 
 def is_trigger(item: Any) -> bool:
@@ -197,14 +236,19 @@ def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]
             part, at = item["content"][0], {**where, "content_index": 0}
             events.append(("response.content_part.added", {**at, "part": {**part, "text": ""}}))
             events += [
-                ("response.output_text.delta", {**at, "delta": piece, "logprobs": []}) for piece in pieces(part["text"])
+                ("response.output_text.delta", {**at, "delta": piece, "logprobs": []})
+                for piece in pieces(part["text"])
             ]
-            events.append(("response.output_text.done", {**at, "text": part["text"], "logprobs": []}))
+            events.append(
+                ("response.output_text.done", {**at, "text": part["text"], "logprobs": []})
+            )
             events.append(("response.content_part.done", {**at, "part": part}))
         case "function_call" | "custom_tool_call" as kind:
             field, name = _GIVEN[kind]
             begun = {**item, "status": "in_progress", field: ""}
-            events += [(f"{name}.delta", {**where, "delta": piece}) for piece in pieces(item[field])]
+            events += [
+                (f"{name}.delta", {**where, "delta": piece}) for piece in pieces(item[field])
+            ]
             named = {"name": item["name"]} if kind == "function_call" else {}
             events.append((f"{name}.done", {**where, **named, field: item[field]}))
         case _:

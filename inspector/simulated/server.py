@@ -62,7 +62,9 @@ def application(state: SimulatedServerState) -> web.Application:
     """All endpoints over one state."""
     anthropic, chat, openai, gemini = AnthropicApi(), ChatApi(), ResponsesApi(), GeminiApi()
 
-    def post(path: str, handler: Callable[..., Awaitable[web.StreamResponse]], api: SimulatedApi) -> web.RouteDef:
+    def post(
+        path: str, handler: Callable[..., Awaitable[web.StreamResponse]], api: SimulatedApi
+    ) -> web.RouteDef:
         async def handle(request: web.Request) -> web.StreamResponse:
             try:
                 return await handler(state, api, request)
@@ -125,7 +127,9 @@ def _logged(state: SimulatedServerState) -> Middleware:
                 answer = body if isinstance(body, bytes) else b"".join(sent)
                 answer = b"" if request.method == "HEAD" else answer
                 path, headers = str(request.rel_url), open_headers(request)
-                state.log.add(request.method, path, headers, await _raw_body(request), status, answer)
+                state.log.add(
+                    request.method, path, headers, await _raw_body(request), status, answer
+                )
 
     return log
 
@@ -143,7 +147,10 @@ async def _alive(request: web.Request) -> web.StreamResponse:
 
 
 async def _models(request: web.Request) -> web.StreamResponse:
-    data = [{"id": name, "object": "model", "type": "model", "created": 0, "owned_by": "simulated"} for name in MODELS]
+    data = [
+        {"id": name, "object": "model", "type": "model", "created": 0, "owned_by": "simulated"}
+        for name in MODELS
+    ]
     return json({"object": "list", "data": data, "has_more": False})
 
 
@@ -165,7 +172,9 @@ def _gemini_model(name: str, window: int) -> dict[str, Any]:
     }
 
 
-async def _count(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
+async def _count(
+    state: SimulatedServerState, api: SimulatedApi, request: web.Request
+) -> web.StreamResponse:
     """Tokens of a prompt. Takes no fault from the queue."""
     body = await parsed(request, state)
     tokens = state.prompt_tokens(api.read(object_of(body, "generateContentRequest") or body))
@@ -174,7 +183,9 @@ async def _count(state: SimulatedServerState, api: SimulatedApi, request: web.Re
     return json({"object": "response.input_tokens", "input_tokens": tokens})
 
 
-async def _answer(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
+async def _answer(
+    state: SimulatedServerState, api: SimulatedApi, request: web.Request
+) -> web.StreamResponse:
     body, fault = await read_request(request, state)
     if await strikes_early(request, fault):
         return plain(GARBAGE, kind="text/html")
@@ -191,7 +202,9 @@ async def _answer(state: SimulatedServerState, api: SimulatedApi, request: web.R
     return await answer_whole(request, api, answer, fault)
 
 
-async def _compact(state: SimulatedServerState, api: ResponsesApi, request: web.Request) -> web.StreamResponse:
+async def _compact(
+    state: SimulatedServerState, api: ResponsesApi, request: web.Request
+) -> web.StreamResponse:
     """`/responses/compact`: unary, never a stream."""
     body, fault = await read_request(request, state)
     if await strikes_early(request, fault):
@@ -234,7 +247,9 @@ class SimulatedServer(WebServer):
 _UPGRADE = "This address is spoken to by WebSocket (GET) or HTTP (POST)."
 
 
-async def converse(state: SimulatedServerState, openai: ResponsesApi, request: web.Request) -> web.StreamResponse:
+async def converse(
+    state: SimulatedServerState, openai: ResponsesApi, request: web.Request
+) -> web.StreamResponse:
     """`GET /v1/responses`. A client that is answered 426 continues over HTTP."""
     socket = web.WebSocketResponse(max_msg_size=LARGEST_BODY, autoping=True)
     if not state.websocket or not socket.can_prepare(request):
@@ -252,7 +267,11 @@ class _Connection:
     """One client's connection, from upgrade to close."""
 
     def __init__(
-        self, request: web.Request, socket: web.WebSocketResponse, state: SimulatedServerState, api: ResponsesApi
+        self,
+        request: web.Request,
+        socket: web.WebSocketResponse,
+        state: SimulatedServerState,
+        api: ResponsesApi,
     ) -> None:
         self._request = request
         self._socket = socket
@@ -288,12 +307,17 @@ class _Connection:
         self._api.check(call, self._state, fault)
         if body.get("generate") is False:
             whole = self._api.begun(
-                call, self._state.spend(self._api.dialect.name, call, SimulatedAnswer(), key(self._request))
+                call,
+                self._state.spend(
+                    self._api.dialect.name, call, SimulatedAnswer(), key(self._request)
+                ),
             )
         else:
             whole = self._api.reply(call, self._state, fault, key(self._request))
         late = self._api.late_refusal(self._state, fault)
-        async for event in paced(self._api, self._api.events(whole), fault, late, self._state.pause_s):
+        async for event in paced(
+            self._api, self._api.events(whole), fault, late, self._state.pause_s
+        ):
             await self._send(event)
         match fault.kind:
             case "cut":
@@ -311,7 +335,12 @@ class _Connection:
 
 def _error(refusal: ApiError) -> StreamEvent:
     """What would have been a status and a body over HTTP."""
-    error = {"type": refusal.type, "code": refusal.code, "message": refusal.message, "param": refusal.param}
+    error = {
+        "type": refusal.type,
+        "code": refusal.code,
+        "message": refusal.message,
+        "param": refusal.param,
+    }
     return "error", {
         "type": "error",
         "status": refusal.status,

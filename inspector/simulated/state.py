@@ -37,7 +37,13 @@ class WireLog:
             raise InspectorError(f"{path} cannot be written: {error.strerror or error}") from None
 
     def add(
-        self, method: str, path: str, headers: Mapping[str, str], received: bytes, status: int, sent: bytes
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        received: bytes,
+        status: int,
+        sent: bytes,
     ) -> None:
         """One exchange: both sides as they were on the wire, before any unpacking."""
         document = {"method": method, "path": path, "headers": dict(headers), "status": status}
@@ -50,7 +56,11 @@ class WireLog:
 
 
 def _bytes(data: bytes) -> dict[str, Any]:
-    return {"size": len(data), "sha256": sha256(data).hexdigest(), "base64": b64encode(data).decode()}
+    return {
+        "size": len(data),
+        "sha256": sha256(data).hexdigest(),
+        "base64": b64encode(data).decode(),
+    }
 
 
 # -- the prompt cache
@@ -80,7 +90,9 @@ class PromptCounts:
         """The prompt (system and tools), then one prefix more for each message. Never empty; the last is all of it."""
         prompt = call.buffer.prompt
         digest = sha256(repr((call.model, prompt)).encode("utf-8", "replace")).hexdigest()
-        prefixes = [PromptPrefix(digest, self._count(digest, lambda: self._counted.weigh_prompt(prompt)))]
+        prefixes = [
+            PromptPrefix(digest, self._count(digest, lambda: self._counted.weigh_prompt(prompt)))
+        ]
         for message in call.buffer.messages:
             own = sha256(repr((message.role, message.parts)).encode("utf-8", "replace")).hexdigest()
             tokens = self._count(own, lambda message=message: self._weigh(message))  # type: ignore[misc]
@@ -118,7 +130,12 @@ class PromptCache:
             return 0, 0
         now = self._clock()
         read = next(
-            (prefix.tokens for prefix in reversed(prefixes) if self._until.get(scope + prefix.digest, 0) > now), 0
+            (
+                prefix.tokens
+                for prefix in reversed(prefixes)
+                if self._until.get(scope + prefix.digest, 0) > now
+            ),
+            0,
         )
         read = read if read >= SMALLEST else 0
         for prefix in prefixes:
@@ -197,11 +214,15 @@ class SimulatedServerState:
     def _scaled(self, tokens: int) -> int:
         return round(tokens * self.scale)
 
-    def spend(self, dialect: str, call: SimulatedCall, spoken: SimulatedAnswer, key: str) -> TokensSpent:
+    def spend(
+        self, dialect: str, call: SimulatedCall, spoken: SimulatedAnswer, key: str
+    ) -> TokensSpent:
         """What a call costs. Fills the cache."""
         prefixes = self._counts.prefixes(call)
         prompt = prefixes[-1].tokens
-        scope = sha256(f"{dialect} {call.model} {call.session} {key}".encode("utf-8", "replace")).hexdigest()
+        scope = sha256(
+            f"{dialect} {call.model} {call.session} {key}".encode("utf-8", "replace")
+        ).hexdigest()
         cached = prefixes[: call.cached_upto + 1] if call.cached_upto else []
         read, written = self._cache.use(scope, cached)
         if dialect != ANTHROPIC:

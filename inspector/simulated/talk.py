@@ -25,7 +25,9 @@ _ASKS = re.compile(
     r"|\bsummari[sz]e\b|\bkeep the memory of\b|\bcomp(?:act|ress) the\b|\bcheckpoint of this conversation\b"
     r"|\b(?:write|generate|correct)\b[^.\n]{0,60}<state_snapshot>"
 )
-_GOES_ON = re.compile(r"\s*(?:This session is being continued|Another language model|The conversation history before)")
+_GOES_ON = re.compile(
+    r"\s*(?:This session is being continued|Another language model|The conversation history before)"
+)
 """How clients hand a summary over: it speaks of one, and wants none."""
 _HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
 
@@ -43,7 +45,11 @@ def _in_form(spoken: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
     """Words in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
     schema = None if spoken.calls else lower_types(answer_schema(call.body))
     words = tuple(re.findall(r"[A-Za-z]{4,40}", spoken.text)) or ("simulated",)
-    return SimulatedAnswer(dumps(fill(schema, ArgumentSource(("README.md",), words, (), 0)))) if schema else spoken
+    return (
+        SimulatedAnswer(dumps(fill(schema, ArgumentSource(("README.md",), words, (), 0))))
+        if schema
+        else spoken
+    )
 
 
 def asks_for_summary(call: SimulatedCall) -> bool:
@@ -66,9 +72,13 @@ def _summary(call: SimulatedCall) -> str:
     if len(messages) > 1:
         text = _told(Summarize("", "", source=tuple(messages[:-1])), messages[:-1])
     else:
-        text = _told(Summarize("", _USER.sub("User: ", messages[0].text) if messages else ""), messages)
+        text = _told(
+            Summarize("", _USER.sub("User: ", messages[0].text) if messages else ""), messages
+        )
     request = f"{call.buffer.prompt.system or ''}\n{messages[-1].text if messages else ''}"
-    return next((f"<{tag}>\n{text}\n</{tag}>" for tag, mark in _TAGS.items() if mark in request), text)
+    return next(
+        (f"<{tag}>\n{text}\n</{tag}>" for tag, mark in _TAGS.items() if mark in request), text
+    )
 
 
 _TAGS = {"summary": "<analysis>", "state_snapshot": "<state_snapshot>"}
@@ -81,7 +91,9 @@ def _told(need: Summarize, messages: Sequence[Message]) -> str:
 
 
 def _chat(messages: Sequence[Message]) -> str:
-    requests = [message.text for message in messages if message.role == "user" and message.text.strip()]
+    requests = [
+        message.text for message in messages if message.role == "user" and message.text.strip()
+    ]
     last = " ".join(requests[-1].split())[:200] if requests else "nothing"
     return f"{LABEL} I have read {len(messages)} messages. The last thing you said was: {last}"
 
@@ -95,7 +107,11 @@ def seal_summary(messages: Sequence[Message]) -> str:
 def unseal(message: Message) -> Message:
     """The same message with sealed compactions as the text that the model reads."""
     parts = tuple(_opened(part) if isinstance(part, Opaque) else part for part in message.parts)
-    return message if parts == message.parts else Message(message.id, message.role, parts, summary=True)
+    return (
+        message
+        if parts == message.parts
+        else Message(message.id, message.role, parts, summary=True)
+    )
 
 
 def _opened(part: Opaque) -> Opaque | Text:

@@ -36,7 +36,9 @@ ON_SENT: web.RequestKey[Callable[[bytes], None]] = web.RequestKey("tell")
 """To be handed what goes out in a stream."""
 
 
-async def read_request(request: web.Request, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
+async def read_request(
+    request: web.Request, state: SimulatedServerState
+) -> tuple[Mapping[str, Any], Fault]:
     """The body with the model's true name, and the fault of this request. Raises RequestRefused."""
     body = dict(await parsed(request, state))
     if "model" in request.match_info:  # Gemini says in the path what the others say in the body
@@ -45,7 +47,9 @@ async def read_request(request: web.Request, state: SimulatedServerState) -> tup
     return faulted(body, faults, state)
 
 
-def faulted(body: Mapping[str, Any], names: str, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
+def faulted(
+    body: Mapping[str, Any], names: str, state: SimulatedServerState
+) -> tuple[Mapping[str, Any], Fault]:
     """The body with the model's true name; the fault asked for, else the model's, else the queue's.
 
     Raises RequestRefused.
@@ -74,7 +78,9 @@ def read_object(raw: bytes) -> Mapping[str, Any]:
     try:
         body = loads(raw)
     except NotJson as why:
-        raise RequestRefused(ApiError(400, f"We could not parse the JSON body of your request: {why}")) from None
+        raise RequestRefused(
+            ApiError(400, f"We could not parse the JSON body of your request: {why}")
+        ) from None
     if not isinstance(body, Mapping):
         raise RequestRefused(ApiError(400, "The body of the request must be a JSON object"))
     return body
@@ -88,7 +94,9 @@ def remember_request(request: web.Request, state: SimulatedServerState, raw: byt
 
 def open_headers(request: web.Request) -> dict[str, str]:
     """The headers without keys, their names in small letters."""
-    return {name.lower(): value for name, value in request.headers.items() if name.lower() not in SECRET}
+    return {
+        name.lower(): value for name, value in request.headers.items() if name.lower() not in SECRET
+    }
 
 
 async def strikes_early(request: web.Request, fault: Fault) -> bool:
@@ -177,7 +185,9 @@ async def answer_whole(
 
 async def _half(request: web.Request, data: bytes) -> web.StreamResponse:
     """Promise all, send half; then the connection breaks."""
-    response = web.StreamResponse(headers={"content-type": "application/json", "content-length": str(len(data))})
+    response = web.StreamResponse(
+        headers={"content-type": "application/json", "content-length": str(len(data))}
+    )
     await response.prepare(request)
     half = data[: len(data) // 2]
     request[ON_SENT](half)
@@ -186,14 +196,20 @@ async def _half(request: web.Request, data: bytes) -> web.StreamResponse:
     return response
 
 
-async def streamed(request: web.Request, events: AsyncIterator[StreamEvent], broken: bool) -> web.StreamResponse:
+async def streamed(
+    request: web.Request, events: AsyncIterator[StreamEvent], broken: bool
+) -> web.StreamResponse:
     """An answer as a stream. `broken`: it ends without its end, as when the connection is cut."""
-    response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache", **ID})
+    response = web.StreamResponse(
+        headers={"content-type": "text/event-stream", "cache-control": "no-cache", **ID}
+    )
     await response.prepare(request)
     async for event in events:
         name, value = event
         head = f"event: {name}\n" if name else ""
-        data = f"{head}data: {value if isinstance(value, str) else dumps(value)}\n\n".encode("utf-8", "replace")
+        data = f"{head}data: {value if isinstance(value, str) else dumps(value)}\n\n".encode(
+            "utf-8", "replace"
+        )
         request[ON_SENT](data)
         await response.write(data)
     if broken:

@@ -7,7 +7,13 @@ assertions is asked for.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from inspector.testing.checks import assert_survives, assert_valid, max_cost, max_pressure, no_overflow
+    from inspector.testing.checks import (
+        assert_survives,
+        assert_valid,
+        max_cost,
+        max_pressure,
+        no_overflow,
+    )
 
 __all__ = ["assert_survives", "assert_valid", "max_cost", "max_pressure", "no_overflow"]
 

@@ -16,7 +16,10 @@ def assert_valid(policy: PolicyLike, sessions: Sessions) -> None:
     What the recording itself has wrong does not count.
     """
     figures = REPLAYS.replay_each(policy, sessions)
-    _fail_with([f"{_name(row)}: {refusal}" for row in figures for refusal in row.refusals], "makes invalid buffers")
+    _fail_with(
+        [f"{_name(row)}: {refusal}" for row in figures for refusal in row.refusals],
+        "makes invalid buffers",
+    )
 
 
 def assert_survives(policy: PolicyLike, sessions: Sessions, pins: Iterable[str] | str) -> None:
@@ -29,7 +32,9 @@ def assert_survives(policy: PolicyLike, sessions: Sessions, pins: Iterable[str] 
     faults = []
     for text in texts:
         holding = [row for row in figures if text in row.pins]
-        faults += [f"{_name(row)}: {text!r} is {row.pins[text]}" for row in holding if row.pins[text]]
+        faults += [
+            f"{_name(row)}: {text!r} is {row.pins[text]}" for row in holding if row.pins[text]
+        ]
         faults += [] if holding else [f"no session holds {text!r}"]
     _fail_with(faults, "loses what should survive")
 
@@ -39,16 +44,22 @@ def max_pressure(policy: PolicyLike, sessions: Sessions, ratio: float) -> None:
     faults = []
     for row in REPLAYS.replay_each(policy, sessions):
         if row.pressure is None:
-            faults.append(f"{_name(row)}: the window of the model is unknown; give the policy a window")
+            faults.append(
+                f"{_name(row)}: the window of the model is unknown; give the policy a window"
+            )
         elif row.pressure > ratio:
-            faults.append(f"{_name(row)}: {row.peak:,} tokens, {per_cent(row.pressure)} of {row.window:,}")
+            faults.append(
+                f"{_name(row)}: {row.peak:,} tokens, {per_cent(row.pressure)} of {row.window:,}"
+            )
     _fail_with(faults, f"exceeds {per_cent(ratio)} of the window")
 
 
 def max_cost(policy: PolicyLike, sessions: Sessions, usd: float) -> None:
     """Assert that all sessions together cost at most `usd` US dollars, summaries included."""
     figures = REPLAYS.replay_each(policy, sessions)
-    unknown = [f"{_name(row)}: no price is known for its model" for row in figures if row.cost_usd is None]
+    unknown = [
+        f"{_name(row)}: no price is known for its model" for row in figures if row.cost_usd is None
+    ]
     _fail_with(unknown, "has no known cost")
     total = sum(row.cost_usd or 0 for row in figures)
     dearest = sorted(figures, key=lambda row: -(row.cost_usd or 0))[:5]

@@ -88,7 +88,11 @@ class _WatchedPolicy:
         if not done or done[-1].buffer.messages == context.buffer.messages:
             return
         refusals = find_refusals(done[-1].buffer)
-        before = {(refusal.rule, refusal.message) for refusal in find_refusals(context.buffer)} if refusals else set()
+        before = (
+            {(refusal.rule, refusal.message) for refusal in find_refusals(context.buffer)}
+            if refusals
+            else set()
+        )
         for refusal in refusals:
             if (refusal.rule, refusal.message) not in before:
                 self.refusals[f"{refusal.rule}: {refusal.why}"] = None
@@ -125,17 +129,23 @@ class Replays:
             self._named[id(session)] = (name or place.name, session)
         return self._sessions[place]
 
-    def replay_each(self, runner: PolicyLike, sessions: Sessions, pins: Iterable[str] = ()) -> list[SessionFigures]:
+    def replay_each(
+        self, runner: PolicyLike, sessions: Sessions, pins: Iterable[str] = ()
+    ) -> list[SessionFigures]:
         """Replay a policy over sessions. What was replayed before with these pins is not replayed again."""
         chosen = runner if isinstance(runner, PolicyRunner) else policy(runner)
         listed = [sessions] if isinstance(sessions, Session | str | Path) else list(sessions)
-        opened = [session if isinstance(session, Session) else self.open(session) for session in listed]
+        opened = [
+            session if isinstance(session, Session) else self.open(session) for session in listed
+        ]
         pin_texts = frozenset(map(join_lines, pins))
         figures = [self._replay(chosen, session, pin_texts) for session in opened]
         self.asked.update((row.key, row) for row in figures)
         return figures
 
-    def _replay(self, runner: PolicyRunner, session: Session, pin_texts: frozenset[str]) -> SessionFigures:
+    def _replay(
+        self, runner: PolicyRunner, session: Session, pin_texts: frozenset[str]
+    ) -> SessionFigures:
         key = (id(session), _label(runner))
         pins, figures = self._known.get(key, (None, None))
         if pins is not None and figures is not None and pin_texts <= pins:
@@ -163,11 +173,15 @@ def _label(runner: PolicyRunner) -> str:
 
 def _measure(runner: PolicyRunner, ground: Ground, client: str, name: str) -> SessionFigures:
     watched: Any = _WatchedPolicy(runner.policy)
-    settings = runner.policy.settings((*runner.policy.of_client(client), *runner.settings), ground.window)
+    settings = runner.policy.settings(
+        (*runner.policy.of_client(client), *runner.settings), ground.window
+    )
     replayed = replay_report(ground, watched, settings, offline)
     cost = replayed.spent.cost_usd
     pins = {
-        history.pin.text: "" if history.kept else describe_fate(history) for history in replayed.pins if history.spans
+        history.pin.text: "" if history.kept else describe_fate(history)
+        for history in replayed.pins
+        if history.spans
     }
     cost_usd = None if cost is None else float(round(cost, 6))
     compactions, needed_again = len(replayed.compactions), len(replayed.losses.regrets)

@@ -25,10 +25,24 @@ _BASELINE = pytest.StashKey["Baseline"]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the plugin."""
     group = parser.getgroup("context-inspector", "compaction policies on recorded sessions")
-    group.addoption("--context-sessions", metavar="DIR", action="append", default=[], help="transcripts to test with")
-    group.addoption("--context-report", metavar="FILE", help="write the numbers of the replays as Markdown")
-    group.addoption("--context-baseline", metavar="FILE", help="compare the report with the numbers of this file")
-    group.addoption("--context-save-baseline", metavar="FILE", help="store the numbers for later runs")
+    group.addoption(
+        "--context-sessions",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="transcripts to test with",
+    )
+    group.addoption(
+        "--context-report", metavar="FILE", help="write the numbers of the replays as Markdown"
+    )
+    group.addoption(
+        "--context-baseline",
+        metavar="FILE",
+        help="compare the report with the numbers of this file",
+    )
+    group.addoption(
+        "--context-save-baseline", metavar="FILE", help="store the numbers for later runs"
+    )
 
 
 def find_transcripts(folders: list[str]) -> list[tuple[str, Path]]:
@@ -54,7 +68,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _SINGLE in metafunc.fixturenames:
         transcripts = find_transcripts(metafunc.config.getoption("--context-sessions"))
         metafunc.parametrize(
-            _SINGLE, transcripts, indirect=True, ids=[name for name, _ in transcripts], scope="session"
+            _SINGLE,
+            transcripts,
+            indirect=True,
+            ids=[name for name, _ in transcripts],
+            scope="session",
         )
 
 
@@ -95,7 +113,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
             baseline = _read_baseline(item.config)
             for figures in checks.REPLAYS.take_asked():
-                item.user_properties.append((f"{PROPERTY}{figures.key}", describe_with_changes(figures, baseline)))
+                item.user_properties.append(
+                    (f"{PROPERTY}{figures.key}", describe_with_changes(figures, baseline))
+                )
 
 
 def _read_baseline(config: pytest.Config) -> "Baseline | None":
@@ -119,7 +139,9 @@ def pytest_configure(config: pytest.Config) -> None:
     find_transcripts(config.getoption("--context-sessions"))
     _read_baseline(config)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Collector(config.stash[_ROWS]), "context-inspector-collector")
+        config.pluginmanager.register(
+            _Collector(config.stash[_ROWS]), "context-inspector-collector"
+        )
 
 
 class _Collector:
@@ -137,7 +159,10 @@ class _Collector:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the report and the baseline."""
     config = session.config
-    report, store = config.getoption("--context-report"), config.getoption("--context-save-baseline")
+    report, store = (
+        config.getoption("--context-report"),
+        config.getoption("--context-save-baseline"),
+    )
     if hasattr(config, "workerinput") or not (report or store):
         return
     from inspector.testing.summary import baseline_text, report_lines
@@ -149,7 +174,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         Path(store).write_text(baseline_text(rows), "utf-8")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Print the name of the report file."""
     if config.getoption("--context-report"):
         terminalreporter.write_line(f"context report: {config.getoption('--context-report')}")

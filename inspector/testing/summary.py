@@ -32,7 +32,9 @@ def describe_with_changes(figures: SessionFigures, baseline: Baseline | None) ->
     document = figures.as_json()
     before = (baseline or {}).get(figures.key, {})
     changes = {name: _change(document[name], before.get(name)) for name in NUMBERS}
-    return dumps({**document, "change": {name: change for name, change in changes.items() if change}})
+    return dumps(
+        {**document, "change": {name: change for name, change in changes.items() if change}}
+    )
 
 
 def baseline_text(rows: Mapping[str, str]) -> str:
@@ -56,21 +58,36 @@ def report_lines(rows: Mapping[str, str], baseline: Baseline | None) -> list[str
         rows: figures as JSON, by their key.
         baseline: of an earlier run; None if there is none.
     """
-    heads = ["session", "policy", "requests", "fullest", "of the window", "too large", "compactions", "needed again"]
+    heads = [
+        "session",
+        "policy",
+        "requests",
+        "fullest",
+        "of the window",
+        "too large",
+        "compactions",
+        "needed again",
+    ]
     lines = ["# Compaction policies on recorded sessions", ""]
     lines += [f"| {' | '.join([*heads, 'cost'])} |", f"|---|---|{'---:|' * (len(heads) - 1)}"]
     lines += [_row(loads(row.encode())) for row in rows.values()]
     if baseline is not None:
         new, missing = rows.keys() - baseline.keys(), baseline.keys() - rows.keys()
         lines += ["", "In brackets: the difference to the baseline."]
-        lines += [f"Not in the baseline: {len(new)}. Not in this run: {len(missing)}."] if new or missing else []
+        lines += (
+            [f"Not in the baseline: {len(new)}. Not in this run: {len(missing)}."]
+            if new or missing
+            else []
+        )
     return lines
 
 
 def _row(row: Mapping[str, Any]) -> str:
     window, change = row["window"], row["change"]
     share = per_cent(row["peak"] / window) if window else "unknown"
-    requests, peak, *counts = (_count_words(row[name], change.get(name, 0)) for name in NUMBERS[:-1])
+    requests, peak, *counts = (
+        _count_words(row[name], change.get(name, 0)) for name in NUMBERS[:-1]
+    )
     cost = _cost_words(row["cost_usd"], change.get("cost_usd", 0))
     cells = [_escape(row["session"]), _escape(row["policy"]), requests, peak, share, *counts, cost]
     return f"| {' | '.join(cells)} |"
@@ -90,7 +107,9 @@ def _cost_words(value: float | None, change: float) -> str:
     if value is None:
         return "unknown"
     sign = "-" if change < 0 else "+"
-    return f"${value:,.2f} ({sign}${abs(change):,.2f})" if abs(change) >= 0.005 else f"${value:,.2f}"
+    return (
+        f"${value:,.2f} ({sign}${abs(change):,.2f})" if abs(change) >= 0.005 else f"${value:,.2f}"
+    )
 
 
 def _escape(text: str) -> str:

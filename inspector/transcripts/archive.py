@@ -22,7 +22,14 @@ from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem
 from inspector.core.untyped import digits_of, objects_of
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.database import MAGIC, SIGN, begins_with, database_of, session_path, split_session_path
+from inspector.transcripts.database import (
+    MAGIC,
+    SIGN,
+    begins_with,
+    database_of,
+    session_path,
+    split_session_path,
+)
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
@@ -58,14 +65,25 @@ _MOST, _LOOKED = 10_000, 200_000
 _TRIED = 50
 """Files of which a head is read, to find the first transcript."""
 _CHUNK = 1 << 18
-_BAD = (zipfile.BadZipFile, zlib.error, LZMAError, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
+_BAD = (
+    zipfile.BadZipFile,
+    zlib.error,
+    LZMAError,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+)
 """What unpacking may raise: damaged (its names, too), packed in a way that is unknown here, or with a password."""
 
 
 def sessions_in_folder(folder: Path) -> list[HeldSession]:
     """Return its files that may be transcripts, in it or below, the one that was changed last first."""
     times_and_names: list[tuple[float, str]] = []
-    below = (Path(at, name) for at, folders, files in os.walk(folder) for name in (*folders, *files))
+    below = (
+        Path(at, name) for at, folders, files in os.walk(folder) for name in (*folders, *files)
+    )
     for n, path in enumerate(below):
         if n == _LOOKED or len(times_and_names) == _MOST:
             break
@@ -82,7 +100,9 @@ def sessions_in_folder(folder: Path) -> list[HeldSession]:
 def _sessions(names: Sequence[str]) -> list[str]:
     """Return those that are no mere part of a session which is a folder."""
     listed = set(map(PurePath, names))
-    return [name for name in names if not _is_part(PurePath(name), listed) and not name.endswith(_NOTE)]
+    return [
+        name for name in names if not _is_part(PurePath(name), listed) and not name.endswith(_NOTE)
+    ]
 
 
 def _is_part(path: PurePath, listed: set[PurePath]) -> bool:
@@ -121,7 +141,9 @@ def _opened(path: Path, member: str = "") -> Iterator[zipfile.ZipFile]:
             if not member:
                 yield archive
             elif archive.getinfo(member).file_size > LONGEST_PACKED:
-                raise NothingToRead(f"{path}: {member} unpacks to more than {LONGEST_PACKED >> 20:,} MB")
+                raise NothingToRead(
+                    f"{path}: {member} unpacks to more than {LONGEST_PACKED >> 20:,} MB"
+                )
             else:
                 with zipfile.ZipFile(io.BytesIO(archive.read(member))) as inner:
                     yield inner
@@ -148,7 +170,9 @@ class MemberSource(Source):
             while chunk := file.read(_CHUNK):
                 yield chunk
         except _BAD as error:
-            self.problems.append(Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked"))
+            self.problems.append(
+                Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked")
+            )
 
 
 class ZippedFile(TranscriptFile):
@@ -157,18 +181,24 @@ class ZippedFile(TranscriptFile):
 
     def __init__(self, path: Path, session: str, progress: ReadProgress, growing: bool) -> None:
         with _opened(path) as archive:
-            self._names = [member.filename for member in archive.infolist() if _may_be_transcript(member)]
+            self._names = [
+                member.filename for member in archive.infolist() if _may_be_transcript(member)
+            ]
         held = [HeldSession(name) for name in _sessions(self._names)]
         session, self.inner = self._parted(session)
         place = find_place(held, session) if session else _first_known(path, held)
         if place is None and session not in self._names:
             stored = any(name.endswith(".db") for name in self._names)
-            nothing = "is a zip archive without a transcript" + (": unpack it to read its databases" if stored else "")
+            nothing = "is a zip archive without a transcript" + (
+                ": unpack it to read its databases" if stored else ""
+            )
             raise NothingToRead(f"{path} " + (f"holds no file {session!r}" if session else nothing))
         self.held = held if len(held) > 1 else []
         self.member = session if place is None else held[place].id
         self._folder = PurePosixPath(self.member).parent
-        super().__init__(path, progress, growing=growing, source=partial(MemberSource, path, self.member))
+        super().__init__(
+            path, progress, growing=growing, source=partial(MemberSource, path, self.member)
+        )
 
     def _parted(self, session: str) -> tuple[str, str]:
         """The member, and the session in it."""
@@ -189,7 +219,11 @@ class ZippedFile(TranscriptFile):
     def beside(self, patterns: Sequence[str]) -> list[tuple[Path, str]]:
         """Return the other files of the archive that patterns find: path, and name as of a file beside this one."""
         others = [PurePosixPath(name) for name in self._names if name != self.member]
-        names = sorted(other.relative_to(self._folder) for other in others if other.is_relative_to(self._folder))
+        names = sorted(
+            other.relative_to(self._folder)
+            for other in others
+            if other.is_relative_to(self._folder)
+        )
         matching = [name for name in names if _matches_any(name, patterns)]
         return [(session_path(self.path, str(self._folder / name)), str(name)) for name in matching]
 
@@ -206,7 +240,9 @@ def _may_be_transcript(member: zipfile.ZipInfo) -> bool:
 
 def _matches_any(name: PurePosixPath, patterns: Sequence[str]) -> bool:
     """Does any of these patterns match the whole of a name?"""
-    return any(name.match(pattern) and len(name.parts) == pattern.count("/") + 1 for pattern in patterns)
+    return any(
+        name.match(pattern) and len(name.parts) == pattern.count("/") + 1 for pattern in patterns
+    )
 
 
 def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
@@ -245,12 +281,19 @@ def _document(path: Path, member: str, session: str) -> Any:
     with _opened(path, member) as archive:
         names, read = archive.namelist(), partial(_json, path, archive)
         header = read("header.json" if "header.json" in names else "_journal/start.json")
-        samples: list[Any] = [_named(name) for name in names if name.startswith("samples/") and name.endswith(".json")]
+        samples: list[Any] = [
+            _named(name) for name in names if name.startswith("samples/") and name.endswith(".json")
+        ]
         samples.sort(key=lambda sample: (_number(sample["id"]), sample["id"], sample["epoch"]))
         with suppress(NothingToRead):  # the inputs of samples are repeated for lists of them
             summaries = objects_of(read("summaries.json") if "summaries.json" in names else [])
-            inputs = {(str(row.get("id")), str(row.get("epoch"))): row.get("input") for row in summaries}
-            samples = [{**sample, "input": inputs.get((sample["id"], sample["epoch"]))} for sample in samples]
+            inputs = {
+                (str(row.get("id")), str(row.get("epoch"))): row.get("input") for row in summaries
+            }
+            samples = [
+                {**sample, "input": inputs.get((sample["id"], sample["epoch"]))}
+                for sample in samples
+            ]
         held = [HeldSession(f"{sample['id']}_epoch_{sample['epoch']}") for sample in samples]
         place = find_place(held, session)
         if place is not None:

@@ -19,7 +19,9 @@ _WEAK = 0.5
 """A foreign format is no surer than this by what kind of file it is alone: a database, an archive."""
 
 
-def choose_formats(main: TranscriptFile | DatabaseSession, format_name: str | None) -> tuple[list[Format], Head]:
+def choose_formats(
+    main: TranscriptFile | DatabaseSession, format_name: str | None
+) -> tuple[list[Format], Head]:
     """Return the formats that may read a file, the surest first, and the head that they were chosen by.
 
     A list of records that nothing can be made of is taken as the lines that it lists.

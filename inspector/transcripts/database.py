@@ -25,7 +25,9 @@ _LOG_HEADER = 32
 _SETTLED_NS = 12_000_000
 """A file that was written less long ago may be written again at the same time of its clock: that ticks every 10 ms."""
 _KINDS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL
-_SETTINGS = "pragma locking_mode = exclusive; pragma temp_store = memory; pragma trusted_schema = off"
+_SETTINGS = (
+    "pragma locking_mode = exclusive; pragma temp_store = memory; pragma trusted_schema = off"
+)
 """Exclusive: the index of the log is in our own memory instead of the `-shm` file that its writers share."""
 
 
@@ -78,7 +80,9 @@ def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
     if 0 <= time.time_ns() - before[0].changed_ns < _SETTLED_NS:
         raise Torn(f"{path} is being written")
     try:
-        connection = apsw.Connection(os.path.realpath(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=_FILES.name)
+        connection = apsw.Connection(
+            os.path.realpath(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=_FILES.name
+        )
         try:
             connection.execute(_SETTINGS)
             yield connection
@@ -86,7 +90,9 @@ def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
             connection.close()
     except (apsw.NotADBError, apsw.SQLError) as why:
         raise NothingToRead(f"{path} is not the database that it should be: {why}") from None
-    except apsw.ReadOnlyError:  # a journal beside it says that a change of the file itself is under way
+    except (
+        apsw.ReadOnlyError
+    ):  # a journal beside it says that a change of the file itself is under way
         raise Torn(f"{path} is being written") from None
     except (apsw.CorruptError, UnicodeDecodeError) as why:
         raise DamagedDatabase(f"{path} is damaged: {why}") from None
@@ -94,7 +100,9 @@ def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
         raise Torn(f"{path} cannot be read: {why}") from None
     finally:
         if _moment(path) != before:
-            raise Torn(f"{path} changed while it was read")  # whatever else was found meanwhile does not count
+            raise Torn(
+                f"{path} changed while it was read"
+            )  # whatever else was found meanwhile does not count
 
 
 def _moment(path: Path) -> tuple[FileStat, bytes]:

@@ -21,7 +21,15 @@ from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format, Head
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Message
-from inspector.core.untyped import fields_of, first_of, object_of, objects_of, text_at, text_of, value_in
+from inspector.core.untyped import (
+    fields_of,
+    first_of,
+    object_of,
+    objects_of,
+    text_at,
+    text_of,
+    value_in,
+)
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import open_source
 from inspector.transcripts.database import session_path, split_session_path, transcript_stat
@@ -64,12 +72,16 @@ class FoundSession:
 def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSession]:
     """The sessions that were changed last, newest first; what cannot be read is left out."""
     sessions: list[FoundSession] = []
-    for modified, path, size, row in sorted(_candidates(home, _main_sessions), key=itemgetter(0, 1), reverse=True):
+    for modified, path, size, row in sorted(
+        _candidates(home, _main_sessions), key=itemgetter(0, 1), reverse=True
+    ):
         if len(sessions) == limit:
             break
         when = datetime.fromtimestamp(modified, UTC)
         if row is not None:
-            sessions.append(FoundSession(path, row.format, size, when, row.directory, _shortened(row.title)))
+            sessions.append(
+                FoundSession(path, row.format, size, when, row.directory, _shortened(row.title))
+            )
         elif (session := _look(path, size, when)) is not None:
             sessions.append(session)
     return sessions
@@ -81,7 +93,9 @@ def _candidates(
     """As `transcript_files`; of a database each session (`rows`), as if it were a file."""
     for modified, path, size in transcript_files(home):
         if path.suffix in _DATABASES:
-            yield from ((row.updated / 1000, session_path(path, row.id), size, row) for row in rows(path))
+            yield from (
+                (row.updated / 1000, session_path(path, row.id), size, row) for row in rows(path)
+            )
         else:
             yield modified, path, size, None
 
@@ -98,7 +112,9 @@ def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
     """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
     for folder in (folder for folder_of in all_formats()[0] for folder in folder_of.folders):
         moved = os.environ.get(folder.variable) if home is None else None
-        for path in find_files(Path(moved) if moved else (home or Path.home()) / folder.under, folder.pattern):
+        for path in find_files(
+            Path(moved) if moved else (home or Path.home()) / folder.under, folder.pattern
+        ):
             for candidate in _crush_databases(path) if path.name == _CRUSH_LIST else (path,):
                 try:
                     about = candidate.stat()
@@ -172,11 +188,23 @@ def _shortened(line: str) -> str:
 def project_of(values: Sequence[Any]) -> str:
     """The folder that the agent worked in, as the first values tell; empty where they do not."""
     for value in values:
-        inner = [value.get(key) for key in ("payload", "row", "data")] if isinstance(value, Mapping) else []
-        inner += [holder["context"] for holder in inner if isinstance(holder, Mapping) and "context" in holder]
+        inner = (
+            [value.get(key) for key in ("payload", "row", "data")]
+            if isinstance(value, Mapping)
+            else []
+        )
+        inner += [
+            holder["context"]
+            for holder in inner
+            if isinstance(holder, Mapping) and "context" in holder
+        ]
         for place in (value, *inner):
             for name in ("cwd", "directory"):
-                if isinstance(place, Mapping) and isinstance(folder := place.get(name), str) and folder:
+                if (
+                    isinstance(place, Mapping)
+                    and isinstance(folder := place.get(name), str)
+                    and folder
+                ):
                     return folder
     return _workspace(values[:5])
 
@@ -195,12 +223,22 @@ def _workspace(values: Sequence[Any]) -> str:
 def project_beside(path: Path) -> str:
     """Return the folder that some agents name in a separate file; empty if there is none."""
     if path.parent.name == "chats":
-        return _beginning(path.parent.parent / _ROOT, _LONGEST).decode("utf-8", errors="replace").strip()
+        return (
+            _beginning(path.parent.parent / _ROOT, _LONGEST)
+            .decode("utf-8", errors="replace")
+            .strip()
+        )
     try:
         if path.name == "messages.jsonl":
-            return text_of(object_of(loads(_beginning(path.with_name("meta.json"))), "environment").get(_WORKING))
+            return text_of(
+                object_of(loads(_beginning(path.with_name("meta.json"))), "environment").get(
+                    _WORKING
+                )
+            )
         if path.parent.name == "chatSessions":
-            return unquote(urlparse(loads(_beginning(path.parent.parent / "workspace.json"))["folder"]).path)
+            return unquote(
+                urlparse(loads(_beginning(path.parent.parent / "workspace.json"))["folder"]).path
+            )
     except (NotJson, LookupError, TypeError, ValueError, AttributeError):
         pass
     return ""
@@ -248,7 +286,11 @@ class NewestSession:
     def _rows(self, path: Path) -> list[StoredSession]:
         before, now = self._databases.get(path), transcript_stat(path)
         if before is None or before[0] != now:
-            rows = [row for row in _main_sessions(path) if row.directory and self._is_folder(row.directory)]
+            rows = [
+                row
+                for row in _main_sessions(path)
+                if row.directory and self._is_folder(row.directory)
+            ]
             before = self._databases[path] = now, rows
         return before[1]
 

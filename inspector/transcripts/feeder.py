@@ -56,7 +56,10 @@ class Feeder:
         """What could not be read: the first thousand one by one, then their number."""
         if not self._more:
             return list(self._problems)
-        return [*self._problems, Problem(0, f"{self._more:,} more lines could not be read", "", self._file)]
+        return [
+            *self._problems,
+            Problem(0, f"{self._more:,} more lines could not be read", "", self._file),
+        ]
 
     def read(self, chunk: bytes) -> list[Value]:
         """Return the values of the lines that end in the next bytes; what follows the last newline waits for more."""
@@ -104,7 +107,14 @@ class Feeder:
         """What stands after the last newline and is no whole value, as a problem: for who does not wait."""
         if self._is_text or not self._rest.strip(_BLANK):
             return []
-        return [Problem(self.line + 1, _TORN.format(len(self._rest)), line_excerpt(bytes(self._rest)), self._file)]
+        return [
+            Problem(
+                self.line + 1,
+                _TORN.format(len(self._rest)),
+                line_excerpt(bytes(self._rest)),
+                self._file,
+            )
+        ]
 
     def _wait(self, piece: memoryview) -> None:
         if self._dropped or len(self._rest) + len(piece) > self.longest:
@@ -162,7 +172,9 @@ class Feeder:
         return ()
 
     def _without_nuls(self, line: bytes, count: int, last: bool) -> Sequence[Value]:
-        what = f"{count:,} NUL bytes are in the line (a write that was cut short); they were skipped"
+        what = (
+            f"{count:,} NUL bytes are in the line (a write that was cut short); they were skipped"
+        )
         line = line.replace(b"\0", b"")
         self._problem(what, line)
         if not line.strip():
@@ -180,7 +192,9 @@ class Feeder:
 def line_excerpt(line: bytes) -> str:
     """Return the beginning of a line, at most 120 printable characters."""
     text = line[: 4 * _EXCERPT].decode("utf-8", errors="replace").strip()
-    printable = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:_EXCERPT])
+    printable = "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:_EXCERPT]
+    )
     is_whole = len(text) <= _EXCERPT and len(line) <= 4 * _EXCERPT
     return printable if is_whole else printable[: _EXCERPT - 1] + "…"
 
@@ -260,4 +274,6 @@ class RepeatedList:
             new = b"," + new
         end = start + len(self._written)
         is_found = text.startswith(new + b"]", end)
-        self._items, self._written = (items, text[start : end + len(new)]) if is_found else ([], b"")
+        self._items, self._written = (
+            (items, text[start : end + len(new)]) if is_found else ([], b"")
+        )

@@ -19,7 +19,12 @@ from inspector.core.formats.proxy.whole import WholeExchange, WholeExchanges
 from inspector.core.message import Opaque
 from inspector.core.session import HeldSession, Problem, Session
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.archive import ZippedFile, first_in_folder, open_source, sessions_in_folder
+from inspector.transcripts.archive import (
+    ZippedFile,
+    first_in_folder,
+    open_source,
+    sessions_in_folder,
+)
 from inspector.transcripts.choosing import choose_formats, is_read, refuse_unread
 from inspector.transcripts.database import session_path, split_session_path
 from inspector.transcripts.feeder import Feeder
@@ -83,7 +88,9 @@ class TranscriptReading:
         if self._wanted and not (session := self.reader.session()).threads:
             ids = [held.id for held in session.held]
             names = ", ".join(ids[:_MOST_IDS]) + (", ..." if len(ids) > _MOST_IDS else "")
-            raise NothingToRead(f"{self._file} holds no session {self._wanted!r}; it has {names or 'one only'}")
+            raise NothingToRead(
+                f"{self._file} holds no session {self._wanted!r}; it has {names or 'one only'}"
+            )
 
     def read_more(self) -> bool:
         """Feed what was appended to the files; was there anything? Raises Rewritten."""
@@ -141,13 +148,21 @@ class TranscriptReading:
         session, notes = self.reader.session(), list(all_formats()[1])
         held = self._held_sessions(session)
         if held:
-            notes.append(f"One of {len(held):,} sessions there: choose another in Sessions, or with --session.")
+            notes.append(
+                f"One of {len(held):,} sessions there: choose another in Sessions, or with --session."
+            )
         problems = [*session.problems, *more]
         for file in self.files:
             problems += file.problems
         problems.sort(key=lambda problem: (problem.file, problem.line))
         all_notes = (*session.notes, *notes)
-        return replace(session, path=str(self.path), problems=tuple(problems), notes=all_notes, held=tuple(held))
+        return replace(
+            session,
+            path=str(self.path),
+            problems=tuple(problems),
+            notes=all_notes,
+            held=tuple(held),
+        )
 
     def _held_sessions(self, session: Session) -> list[HeldSession]:
         """Return the sessions of the folder, archive or file, with their paths; none if it holds one."""
@@ -189,7 +204,9 @@ def open_transcript(
             transcript, lost = read_otherwise(transcript, lost)
         if keep is not None:
             keep(transcript)
-    return transcript.session(*lost, *(problem for file in transcript.files for problem in file.torn()))
+    return transcript.session(
+        *lost, *(problem for file in transcript.files for problem in file.torn())
+    )
 
 
 def whole_exchanges(path: Path | str) -> Iterator[WholeExchange]:
@@ -221,16 +238,22 @@ def find_session_path(path: Path, session: str) -> Path:
     return Path(held[place].path)
 
 
-def read_whole(transcript: TranscriptReading, first: Callable[[Session], None] | None = None) -> list[Problem]:
+def read_whole(
+    transcript: TranscriptReading, first: Callable[[Session], None] | None = None
+) -> list[Problem]:
     """Feed the main file and its companions. The problems are those of companions that cannot be read."""
     companions = transcript.new_companions()
     sizes = (file_stat(companion) for companion, _ in companions)
-    transcript.progress.total = transcript.files[0].size + sum(stat.size for stat in sizes if stat is not None)
+    transcript.progress.total = transcript.files[0].size + sum(
+        stat.size for stat in sizes if stat is not None
+    )
     transcript.read_main(first)
     return _read_companions(transcript, companions)
 
 
-def read_otherwise(transcript: TranscriptReading, lost: list[Problem]) -> tuple[TranscriptReading, list[Problem]]:
+def read_otherwise(
+    transcript: TranscriptReading, lost: list[Problem]
+) -> tuple[TranscriptReading, list[Problem]]:
     """Return the first reading that understands the file, with its lost companions: this one, or by another format.
 
     Raises UnknownFormat where there is none and the first makes nothing of the file.
@@ -243,13 +266,20 @@ def read_otherwise(transcript: TranscriptReading, lost: list[Problem]) -> tuple[
             if attempt.understands():
                 return attempt, attempt_lost
     try:
-        refuse_unread(transcript.reader.session(), transcript.head, transcript.format, transcript.files[0].records)
+        refuse_unread(
+            transcript.reader.session(),
+            transcript.head,
+            transcript.format,
+            transcript.files[0].records,
+        )
     except UnknownFormat as refusal:
         raise UnknownFormat(f"{transcript.path}: {refusal}") from None
     return transcript, lost
 
 
-def _read_companions(transcript: TranscriptReading, companions: list[tuple[Path, str]]) -> list[Problem]:
+def _read_companions(
+    transcript: TranscriptReading, companions: list[tuple[Path, str]]
+) -> list[Problem]:
     """Feed those that are some. The problems are those of companions that cannot be read."""
     lost, session = list[Problem](), transcript.reader.session()
     for path, name in companions:
@@ -262,7 +292,9 @@ def _read_companions(transcript: TranscriptReading, companions: list[tuple[Path,
 
 def refuse_nothing(transcript: TranscriptReading) -> None:
     """A format that was asked for by name, and could make nothing of the file, was the wrong one: UnknownFormat."""
-    messages = (message for thread in transcript.reader.session().threads for message in thread.messages)
+    messages = (
+        message for thread in transcript.reader.session().threads for message in thread.messages
+    )
     if any(not isinstance(part, Opaque) for message in messages for part in message.parts):
         return
     chosen, head = transcript.format, open_source(transcript.path).head()

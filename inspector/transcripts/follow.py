@@ -73,7 +73,9 @@ def follow(
     the file no longer exists or cannot be read, when it is back (it is followed again), and when it was exchanged.
     Raises NothingToRead, UnknownFormat and PackedFile where there never was anything to follow.
     """
-    follower = Follower(path, publish, format=format, cancelled=lambda: rest(0), opened=opened, tell=tell)
+    follower = Follower(
+        path, publish, format=format, cancelled=lambda: rest(0), opened=opened, tell=tell
+    )
     try:
         took = follower.look()
         while not rest(max(OFTEN, took)):
@@ -97,7 +99,9 @@ def follow_newest(
     try:
         while not rest(max(OFTEN, took)):
             if (path := newest.look()) is not None:
-                follower = Follower(path, publish, cancelled=lambda: rest(0), opened=opened, tell=tell)
+                follower = Follower(
+                    path, publish, cancelled=lambda: rest(0), opened=opened, tell=tell
+                )
                 opened = None
                 if switched is not None:
                     switched(path)
@@ -163,7 +167,9 @@ class Follower:
 
     def _report(self) -> None:
         """Tell what happened to the file, each once: a loss only when the file has not come back for a while."""
-        why = self._why if transcript_stat(self.path) is not None else f"{self.path} no longer exists"
+        why = (
+            self._why if transcript_stat(self.path) is not None else f"{self.path} no longer exists"
+        )
         if why:
             self._report_loss(why)
             return
@@ -196,7 +202,9 @@ class Follower:
         except (NothingToRead, UnknownFormat) as failure:
             self._transcript = None
             is_empty = now is not None and now.size == 0
-            self._why = f"{self.path} is empty" if is_empty else self._named(str(failure)).rstrip(".")
+            self._why = (
+                f"{self.path} is empty" if is_empty else self._named(str(failure)).rstrip(".")
+            )
             if self._is_waited_for(now):
                 return False
             raise type(failure)(self._named(str(failure))) from None

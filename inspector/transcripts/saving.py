@@ -61,7 +61,9 @@ def save_text(text: str | Iterable[str], path: str, force: bool, source: str = "
     """
     target = Path(path)
     if source and _is_same(target, Path(source)):
-        raise InspectorError(f"{path} is the transcript itself; it is never overwritten. Choose another name.")
+        raise InspectorError(
+            f"{path} is the transcript itself; it is never overwritten. Choose another name."
+        )
     try:
         if target.exists() and not force:
             raise InspectorError(f"{path} exists; --force replaces it, another name keeps it.")
@@ -74,12 +76,16 @@ def save_text(text: str | Iterable[str], path: str, force: bool, source: str = "
 def save_har(session: Session, target: str, force: bool) -> None:
     """The exchanges of a recording as an HTTP archive. Raises InspectorError, also where the session has none."""
     if session.format != "proxy":
-        raise InspectorError(f"{session.path} is no recording of the proxy: it holds no exchanges to export.")
+        raise InspectorError(
+            f"{session.path} is no recording of the proxy: it holds no exchanges to export."
+        )
     save_text(har_text(whole_exchanges(session.path), __version__), target, force, session.path)
 
 
 def _write(text: str | Iterable[str], target: Path) -> None:
-    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=".draft-")  # its own name may be as long as names can be
+    handle, draft = tempfile.mkstemp(
+        dir=target.parent, prefix=".draft-"
+    )  # its own name may be as long as names can be
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.writelines((text,) if isinstance(text, str) else text)

@@ -20,7 +20,13 @@ from inspector.core.formats.many import find_place
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
 from inspector.core.untyped import text_of
-from inspector.transcripts.database import MAGIC, DamagedDatabase, Torn, open_snapshot, transcript_stat
+from inspector.transcripts.database import (
+    MAGIC,
+    DamagedDatabase,
+    Torn,
+    open_snapshot,
+    transcript_stat,
+)
 from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat
 
@@ -109,7 +115,15 @@ LAYOUTS = (
         others=("files", "goose_db_version"),
         parent="parent_session_id",
         times=("created_at", "updated_at"),
-        about=("id", "parent_session_id", "title", "prompt_tokens", "completion_tokens", "cost", "summary_message_id"),
+        about=(
+            "id",
+            "parent_session_id",
+            "title",
+            "prompt_tokens",
+            "completion_tokens",
+            "cost",
+            "summary_message_id",
+        ),
         json=frozenset(("parts",)),
         seconds=True,  # whatever its schema says
         prefix="crush.",
@@ -181,9 +195,13 @@ def _read(path: Path, read: Callable[[apsw.Connection, StoreLayout], T], tries: 
 
 
 def _layout_of(path: Path, database: apsw.Connection) -> StoreLayout:
-    tables = {name for (name,) in database.execute("select name from sqlite_schema where type = 'table'")}
+    tables = {
+        name for (name,) in database.execute("select name from sqlite_schema where type = 'table'")
+    }
     if not tables:
-        raise NothingToRead(f"{path} is an SQLite database without tables: was its -wal file left behind?")
+        raise NothingToRead(
+            f"{path} is an SQLite database without tables: was its -wal file left behind?"
+        )
     held = [layout for layout in LAYOUTS if layout.holds(tables)]
     for layout in held:
         if list(database.execute(f"select 1 from {layout.sessions} limit 1")):
@@ -193,17 +211,23 @@ def _layout_of(path: Path, database: apsw.Connection) -> StoreLayout:
     if foreign := foreign_database(tables):
         raise NothingToRead(f"{path}: {foreign.sentence}")
     agents = ", ".join(dict.fromkeys(layout.agent for layout in LAYOUTS))
-    raise NothingToRead(f"{path} is an SQLite database of an unknown program. Databases of these can be read: {agents}")
+    raise NothingToRead(
+        f"{path} is an SQLite database of an unknown program. Databases of these can be read: {agents}"
+    )
 
 
 def _columns(database: apsw.Connection, layout: StoreLayout, table: str) -> tuple[list[str], str]:
     """The columns of a table, and how they are selected: JSON as bytes, whatever text it is."""
-    names = [name for (name,) in database.execute("select name from pragma_table_info(?)", (table,))]
+    names = [
+        name for (name,) in database.execute("select name from pragma_table_info(?)", (table,))
+    ]
     columns = (*layout.about, *layout.times, layout.archived)
     names = [name for name in names if table != layout.sessions or name in columns]
     if (layout.id if table == layout.sessions else layout.row) not in names:
         raise NothingToRead(f"the table {table} is none of {layout.agent}'s: it has no ids")
-    return names, ", ".join(f'cast("{name}" as blob)' if name in layout.json else f'"{name}"' for name in names)
+    return names, ", ".join(
+        f'cast("{name}" as blob)' if name in layout.json else f'"{name}"' for name in names
+    )
 
 
 def _sessions(path: Path, database: apsw.Connection, layout: StoreLayout) -> list[StoredSession]:
@@ -215,9 +239,13 @@ def _sessions(path: Path, database: apsw.Connection, layout: StoreLayout) -> lis
 
 
 def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
-    about = dict.fromkeys(layout.about) | {name: value for name, value in row.items() if name in layout.about}
+    about = dict.fromkeys(layout.about) | {
+        name: value for name, value in row.items() if name in layout.about
+    }
     if "directory" not in about:
-        about["directory"] = str(path.absolute().parent.parent) if path.parent.name == _CRUSH_FOLDER else ""
+        about["directory"] = (
+            str(path.absolute().parent.parent) if path.parent.name == _CRUSH_FOLDER else ""
+        )
     created, updated = (_ms(layout, row.get(name)) for name in layout.times)
     session_id, parent = text_of(about[layout.id]), text_of(about[layout.parent])
     title, directory = text_of(about[layout.title]), text_of(about["directory"])
@@ -341,18 +369,28 @@ class DatabaseSession:
         chosen = self._choose(sessions)
         rows: list[Row] = []
         if self._chosen is None:
-            held = [{"id": session.id, "title": session.title} for session in sessions if not session.parent]
-            rows.append({"table": f"{layout.prefix}database", "row": {"session": chosen.id, "held": held}})
+            held = [
+                {"id": session.id, "title": session.title}
+                for session in sessions
+                if not session.parent
+            ]
+            rows.append(
+                {"table": f"{layout.prefix}database", "row": {"session": chosen.id, "held": held}}
+            )
         elif chosen.id != self._chosen:
             raise Rewritten
         tree = _tree(sessions, chosen)
         table = layout.sessions
         known_rows = {table: {member.id: hash(repr(member.row)) for member in tree}}
         before = self._known.get(table, {})
-        changed = [member.row for member in tree if before.get(member.id) != known_rows[table][member.id]]
+        changed = [
+            member.row for member in tree if before.get(member.id) != known_rows[table][member.id]
+        ]
         rows += [{"table": f"{layout.prefix}{table}", "row": row} for row in changed]
         for table in layout.tables:
-            known_rows[table] = self._changed_rows(database, layout, table, [member.id for member in tree], rows)
+            known_rows[table] = self._changed_rows(
+                database, layout, table, [member.id for member in tree], rows
+            )
         return _Changes(chosen.id, max(session.created for session in sessions), known_rows, rows)
 
     def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:
@@ -374,11 +412,20 @@ class DatabaseSession:
         return next((session for session in main if session.id == self._chosen), newest)
 
     def _changed_rows(
-        self, database: apsw.Connection, layout: StoreLayout, table: str, sessions: Sequence[str], rows: list[Row]
+        self,
+        database: apsw.Connection,
+        layout: StoreLayout,
+        table: str,
+        sessions: Sequence[str],
+        rows: list[Row],
     ) -> dict[Any, int]:
         """Adds the rows that are new or hold something else. Returns all that there are now."""
         names, selected = _columns(database, layout, table)
-        before, now, place = self._known.get(table, {}), dict[Any, int](), 1 + names.index(layout.row)
+        before, now, place = (
+            self._known.get(table, {}),
+            dict[Any, int](),
+            1 + names.index(layout.row),
+        )
         which = "session_id in (select value from json_each(?))"
         query = f"select {layout.order}, {selected} from {table} where {which}"
         changed: list[tuple[Any, Row]] = []

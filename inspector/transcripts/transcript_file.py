@@ -29,7 +29,9 @@ _START, _TAIL, _CHUNK = 1024, 256, 1 << 18
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-_CASSETTE = re.compile(rb"(?:#.*\n|---.*\n|\w+:[^\n]*\n|[ \t]*\r?\n){0,20}?(?:http_)?interactions:[ \t]*\r?\n")
+_CASSETTE = re.compile(
+    rb"(?:#.*\n|---.*\n|\w+:[^\n]*\n|[ \t]*\r?\n){0,20}?(?:http_)?interactions:[ \t]*\r?\n"
+)
 """How the one kind of transcript begins that is YAML."""
 _TABLE = re.compile(rb'(?:\xef\xbb\xbf)?"?\w+"?(?:,"?[\w.]+"?){3,}\r?\n')
 """How a table begins, with the names of its columns."""
@@ -119,8 +121,12 @@ class TranscriptFile:
             self._feeder.opens = False
             self._read_head()
             if not any(isinstance(value, Mapping) for _, value in self._kept):
-                raise NothingToRead(f"{self.path} begins as one JSON value, but it is torn or damaged")
-        lines = {line for line, _ in self._kept} | {problem.line for problem in self._feeder.problems}
+                raise NothingToRead(
+                    f"{self.path} begins as one JSON value, but it is torn or damaged"
+                )
+        lines = {line for line, _ in self._kept} | {
+            problem.line for problem in self._feeder.problems
+        }
         if self._read_all and len(self._kept) == len(lines) == 1:
             self._document = self._kept[0][1]
         if not self._kept:
@@ -132,11 +138,15 @@ class TranscriptFile:
         """Raise NothingToRead for a file without values that is blank, or that would hold lines of JSON."""
         if not self._data.strip(b" \t\r\n\0"):
             why = "; ".join(problem.what for problem in self._source.problems)
-            raise NothingToRead(f"{self.path} holds nothing but blanks" + (f": {why}" if why else ""))
+            raise NothingToRead(
+                f"{self.path} holds nothing but blanks" + (f": {why}" if why else "")
+            )
         is_json = self._data.lstrip(b" \t\r\n")[:1] in (b"{", b"[")
         if self._feeder.problems and is_json:
             first = self._feeder.problems[0]
-            raise NothingToRead(f"{self.path} holds no line that is JSON; line {first.line}: {first.what}")
+            raise NothingToRead(
+                f"{self.path} holds no line that is JSON; line {first.line}: {first.what}"
+            )
 
     def is_one(self, document: Any) -> Head:
         """All that the file holds is this value, whatever its bytes are."""
@@ -147,9 +157,17 @@ class TranscriptFile:
     def spread(self) -> Head | None:
         """Return the objects of the one list that the file is, as if each were a line; None if it is no such list."""
         items = self._document
-        if not isinstance(items, list) or not items or not all(isinstance(item, Mapping) for item in items):
+        if (
+            not isinstance(items, list)
+            or not items
+            or not all(isinstance(item, Mapping) for item in items)
+        ):
             return None
-        self._document, self._kept, self._feeder.values = None, list(enumerate(items, 1)), len(items)
+        self._document, self._kept, self._feeder.values = (
+            None,
+            list(enumerate(items, 1)),
+            len(items),
+        )
         return Head(items[:_HEAD_VALUES], None, self._data)
 
     def _read_head(self) -> None:
@@ -162,7 +180,9 @@ class TranscriptFile:
         if self._kept or len(self._data) < _HEAD_BYTES:
             return False
         lines = (line.lstrip(b" \t\r\0") for line in self._data.split(b"\n"))
-        return self._feeder.line >= _HEAD_LINES or not any(line.startswith((b"{", b"[")) for line in lines)
+        return self._feeder.line >= _HEAD_LINES or not any(
+            line.startswith((b"{", b"[")) for line in lines
+        )
 
     def _read_document(self) -> bool:
         """Read the whole file as one JSON value, or as several over many lines; False where it is a file of lines."""
@@ -188,7 +208,9 @@ class TranscriptFile:
         try:
             self._document = parse(bytes(data))
         except (ValueError, csv.Error) as why:
-            raise NothingToRead(f"{self.path} looks like {what} that cannot be read: {why}") from None
+            raise NothingToRead(
+                f"{self.path} looks like {what} that cannot be read: {why}"
+            ) from None
         self._is_read(source, [(1, self._document)])
 
     def _read_whole(self) -> tuple[Source, bytearray]:
@@ -198,7 +220,9 @@ class TranscriptFile:
             self._progress.step(self.path, source.done, source.size)
             data += chunk
             if len(data) > source.longest:
-                raise NothingToRead(f"{self.path} is one JSON value of more than {source.longest >> 20:,} MB")
+                raise NothingToRead(
+                    f"{self.path} is one JSON value of more than {source.longest >> 20:,} MB"
+                )
         return source, data
 
     def _is_read(self, source: Source, values: list[tuple[int, Any]]) -> None:
@@ -257,7 +281,10 @@ class TranscriptFile:
     @property
     def problems(self) -> list[Problem]:
         """What the file itself made difficult, under its name."""
-        return [*(replace(problem, file=self._file) for problem in self._source.problems), *self._feeder.problems]
+        return [
+            *(replace(problem, file=self._file) for problem in self._source.problems),
+            *self._feeder.problems,
+        ]
 
     # ---- what is appended ------------------------------------------------------------------------------------------
 
@@ -302,7 +329,10 @@ class TranscriptFile:
             raise Rewritten(f"{self.path} was truncated")
         try:
             with self.path.open("rb", buffering=0) as file:
-                if file.read(len(self._first)) != self._first or self._before(file.fileno()) != self._last:
+                if (
+                    file.read(len(self._first)) != self._first
+                    or self._before(file.fileno()) != self._last
+                ):
                     raise Rewritten(f"{self.path} was rewritten")
                 return self._feed_from(file.fileno())
         except OSError as error:  # it went away this moment, or is no longer for us to see
@@ -331,7 +361,9 @@ class TranscriptFile:
 
 
 def _yaml(data: bytes) -> Any:
-    from inspector.transcripts import yamltext  # few files are YAML, and its library would be loaded at every start
+    from inspector.transcripts import (
+        yamltext,
+    )  # few files are YAML, and its library would be loaded at every start
 
     return yamltext.parse_yaml(data)
 

@@ -99,7 +99,9 @@ class Source:
         start = next(raw, b"")
         if not start:
             raise NothingToRead(f"{self.path} is empty")
-        yield from _as_utf8(self._unpacked(start, raw) if start.startswith(PACKED) else chain((start,), raw))
+        yield from _as_utf8(
+            self._unpacked(start, raw) if start.startswith(PACKED) else chain((start,), raw)
+        )
 
     def _raw(self, file: BinaryIO) -> Iterator[bytes]:
         size = _FIRST
@@ -110,7 +112,9 @@ class Source:
                 size = min(2 * size, _CHUNK)
         except OSError as error:
             if not self.done:
-                raise NothingToRead(f"{self.path} cannot be read: {error.strerror or error}") from None
+                raise NothingToRead(
+                    f"{self.path} cannot be read: {error.strerror or error}"
+                ) from None
             what = f"reading stopped after {self.done:,} bytes ({error.strerror or error}); the rest is not shown"
             self.problems.append(Problem(0, what))
 
@@ -136,16 +140,22 @@ class Source:
                     unpacked_so_far += len(unpacked)
                     if unpacked_so_far > max(_PLENTY, _RATIO * self.done):
                         what = f"reading stopped after {unpacked_so_far >> 20:,} MB: the file unpacks to more than"
-                        self.problems.append(Problem(0, f"{what} {_RATIO} times its size; the rest is not shown"))
+                        self.problems.append(
+                            Problem(0, f"{what} {_RATIO} times its size; the rest is not shown")
+                        )
                         return
                     data = member.unused_data if member.eof else member.unconsumed_tail
         except zlib.error as error:
-            self.problems.append(Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked"))
+            self.problems.append(
+                Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked")
+            )
             return
         if rest := member.flush():
             yield rest
         if not member.eof:
-            self.problems.append(Problem(0, "the packed file ends in the middle; shown is what could be unpacked"))
+            self.problems.append(
+                Problem(0, "the packed file ends in the middle; shown is what could be unpacked")
+            )
 
 
 def _member(magic: bytes) -> Any:
@@ -197,7 +207,9 @@ _WINDOW = 1 << 27
 def _opened(path: Path) -> BinaryIO:
     try:
         _check(path, os.stat(path).st_mode)
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        handle = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
         file = open(handle, "rb", buffering=0)  # noqa: SIM115 - the caller closes it
     except FileNotFoundError:
         raise NothingToRead(f"there is no file {path}") from None

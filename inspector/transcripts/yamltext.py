@@ -135,6 +135,8 @@ def parse_yaml(data: bytes) -> Any:
     try:
         return _Composer(loader).document()
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as why:
-        raise why if isinstance(why, NotYaml) else NotYaml(" ".join(str(why).split())[:200]) from None
+        raise (
+            why if isinstance(why, NotYaml) else NotYaml(" ".join(str(why).split())[:200])
+        ) from None
     finally:
         loader.dispose()

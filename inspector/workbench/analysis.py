@@ -142,7 +142,11 @@ class AnalysisQueue:
 
     def count_behind(self, shown_session: Session | None) -> int:
         """Count the requests by which the session that waits is longer than `shown_session`. O(threads)."""
-        if self._waiting is None or shown_session is None or shown_session.path != self._waiting.session.path:
+        if (
+            self._waiting is None
+            or shown_session is None
+            or shown_session.path != self._waiting.session.path
+        ):
             return 0
         return max(0, count_requests(self._waiting.session) - count_requests(shown_session))
 
@@ -169,11 +173,18 @@ class AnalysisQueue:
                 return
             self._running = None
             self._bench.land(
-                replace(change(self._bench.state), pressures=analysis.pressures, drops=analysis.drops), analysis
+                replace(
+                    change(self._bench.state), pressures=analysis.pressures, drops=analysis.drops
+                ),
+                analysis,
             )
             landed()
             self._go_on()
-            if analysis.pressures is not None and is_rough(analysis.pressures) and self._running is None:
+            if (
+                analysis.pressures is not None
+                and is_rough(analysis.pressures)
+                and self._running is None
+            ):
                 self._weigh_exactly()
 
         def failed(error: BaseException) -> None:
@@ -183,7 +194,11 @@ class AnalysisQueue:
                 self._go_on()
 
         shown_session = self._bench.state.session
-        is_first = shown_session is None or changed.session is None or shown_session.path != changed.session.path
+        is_first = (
+            shown_session is None
+            or changed.session is None
+            or shown_session.path != changed.session.path
+        )
         quickly = is_first and not is_loaded()
         find_window = self._bench.find_window
         running.cancel = self._work(
@@ -240,11 +255,25 @@ def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> 
     if former is not None and former.by.name == measure.name:
         weighed = count_same_requests(former.requests, thread.requests)
     weigh_categories(thread, measure, weighed)
-    pressures, drops = known_pressures(thread, measure), thread_drops(thread, state.session, state.drops)
+    pressures, drops = (
+        known_pressures(thread, measure),
+        thread_drops(thread, state.session, state.drops),
+    )
     if not weighed:
         return Analysis(state, pressures, drops)
     window = find_window(state, state.at)
     grown = replace(state, pressures=pressures, drops=drops, window=window, branch=None)
     believed = beliefs(grown) if is_mostly_believed(grown) else None
-    verdicts = attempt(lambda: previews(grown)) if state.previews is not None and not state.stepped else None
-    return Analysis(state, pressures, drops, window, believed, verdicts if isinstance(verdicts, Previews) else None)
+    verdicts = (
+        attempt(lambda: previews(grown))
+        if state.previews is not None and not state.stepped
+        else None
+    )
+    return Analysis(
+        state,
+        pressures,
+        drops,
+        window,
+        believed,
+        verdicts if isinstance(verdicts, Previews) else None,
+    )

@@ -125,7 +125,9 @@ def sweep_runs(
     combinations = product(*(values for _, values in grid))
     points = [tuple(zip(keys, values, strict=True)) for values in combinations]
     if len(points) > MOST_POINTS:
-        raise InspectorError(f"{len(points):,} combinations are too many: a sweep takes {MOST_POINTS} at most.")
+        raise InspectorError(
+            f"{len(points):,} combinations are too many: a sweep takes {MOST_POINTS} at most."
+        )
     base, *others = runs(state, (name,), window) or (None,)
     if base is None or not others:
         return ()
@@ -160,7 +162,9 @@ def _around(field: Field[Any], hint: Any, value: Any) -> tuple[str, ...]:
     low, high = field.metadata.get("low"), field.metadata.get("high")
     values = [value * share for share in (0.5, 0.75, 1, 1.25)]
     inside = [v for v in values if (low is None or v >= low) and (high is None or v <= high)]
-    return tuple(dict.fromkeys(f"{round(v)}" if isinstance(value, int) else f"{v:.3g}" for v in inside))
+    return tuple(
+        dict.fromkeys(f"{round(v)}" if isinstance(value, int) else f"{v:.3g}" for v in inside)
+    )
 
 
 def compare(
@@ -184,7 +188,11 @@ def compare(
     Raises:
         Cancelled: `cancelled` returned True.
     """
-    ground = Ground(thread, chosen_runs[0].window, chosen_runs[0].pins, calls=calls) if chosen_runs else None
+    ground = (
+        Ground(thread, chosen_runs[0].window, chosen_runs[0].pins, calls=calls)
+        if chosen_runs
+        else None
+    )
     for number, run in enumerate(chosen_runs):
         if cancelled():
             raise Cancelled("The comparison was stopped.")
@@ -218,7 +226,9 @@ def _result(
         settings = by.settings(run.settings, run.window)
     except InspectorError as failure:
         return ImpossibleRun(str(failure))
-    return replay_report(ground, by, settings, offline, remote=run.remote, progress=progress, cancelled=cancelled)
+    return replay_report(
+        ground, by, settings, offline, remote=run.remote, progress=progress, cancelled=cancelled
+    )
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------
@@ -258,14 +268,24 @@ def _summariser_tokens(report: ReplayReport) -> int:
 
 
 FIGURES: tuple[Figure, ...] = (
-    Figure("compactions", "count", "Steps that changed the buffer.", lambda report: len(report.compactions)),
+    Figure(
+        "compactions",
+        "count",
+        "Steps that changed the buffer.",
+        lambda report: len(report.compactions),
+    ),
     Figure(
         "fullest request",
         "tokens",
         "The largest prompt that was sent. The size before a compaction is that of a buffer that was not sent.",
         lambda report: report.peak,
     ),
-    Figure("sent", "tokens", "Tokens of all buffers that were sent.", lambda report: report.spent.prompt),
+    Figure(
+        "sent",
+        "tokens",
+        "Tokens of all buffers that were sent.",
+        lambda report: report.spent.prompt,
+    ),
     Figure(
         "cost",
         "money",
@@ -289,14 +309,35 @@ FIGURES: tuple[Figure, ...] = (
         _needed_words,
     ),
     Figure(
-        "pins kept", "count", "Constraints and pins that were never gone.", lambda report: pins_kept(report.pins)[0]
+        "pins kept",
+        "count",
+        "Constraints and pins that were never gone.",
+        lambda report: pins_kept(report.pins)[0],
     ),
-    Figure("overflows", "count", "Requests larger than the window at first.", lambda report: report.overflows),
     Figure(
-        "cache read", "tokens", "Of the sent, read from the provider's cache.", lambda report: report.spent.cache_read
+        "overflows",
+        "count",
+        "Requests larger than the window at first.",
+        lambda report: report.overflows,
     ),
-    Figure("cache written", "tokens", "Of the sent, written to the cache.", lambda report: report.spent.cache_write),
-    Figure("summariser", "tokens", "Sent to and written by the model that summarises.", _summariser_tokens),
+    Figure(
+        "cache read",
+        "tokens",
+        "Of the sent, read from the provider's cache.",
+        lambda report: report.spent.cache_read,
+    ),
+    Figure(
+        "cache written",
+        "tokens",
+        "Of the sent, written to the cache.",
+        lambda report: report.spent.cache_write,
+    ),
+    Figure(
+        "summariser",
+        "tokens",
+        "Sent to and written by the model that summarises.",
+        _summariser_tokens,
+    ),
 )
 
 
@@ -326,10 +367,16 @@ class Comparison:
 def comparison(chosen_runs: Sequence[PolicyRun], results: Results) -> Comparison:
     """Return the comparison of these runs, with the results so far."""
     finished = [(run, results[run]) for run in chosen_runs if run in results]
-    reports = tuple(_titled(result, run) for run, result in finished if isinstance(result, ReplayReport))
+    reports = tuple(
+        _titled(result, run) for run, result in finished if isinstance(result, ReplayReport)
+    )
     base = next((report for report in reports if report.policy == BASE), None)
-    impossible = tuple((run.name, result.why) for run, result in finished if isinstance(result, ImpossibleRun))
-    return Comparison(reports, base, impossible, tuple(run for run in chosen_runs if run not in results))
+    impossible = tuple(
+        (run.name, result.why) for run, result in finished if isinstance(result, ImpossibleRun)
+    )
+    return Comparison(
+        reports, base, impossible, tuple(run for run in chosen_runs if run not in results)
+    )
 
 
 def _titled(report: ReplayReport, run: PolicyRun) -> ReplayReport:

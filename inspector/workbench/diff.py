@@ -111,7 +111,9 @@ def sides(state: State) -> Sides | None:
     if preview is not None and preview.outcome is not None and state.previews is not None:
         before, outcome = state.previews.context.buffer, preview.outcome
         ground = steps.ground_of(steps.at) if steps is not None else None
-        return Sides(preview.tier, before, outcome.buffer, sizer_of(state), None, outcome, ground=ground)
+        return Sides(
+            preview.tier, before, outcome.buffer, sizer_of(state), None, outcome, ground=ground
+        )
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
     name = "recorded" if steps.recorded is None else "before it"
@@ -171,7 +173,19 @@ def compare_sides(sides: Sides) -> Diff:
     places = {row.fate.id: n for n, row in enumerate(rows)}
     calls = CallIndex((*sides.before.messages, *sides.after.messages))
     return Diff(
-        sides, rows, before, after, counts, before_size, after_size, delta, rest, prompt, kept_delta, places, calls
+        sides,
+        rows,
+        before,
+        after,
+        counts,
+        before_size,
+        after_size,
+        delta,
+        rest,
+        prompt,
+        kept_delta,
+        places,
+        calls,
     )
 
 
@@ -203,7 +217,10 @@ def sized_rows(
     counted = rows(fates, size.estimator)
     if later is not None:
         was, now = size.scale, later.scale
-        return tuple(DiffRow(row.fate, was.rows(row.tokens_before), now.rows(row.tokens_after)) for row in counted)
+        return tuple(
+            DiffRow(row.fate, was.rows(row.tokens_before), now.rows(row.tokens_after))
+            for row in counted
+        )
     changed = [n for n, row in enumerate(counted) if row.fate.name != "kept"]
     delta = size.tokens(after) - size.tokens(before)
     gained = rounded([size.scale.slope * counted[n].delta for n in changed], delta)
@@ -233,9 +250,13 @@ def _order(sized: Sequence[DiffRow]) -> list[int]:
     """Return the order of the rows: new messages come before the removed messages next to them, so a summary is
     first."""
     order: list[int] = []
-    for together, run in groupby(range(len(sized)), lambda n: None in (sized[n].fate.before, sized[n].fate.after)):
+    for together, run in groupby(
+        range(len(sized)), lambda n: None in (sized[n].fate.before, sized[n].fate.after)
+    ):
         listed = list(run)
-        order += sorted(listed, key=lambda n: sized[n].fate.before is not None) if together else listed
+        order += (
+            sorted(listed, key=lambda n: sized[n].fate.before is not None) if together else listed
+        )
     return order
 
 
@@ -284,7 +305,11 @@ class Listing:
     def opened(self, place: int) -> "Listing":
         """Return the list with the rows of the stretch at `place` shown."""
         start, end = self.rows[place]
-        rows = [*self.rows[:place], *((at, at + 1) for at in range(start, end)), *self.rows[place + 1 :]]
+        rows = [
+            *self.rows[:place],
+            *((at, at + 1) for at in range(start, end)),
+            *self.rows[place + 1 :],
+        ]
         return Listing(self.comparison, self.selected, rows, change_places(self.comparison, rows))
 
 
@@ -294,7 +319,9 @@ def list_rows(comparison: Diff, selected: frozenset[FateName]) -> Listing:
     return Listing(comparison, selected, rows, change_places(comparison, rows))
 
 
-def list_stretches(comparison: Diff, selected: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:
+def list_stretches(
+    comparison: Diff, selected: Collection[FateName], around: int = AROUND
+) -> list[tuple[int, int]]:
     """Return (start, end) pairs that cover all rows in order. O(rows).
 
     A row that is shown is one pair (end = start + 1): it is selected, or kept and near a selected one. Longer
@@ -313,7 +340,9 @@ def list_stretches(comparison: Diff, selected: Collection[FateName], around: int
     return stretches
 
 
-def _shown_places(names: Sequence[FateName], selected: Collection[FateName], around: int) -> list[int]:
+def _shown_places(
+    names: Sequence[FateName], selected: Collection[FateName], around: int
+) -> list[int]:
     """Return the places of the rows that are selected, or kept and within `around` rows of a selected change."""
     is_shown = bytearray(len(names))
     for at, name in enumerate(names):
@@ -328,5 +357,9 @@ def _shown_places(names: Sequence[FateName], selected: Collection[FateName], aro
 
 def change_places(comparison: Diff, listed: Sequence[tuple[int, int]]) -> list[int]:
     """Return the places in `listed` where a change begins: neighbouring rows of one fate are one change."""
-    names = ["kept"] + [comparison.rows[start].fate.name if end - start == 1 else "kept" for start, end in listed]
-    return [at for at, (last, name) in enumerate(pairwise(names)) if name != "kept" and name != last]
+    names = ["kept"] + [
+        comparison.rows[start].fate.name if end - start == 1 else "kept" for start, end in listed
+    ]
+    return [
+        at for at, (last, name) in enumerate(pairwise(names)) if name != "kept" and name != last
+    ]

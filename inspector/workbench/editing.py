@@ -5,7 +5,17 @@ from functools import partial
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
-from inspector.workbench.edits import EDIT, Edit, Insertion, Partners, Removal, Rewrite, apply, fresh_id, partners
+from inspector.workbench.edits import (
+    EDIT,
+    Edit,
+    Insertion,
+    Partners,
+    Removal,
+    Rewrite,
+    apply,
+    fresh_id,
+    partners,
+)
 from inspector.workbench.policy_input import context_of, policy_of, start_of
 from inspector.workbench.state import Bench, State, attempt
 from inspector.workbench.stepper import begin
@@ -28,13 +38,17 @@ class Editing:
         state = self._bench.state
         if state.thread is None or not state.selected:
             return None
-        return next((message for message in state.buffer().messages if message.id == state.selected), None)
+        return next(
+            (message for message in state.buffer().messages if message.id == state.selected), None
+        )
 
     def rewrite(self, message_id: str, part: int, text: str) -> None:
         """Replace the text of one part. Raises InspectorError, and changes nothing, if the part cannot have that
         text."""
         edit = Rewrite(message_id, part, text)
-        if apply(edit, self._bench.state.buffer(), None).changed:  # an edit that changes nothing is no step
+        if apply(
+            edit, self._bench.state.buffer(), None
+        ).changed:  # an edit that changes nothing is no step
             self._take(edit)
 
     def partners(self, message_ids: Sequence[str]) -> Partners:
@@ -99,7 +113,9 @@ class Editing:
         """Is no tier waiting for an answer?"""
         if self._bench.state.asking is None:
             return True
-        self._bench.failed("A tier waits for an answer: answer it or give it up before the buffer is edited.")
+        self._bench.failed(
+            "A tier waits for an answer: answer it or give it up before the buffer is edited."
+        )
         return False
 
 

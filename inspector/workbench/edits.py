@@ -77,7 +77,9 @@ def editable(part: Part) -> str | None:
 def _laid_out(arguments: Json) -> str:
     """Return arguments as JSON on several lines; on one line if they are nested too deeply."""
     try:
-        return without_surrogates(json.dumps(arguments, indent=2, ensure_ascii=False, allow_nan=False))
+        return without_surrogates(
+            json.dumps(arguments, indent=2, ensure_ascii=False, allow_nan=False)
+        )
     except (TypeError, ValueError, RecursionError):
         return dumps(arguments)
 
@@ -112,7 +114,9 @@ def _arguments(text: str) -> Mapping[str, Any]:
 def partners(buffer: Buffer, gone: Collection[str]) -> Partners:
     """Return what pairs with the messages `gone`: the results of their calls, the calls of their results.
     O(messages)."""
-    dropped_parts = [part for message in buffer.messages if message.id in gone for part in message.parts]
+    dropped_parts = [
+        part for message in buffer.messages if message.id in gone for part in message.parts
+    ]
     called = {part.id for part in dropped_parts if isinstance(part, ToolCall)}
     answered = {part.call_id for part in dropped_parts if isinstance(part, ToolResult)}
     whole: list[str] = []
@@ -120,7 +124,9 @@ def partners(buffer: Buffer, gone: Collection[str]) -> Partners:
     for message in buffer.messages:
         if message.id in gone:
             continue
-        parts = frozenset(n for n, part in enumerate(message.parts) if _pairs(part, called, answered))
+        parts = frozenset(
+            n for n, part in enumerate(message.parts) if _pairs(part, called, answered)
+        )
         if not parts:
             continue
         if message.role == "tool" or not _has_content(_without(message, parts)):
@@ -160,7 +166,12 @@ def apply(edit: Edit, buffer: Buffer, running: Any) -> Outcome[Any]:
             new = Message(message, "user", (Text(text),))
             if any(other.id == message for other in buffer.messages):
                 raise InspectorError(f"There is a message {message} in the buffer already.")
-            return Outcome(EDIT, buffer.with_messages((*buffer.messages, new)), running, (Event("MessageInserted"),))
+            return Outcome(
+                EDIT,
+                buffer.with_messages((*buffer.messages, new)),
+                running,
+                (Event("MessageInserted"),),
+            )
 
 
 def _rewrite(edit: Rewrite, buffer: Buffer, running: Any) -> Outcome[Any]:
@@ -176,7 +187,9 @@ def _rewrite(edit: Rewrite, buffer: Buffer, running: Any) -> Outcome[Any]:
     messages = (*buffer.messages[:at], replace(message, parts=parts), *buffer.messages[at + 1 :])
     fate: FateName = "cut" if _shortened(editable(old) or "", editable(new) or "") else "replaced"
     event = Event("MessageEdited", {"part": edit.part})
-    return Outcome(EDIT, buffer.with_messages(messages), running, (event,), changed={message.id: fate})
+    return Outcome(
+        EDIT, buffer.with_messages(messages), running, (event,), changed={message.id: fate}
+    )
 
 
 def _drop(edit: Removal, buffer: Buffer, running: Any) -> Outcome[Any]:
@@ -187,18 +200,24 @@ def _drop(edit: Removal, buffer: Buffer, running: Any) -> Outcome[Any]:
     along = partners(buffer, frozenset(edit.messages)) if edit.partners else Partners()
     gone = {*edit.messages, *along.messages}
     messages = tuple(
-        _without(message, along.calls.get(message.id)) for message in buffer.messages if message.id not in gone
+        _without(message, along.calls.get(message.id))
+        for message in buffer.messages
+        if message.id not in gone
     )
     changed: dict[str, FateName] = dict.fromkeys(gone, "dropped")
     changed.update(dict.fromkeys(along.calls, "cut"))
-    event = Event("MessagesDropped", {"messages": len(gone), "calls": sum(map(len, along.calls.values()))})
+    event = Event(
+        "MessagesDropped", {"messages": len(gone), "calls": sum(map(len, along.calls.values()))}
+    )
     return Outcome(EDIT, buffer.with_messages(messages), running, (event,), changed=changed)
 
 
 def _without(message: Message, parts: frozenset[int] | None) -> Message:
     if not parts:
         return message
-    return replace(message, parts=tuple(part for n, part in enumerate(message.parts) if n not in parts))
+    return replace(
+        message, parts=tuple(part for n, part in enumerate(message.parts) if n not in parts)
+    )
 
 
 def _place(buffer: Buffer, id: str) -> int:  # noqa: A002
@@ -244,7 +263,11 @@ def described(edit: Edit) -> str:
 
 # -- as JSON -----------------------------------------------------------------------------------------------------------
 
-_KINDS: Mapping[str, type[Rewrite | Removal | Insertion]] = {"rewrite": Rewrite, "drop": Removal, "insert": Insertion}
+_KINDS: Mapping[str, type[Rewrite | Removal | Insertion]] = {
+    "rewrite": Rewrite,
+    "drop": Removal,
+    "insert": Insertion,
+}
 
 
 def write_edit(edit: Edit) -> dict[str, Any]:
@@ -257,5 +280,7 @@ def read_edit(value: Any) -> Edit:
     """Read an edit from a JSON object. Raises InspectorError."""
     kind = _KINDS.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
     if kind is None:
-        raise InspectorError("An edit by hand must be a JSON object of the kind rewrite, drop or insert.")
+        raise InspectorError(
+            "An edit by hand must be a JSON object of the kind rewrite, drop or insert."
+        )
     return from_json(kind, value)

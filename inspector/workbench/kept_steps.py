@@ -49,7 +49,9 @@ class KeptSteps:
             del self._files[next(iter(self._files))]
         self._files[session.path] = FileSteps(MappingProxyType(trees), state.thread_id, state.at)
         count, name = plural(_count(trees), "step"), Path(session.path).name
-        self.last_note = f"Kept {count} on {name} until the program ends. Open the file again to see them."
+        self.last_note = (
+            f"Kept {count} on {name} until the program ends. Open the file again to see them."
+        )
         return self.last_note
 
     def of(self, path: str) -> FileSteps | None:
@@ -71,7 +73,9 @@ def restore_steps(state: State, before: FileSteps, stays: bool) -> State:
     if session is None:
         return state
     valid = {origin: steps for origin, steps in before.trees.items() if _has_start(session, steps)}
-    state = replace(state, trees=MappingProxyType({**valid, **state.trees}), note=_note(session, before, valid))
+    state = replace(
+        state, trees=MappingProxyType({**valid, **state.trees}), note=_note(session, before, valid)
+    )
     if stays or not valid:
         return state
     return replace(state, thread_id=before.thread_id, at=before.at)
@@ -97,7 +101,9 @@ def _note(session: Session, before: FileSteps, valid: Trees) -> str:
     if back:
         sentences.append(f"Restored {plural(back, 'step')} on {name}.")
     if lost:
-        sentences.append(f"Dropped {plural(lost, 'step')} on the old content of {name}, which has changed.")
+        sentences.append(
+            f"Dropped {plural(lost, 'step')} on the old content of {name}, which has changed."
+        )
     return " ".join(sentences)
 
 

@@ -35,7 +35,10 @@ class LossJudging:
         after = [(loss.rows, text_after(thread, loss.before_request)) for loss in page.losses]
         prices = [price_judging(rows, replacement, model) for rows, replacement in after]
         questions = [price for price in prices if price.rows]
-        rows, tokens = sum(price.rows for price in questions), sum(price.tokens for price in questions)
+        rows, tokens = (
+            sum(price.rows for price in questions),
+            sum(price.tokens for price in questions),
+        )
         return JudgingPrice(rows, tokens, sum_prices(price.usd for price in questions), model)
 
     def judge(self, session: Session, page: LossPage, done: Callable[[LossPage], None]) -> None:

@@ -18,9 +18,13 @@ from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.workbench.message_rows import message_row
 
-LossView: TypeAlias = Literal["Worth reading", "Needed again", "Open instructions", "Not sure", "Settled", "Everything"]
+LossView: TypeAlias = Literal[
+    "Worth reading", "Needed again", "Open instructions", "Not sure", "Settled", "Everything"
+]
 """Which verdicts are wanted. Settled: said in other words, or done before the compaction."""
-KindGroup: TypeAlias = Literal["Instructions", "Decisions", "Errors", "Paths", "Names", "Values", "Addresses"]
+KindGroup: TypeAlias = Literal[
+    "Instructions", "Decisions", "Errors", "Paths", "Names", "Values", "Addresses"
+]
 VIEWS: tuple[LossView, ...] = get_args(LossView)
 KIND_GROUPS: tuple[KindGroup, ...] = get_args(KindGroup)
 _GROUPS: Mapping[FactKind, KindGroup] = {
@@ -123,7 +127,9 @@ class LossCounts(NamedTuple):
     kinds: Mapping[KindGroup, int]
 
 
-def build_loss_page(session: Session, thread: Thread, losses: Sequence[CompactionLoss] | None = None) -> LossPage:
+def build_loss_page(
+    session: Session, thread: Thread, losses: Sequence[CompactionLoss] | None = None
+) -> LossPage:
     """Collect what the compactions of a thread removed. O(text) unless `losses` is known."""
     if losses is None:
         losses = lost_by_compactions(session, thread)
@@ -134,7 +140,9 @@ def build_loss_page(session: Session, thread: Thread, losses: Sequence[Compactio
     return LossPage(thread, losses, entries, messages)
 
 
-def _make_entry(row: LostRow, loss: CompactionLoss, messages: Mapping[str, Message], index: CallIndex) -> LossEntry:
+def _make_entry(
+    row: LostRow, loss: CompactionLoss, messages: Mapping[str, Message], index: CallIndex
+) -> LossEntry:
     holder = messages.get(row.message)
     words = _describe_message(holder, index, row.fact) if holder is not None else ""
     return LossEntry(row, loss, words, _describe_use(row, messages, index))
@@ -196,7 +204,9 @@ def describe_page(losses: Iterable[CompactionLoss]) -> str:
         where = plural(len(listed) - drops, "compaction")
         if drops:
             where += f" and {plural(drops, 'silent drop')}"
-    again = f"{needed:,} were needed again" if needed > 1 else f"{needed or 'none'} was needed again"
+    again = (
+        f"{needed:,} were needed again" if needed > 1 else f"{needed or 'none'} was needed again"
+    )
     return f"{gone:,} of {before:,} facts are no longer in context after {where}; {again}."
 
 
@@ -229,7 +239,9 @@ class FactPlaces(NamedTuple):
 
 def find_places(page: LossPage, entry: LossEntry) -> FactPlaces:
     """Return the message with a fact, its successor, and what needed the fact again. O(summary)."""
-    return FactPlaces(_place_before(page, entry), _place_after(page, entry), _place_again(page, entry))
+    return FactPlaces(
+        _place_before(page, entry), _place_after(page, entry), _place_again(page, entry)
+    )
 
 
 def _place_before(page: LossPage, entry: LossEntry) -> FactPlace:
@@ -258,13 +270,17 @@ def _place_after(page: LossPage, entry: LossEntry) -> FactPlace:
     row, at = entry.row, entry.loss.before_request
     request = min(at, len(page.thread.requests) - 1)
     if not entry.loss.is_readable:
-        return FactPlace("In the summary", note="The summary is not readable in this file.", request=request)
+        return FactPlace(
+            "In the summary", note="The summary is not readable in this file.", request=request
+        )
     after = page.thread.place(at).view.messages()
     same = next((message for message in after if message.id == row.message), None)
     summary = _find_summary(page.thread, at)
     successor = summary or same
     if successor is None:
-        return FactPlace("After the compaction", note="Nothing came in place of the message.", request=request)
+        return FactPlace(
+            "After the compaction", note="Nothing came in place of the message.", request=request
+        )
     title = "Summary" if successor is summary else "The same message, changed"
     nearest, note = _judge_words(row, successor)
     passage = _find_passage(nearest, (successor,)) if nearest else ""
@@ -272,11 +288,15 @@ def _place_after(page: LossPage, entry: LossEntry) -> FactPlace:
         note += " The nearest passage is marked."
     elif nearest:
         note += f" Nearest: “{nearest}”"
-    return FactPlace(f"{title}, before request {at:,}", (successor,), passage, note, request, successor.id)
+    return FactPlace(
+        f"{title}, before request {at:,}", (successor,), passage, note, request, successor.id
+    )
 
 
 def _find_summary(thread: Thread, at: int) -> Message | None:
-    summaries = [compaction.summary for compaction in thread.compactions if compaction.before_request == at]
+    summaries = [
+        compaction.summary for compaction in thread.compactions if compaction.before_request == at
+    ]
     return next((summary for summary in summaries if summary is not None), None)
 
 
@@ -289,7 +309,12 @@ def _judge_words(row: LostRow, successor: Message) -> tuple[str, str]:
         return nearest, row.why or f"{VERDICT_WORDS[row.verdict].capitalize()}."
     if row.verdict == "unsure":
         return nearest, "Perhaps said: a sentence holds part of it."
-    return nearest, "Said in other words." if row.fact.kind in SENTENCES else "Its name is there, its content is not."
+    return (
+        nearest,
+        "Said in other words."
+        if row.fact.kind in SENTENCES
+        else "Its name is there, its content is not.",
+    )
 
 
 def _nearest_sentence(fact: Fact, successor: Message) -> str:
@@ -300,7 +325,9 @@ def _nearest_sentence(fact: Fact, successor: Message) -> str:
     words = content_words(fact.text)
     if fact.kind not in SENTENCES or not words:
         return ""
-    spoken = [sentence for sentence in sentences(successor.text) if len(sentence) <= _LONGEST_SENTENCE]
+    spoken = [
+        sentence for sentence in sentences(successor.text) if len(sentence) <= _LONGEST_SENTENCE
+    ]
     best = Passages((sentence, content_words(sentence)) for sentence in spoken).best(words)
     return best.sentence if best.share >= _LEAST_SHARE else ""
 

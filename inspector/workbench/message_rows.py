@@ -8,18 +8,37 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.calls import ATTACHED_FILE, LONGEST_SUBJECT, CallIndex, path_of, subject_of, writes
+from inspector.core.calls import (
+    ATTACHED_FILE,
+    LONGEST_SUBJECT,
+    CallIndex,
+    path_of,
+    subject_of,
+    writes,
+)
 from inspector.core.errors import Cancelled
 from inspector.core.findings.composition import Category, message_category
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall, ToolResult, part_text
+from inspector.core.message import (
+    Image,
+    Json,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    part_text,
+)
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
 from inspector.core.words import plural
 from inspector.workbench.state import State
 
 Badge: TypeAlias = Literal["error", "image", "thinking", "cleared", "opaque"]
-RowRole: TypeAlias = Literal["user", "assistant", "system", "result", "summary", "file", "reminder", "client"]
+RowRole: TypeAlias = Literal[
+    "user", "assistant", "system", "result", "summary", "file", "reminder", "client"
+]
 """The role of a message on the screen: the roles of the API, and what a client wrote in the user's role."""
 FIRST_LINE = 400
 """Characters of a first line that are kept."""
@@ -78,7 +97,13 @@ def message_row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
         tool, subject = ATTACHED, index.shown_path(attached["path"])
         line = _attached_line(message, (attached["state"] or "").strip())
     return MessageRow(
-        message_role(message), tool, subject, line, badges(message), message_category(message), message_size(message)
+        message_role(message),
+        tool,
+        subject,
+        line,
+        badges(message),
+        message_category(message),
+        message_size(message),
     )
 
 
@@ -99,7 +124,9 @@ def message_size(message: Message) -> str:
     """Return how many calls, lines of a result or file, or characters of a text the message holds."""
     if message.calls:
         return plural(len(message.calls), "call")
-    texts = [part.content if isinstance(part, ToolResult) else part_text(part) for part in message.parts]
+    texts = [
+        part.content if isinstance(part, ToolResult) else part_text(part) for part in message.parts
+    ]
     characters = sum(map(len, texts))
     if not characters:
         return ""
@@ -122,7 +149,9 @@ def _beside_path(message: Message, path: str, line: str) -> str:
     result = message.result
     if result is None or result.is_error or not path:
         return line
-    return telling_line("\n".join(text for text in result.content[:_LOOK].splitlines() if path not in text))
+    return telling_line(
+        "\n".join(text for text in result.content[:_LOOK].splitlines() if path not in text)
+    )
 
 
 def first_line(message: Message) -> str:
@@ -169,7 +198,11 @@ def _repeats(value: str, subject: str) -> bool:
 
 def _value(value: Json) -> str:
     """Return one argument as a line; of a shell call (`sh -c COMMAND`) the command."""
-    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(item, str) for item in value):
+    if (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and all(isinstance(item, str) for item in value)
+    ):
         words = [str(item) for item in value]
         return _line(words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words))
     return _line(value if isinstance(value, str) else dumps(value))
@@ -210,7 +243,11 @@ def badges(message: Message) -> tuple[Badge, ...]:
         shown_badges.append("error")
     if message.mark == "placeholder":
         shown_badges.append("cleared")
-    kinds: tuple[tuple[type, Badge], ...] = ((Image, "image"), (Thinking, "thinking"), (Opaque, "opaque"))
+    kinds: tuple[tuple[type, Badge], ...] = (
+        (Image, "image"),
+        (Thinking, "thinking"),
+        (Opaque, "opaque"),
+    )
     part_types = {type(part) for part in message.parts}
     shown_badges += [name for kind, name in kinds if kind in part_types]
     return tuple(shown_badges)
@@ -238,7 +275,9 @@ _KINDS: dict[str, Callable[[Message], bool]] = {
     "System": lambda message: message.role == "system",
     "Errors": is_error,
     "Edits": is_edit,
-    "Files and reminders": lambda message: message.role == "user" and message.mark in ("attachment", "meta"),
+    "Files and reminders": lambda message: (
+        message.role == "user" and message.mark in ("attachment", "meta")
+    ),
     "Summaries": lambda message: message.summary,
     "Images": lambda message: any(isinstance(part, Image) for part in message.parts),
     "Cleared": lambda message: message.mark == "placeholder",
@@ -265,7 +304,10 @@ def of_kind(messages: Sequence[Message], kind: str) -> list[int] | None:
 
 
 def with_text(
-    messages: Sequence[Message], text: str, among: Sequence[int] | None, cancelled: Callable[[], bool]
+    messages: Sequence[Message],
+    text: str,
+    among: Sequence[int] | None,
+    cancelled: Callable[[], bool],
 ) -> list[int]:
     """Return the indices of the messages that hold `text`, case ignored. Raises Cancelled."""
     needle = text.casefold()
@@ -283,7 +325,9 @@ NAME = "readable summary · extracted offline from the same messages, the model 
 
 def readable_summary(state: State, message: Message) -> str:
     """Return the offline summary to show with a message; empty unless it is an opaque compaction of known messages."""
-    sealed = (part for part in message.parts if isinstance(part, Opaque) and "compaction" in part.kind)
+    sealed = (
+        part for part in message.parts if isinstance(part, Opaque) and "compaction" in part.kind
+    )
     if all(part.text for part in sealed):
         return ""
     replaced = _by_step(state, message) or _recorded(state, message)
@@ -297,7 +341,11 @@ def _by_step(state: State, message: Message) -> tuple[Message, ...]:
         assert steps is not None
         fates = steps.fates(at)
         if any(fate.id == message.id and fate.name == "inserted" for fate in fates):
-            return tuple(fate.before for fate in fates if fate.name == "summarised" and fate.before is not None)
+            return tuple(
+                fate.before
+                for fate in fates
+                if fate.name == "summarised" and fate.before is not None
+            )
     return ()
 
 
@@ -310,7 +358,11 @@ def _recorded(state: State, message: Message) -> tuple[Message, ...]:
         at = compaction.before_request
         before = Buffer(thread.requests[at - 1].view.messages()) if at else Buffer(())
         ids_after = {message_after.id for message_after in thread.place(at).view.messages()}
-        return tuple(message_before for message_before in before.messages if message_before.id not in ids_after)
+        return tuple(
+            message_before
+            for message_before in before.messages
+            if message_before.id not in ids_after
+        )
     return ()
 
 

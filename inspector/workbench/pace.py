@@ -31,7 +31,9 @@ class Pace:
         """Can these run without being asked for? True while nothing says otherwise."""
         seconds = self.forecast(policies)
         limit = AT_ONCE_S * (TOLERANCE if has_begun else 1.0)
-        is_rough = all(policy == BASE for policy in self._seconds) and any(policy != BASE for policy in policies)
+        is_rough = all(policy == BASE for policy in self._seconds) and any(
+            policy != BASE for policy in policies
+        )
         return seconds is None or seconds <= limit * (ROUGH if is_rough else 1.0)
 
     def note(self, progress: ComparisonProgress, seconds: float) -> None:
@@ -40,7 +42,9 @@ class Pace:
         The time up to its first report is left out: then modules are loaded and the window is still busy elsewhere.
         """
         requests = max(1, progress.requests)
-        first_done, first_seconds = self._first.setdefault(progress.policy, (progress.done, seconds))
+        first_done, first_seconds = self._first.setdefault(
+            progress.policy, (progress.done, seconds)
+        )
         if progress.done <= first_done:
             self._first[progress.policy] = progress.done, seconds
         elif progress.done - first_done >= LEAST_SHARE * requests:

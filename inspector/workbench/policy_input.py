@@ -42,7 +42,9 @@ def policy_of(state: State) -> Policy[Any, Any]:
 
 def settings_of(state: State) -> Any:
     """Return the chosen policy's settings at the current place. Raises InspectorError."""
-    return settings_for(policy_of(state), state.choices.settings, window_of(state), client_of(state))
+    return settings_for(
+        policy_of(state), state.choices.settings, window_of(state), client_of(state)
+    )
 
 
 def preset_of(state: State, by: Policy[Any, Any]) -> SettingPairs:
@@ -122,7 +124,9 @@ def context_of(state: State, tier: str = "", steps: Steps | None = None) -> Poli
     by = policy_of(state)
     steps = start_of(state) if steps is None else steps
     moment = chosen_moment(by, state.choices, *ground_of(state), tier)
-    return PolicyContext(steps.buffer, settings_of(state), steps.state, moment, window_of(state).tokens)
+    return PolicyContext(
+        steps.buffer, settings_of(state), steps.state, moment, window_of(state).tokens
+    )
 
 
 def start_of(state: State) -> Steps:
@@ -161,8 +165,12 @@ def recorded_tree(
     running = running_at(by, settings, thread, at)
     outcome = replace(change.outcome, buffer=buffer_at(by, thread, at), running=running)
     moment = moment_at(change.thread, at)
-    step = Step(f"as recorded: {change.name}", "", ORIGIN, settings, moment, (outcome,), recorded=change)
-    return Steps(thread.id, request, by.reference, buffer_at(by, change.thread, at), started).add(step)
+    step = Step(
+        f"as recorded: {change.name}", "", ORIGIN, settings, moment, (outcome,), recorded=change
+    )
+    return Steps(thread.id, request, by.reference, buffer_at(by, change.thread, at), started).add(
+        step
+    )
 
 
 def called_at(state: State) -> RecordedCall:

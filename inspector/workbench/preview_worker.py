@@ -10,7 +10,13 @@ from inspector.core.policies.instructions import acting
 from inspector.core.policies.place import chosen_moment
 from inspector.core.replay.files import with_recorded_files
 from inspector.core.session import Session
-from inspector.workbench.policy_input import call_place_of, context_of, ground_of, policy_of, sizer_of
+from inspector.workbench.policy_input import (
+    call_place_of,
+    context_of,
+    ground_of,
+    policy_of,
+    sizer_of,
+)
 from inspector.workbench.previews import Preview, Previews, fired_when_due, preview, weigh
 from inspector.workbench.state import Bench, State, attempt
 from inspector.workbench.steps import ORIGIN
@@ -44,7 +50,16 @@ def previews(state: State) -> Previews:
     estimated, _ = by.measure(context)
     shown_tokens = size.pressure_of(context.buffer).tokens or 0
     place = call_place_of(state, size)
-    return Previews(_key(state), by, context, estimated, by.believed(context, verdicts), place, verdicts, shown_tokens)
+    return Previews(
+        _key(state),
+        by,
+        context,
+        estimated,
+        by.believed(context, verdicts),
+        place,
+        verdicts,
+        shown_tokens,
+    )
 
 
 def looked_at(state: State, known_previews: Previews | None) -> str:
@@ -89,7 +104,11 @@ class PreviewWorker:
     def settled(self, state: State) -> State:
         """Return `state` with the known previews of its place, if any, and the preview that is shown."""
         known_previews = self._known.get(_key(state)) if state.thread is not None else None
-        seen = known_previews.by_tier.get(looked_at(state, known_previews)) if known_previews is not None else None
+        seen = (
+            known_previews.by_tier.get(looked_at(state, known_previews))
+            if known_previews is not None
+            else None
+        )
         if known_previews is state.previews and seen is state.preview:
             return state
         return replace(state, previews=known_previews, preview=seen)
@@ -117,7 +136,8 @@ class PreviewWorker:
         if self._stop is not None:
             self._stop()  # the verdicts of another place are no longer needed
         self._stop = self._bench.work(
-            lambda: attempt(lambda: previews(state)), lambda arrived_previews: self._arrived(arrived_previews, state)
+            lambda: attempt(lambda: previews(state)),
+            lambda arrived_previews: self._arrived(arrived_previews, state),
         )
 
     def _arrived(self, arrived_previews: Previews | InspectorError, state: State) -> None:
@@ -148,7 +168,9 @@ class PreviewWorker:
         def job() -> Preview:
             forced = chosen_moment(current.policy, state.choices, *ground_of(state), tier)
             answer = with_recorded_files(offline, *ground_of(state))
-            return preview(current.policy, tier, replace(current.context, moment=forced), current.place, answer)
+            return preview(
+                current.policy, tier, replace(current.context, moment=forced), current.place, answer
+            )
 
         self._bench.work(job, seen)
 
@@ -160,23 +182,31 @@ class PreviewWorker:
             self._grow(current, state, lambda latest: replace(latest, due_run=fired))
 
         def job() -> tuple[str, ...]:
-            return fired_when_due(current.policy, current.context, with_recorded_files(offline, *ground_of(state)))
+            return fired_when_due(
+                current.policy, current.context, with_recorded_files(offline, *ground_of(state))
+            )
 
         if len(current.due) < 2:
             seen(current.due)
         else:
             self._bench.work(lambda: attempt(job), seen)
 
-    def _grow(self, current: Previews, state: State, change: Callable[[Previews], Previews]) -> None:
+    def _grow(
+        self, current: Previews, state: State, change: Callable[[Previews], Previews]
+    ) -> None:
         grown = change(self._known.get(current.key, current))
         self._keep(grown)
         self._see(grown, state)
 
     def _keep(self, current: Previews) -> None:
         session = self._bench.state.session
-        if session is not self._session:  # previews of another session would keep all of it in memory
+        if (
+            session is not self._session
+        ):  # previews of another session would keep all of it in memory
             threads = {SameObject(thread) for thread in session.threads} if session else set()
-            self._known = {key: old_previews for key, old_previews in self._known.items() if key[0] in threads}
+            self._known = {
+                key: old_previews for key, old_previews in self._known.items() if key[0] in threads
+            }
             self._session = session
         self.remember(current)
         if _key(self._bench.state) == current.key:

@@ -29,7 +29,13 @@ from inspector.core.outcome import Fate, Outcome, fates
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.verdict import Verdict
-from inspector.core.replay.summary_calls import NO_CALLS, TYPICAL, CallPlace, ExpectedOutput, PricedCalls
+from inspector.core.replay.summary_calls import (
+    NO_CALLS,
+    TYPICAL,
+    CallPlace,
+    ExpectedOutput,
+    PricedCalls,
+)
 from inspector.core.tokens.prices import call_cost
 from inspector.core.usage import FIVE_MINUTES_S, Usage, cache_written
 
@@ -68,7 +74,11 @@ class Preview:
 
 
 def preview(
-    policy: Policy[Any, Any], tier: str, context: PolicyContext[Any, Any], place: CallPlace, answer: Answerer = offline
+    policy: Policy[Any, Any],
+    tier: str,
+    context: PolicyContext[Any, Any],
+    place: CallPlace,
+    answer: Answerer = offline,
 ) -> Preview:
     """Run the tier on the side. Changes nothing. Never raises for a tier that exists.
 
@@ -87,11 +97,18 @@ def preview(
     cached_s = context.moment.cache_ttl_s
     measured = weigh(tier, context.buffer, outcome.buffer, log.asked, place, cached_s)
     touched = _touched(fates(context.buffer, outcome))
-    return replace(measured, touched=touched, outcome=outcome, saves_text=_names_saved_file(outcome))
+    return replace(
+        measured, touched=touched, outcome=outcome, saves_text=_names_saved_file(outcome)
+    )
 
 
 def weigh(
-    name: str, before: Buffer, after: Buffer, needs: Sequence[AnsweredNeed], place: CallPlace, cache_ttl_s: int
+    name: str,
+    before: Buffer,
+    after: Buffer,
+    needs: Sequence[AnsweredNeed],
+    place: CallPlace,
+    cache_ttl_s: int,
 ) -> Preview:
     """Compute what a tier or a step costs and frees.
 
@@ -135,7 +152,9 @@ def _touched(changes: Iterable[Fate]) -> int:
     return sum(fate.name != "kept" for fate in changes)
 
 
-def fired_when_due(policy: Policy[Any, Any], context: PolicyContext[Any, Any], answer: Answerer) -> tuple[str, ...]:
+def fired_when_due(
+    policy: Policy[Any, Any], context: PolicyContext[Any, Any], answer: Answerer
+) -> tuple[str, ...]:
     """Return the tiers that would do something if the due tiers were run, in their order. Changes nothing.
 
     They may be fewer than are due: the first one may free so much that the next is no longer due.
@@ -241,4 +260,6 @@ def payback(preview: Preview) -> Payback:
     once = calls + write - read
     if not saved:
         return Payback("never", once, saved)
-    return Payback("pays", once, saved, max(0, int((once / saved).to_integral_value(ROUND_CEILING))))
+    return Payback(
+        "pays", once, saved, max(0, int((once / saved).to_integral_value(ROUND_CEILING)))
+    )

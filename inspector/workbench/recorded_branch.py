@@ -25,7 +25,11 @@ def changed_before(state: State) -> tuple[int, ...]:
     from inspector.core.findings.recorded_step import places  # not before something is open
 
     thread, drops = state.thread, state.drops
-    return places(thread, drops) if thread is not None and drops is not None and drops.thread == thread.id else ()
+    return (
+        places(thread, drops)
+        if thread is not None and drops is not None and drops.thread == thread.id
+        else ()
+    )
 
 
 class BranchWorker:
@@ -48,8 +52,14 @@ class BranchWorker:
     def settled(self, state: State) -> State:
         """Return `state` with what the recording did at its place, if that is known. O(1)."""
         branch = self._known.get(self._key(state))
-        if branch is not None and branch.economics is None and self._paid[0] == SameObject(state.thread):
-            branch = self._known[self._key(state)] = replace(branch, economics=self._paid[1].get(state.place))
+        if (
+            branch is not None
+            and branch.economics is None
+            and self._paid[0] == SameObject(state.thread)
+        ):
+            branch = self._known[self._key(state)] = replace(
+                branch, economics=self._paid[1].get(state.place)
+            )
         return state if branch is state.branch else replace(state, branch=branch)
 
     def look(self) -> None:
@@ -87,7 +97,9 @@ class BranchWorker:
 
         if self._stop_paid is not None:
             self._stop_paid()
-        self._stop_paid = self._bench.work(lambda: recorded_economics(thread, session.side_calls), arrived)
+        self._stop_paid = self._bench.work(
+            lambda: recorded_economics(thread, session.side_calls), arrived
+        )
 
     def _keep(self, key: tuple[object, ...], branch: RecordedBranch) -> None:
         session = self._bench.state.session
@@ -108,7 +120,9 @@ class BranchWorker:
             self._places = whole, frozenset(changed_before(state))
         if state.place not in self._places[1]:
             return ()
-        request_or_end = thread.requests[state.place] if state.place < len(thread.requests) else thread
+        request_or_end = (
+            thread.requests[state.place] if state.place < len(thread.requests) else thread
+        )
         return SameObject(request_or_end), thread.id, state.at, state.choices.policy
 
 
@@ -116,7 +130,12 @@ def _branch(state: State) -> RecordedBranch | None:
     """Return what the recording did at the place of `state`. O(messages)."""
     from inspector.core.findings.recorded_step import recorded_sizes
 
-    thread, change, by, pressures = state.thread, change_of(state), policy_of(state), state.pressures
+    thread, change, by, pressures = (
+        state.thread,
+        change_of(state),
+        policy_of(state),
+        state.pressures,
+    )
     if thread is None or change is None or pressures is None:
         return None
     try:

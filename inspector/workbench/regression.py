@@ -59,7 +59,9 @@ def ran(steps: Steps, at: int) -> StepResult:
     inserted = [fate.after for fate in fates if fate.before is None and fate.after is not None]
     events = tuple((event.name, _plain_fields(event)) for event in step.events)
     texts = tuple(map(message_lines, inserted))
-    return StepResult(step.fired, step.succeeded, step.error, before, after, calibrated, changed, texts, events)
+    return StepResult(
+        step.fired, step.succeeded, step.error, before, after, calibrated, changed, texts, events
+    )
 
 
 def _plain_fields(event: Event) -> Mapping[str, Any]:
@@ -68,10 +70,14 @@ def _plain_fields(event: Event) -> Mapping[str, Any]:
     return fields
 
 
-def run(policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[Mapping[str, Any]]) -> list[StepResult]:
+def run(
+    policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[Mapping[str, Any]]
+) -> list[StepResult]:
     """Run the steps one after the other from `start` (`messages` a JSON text each). Raises InspectorError."""
     by = find_policy(policy_name)
-    messages = [loads(line.encode("utf-8", "replace"), deepest=WRAPPED) for line in start["messages"]]
+    messages = [
+        loads(line.encode("utf-8", "replace"), deepest=WRAPPED) for line in start["messages"]
+    ]
     origin = read_buffer({**start, "messages": messages})
     tree = Steps("main", None, by.reference, origin, by.load(by.settings(), state))
     for step in steps:
@@ -84,7 +90,9 @@ def describe_start(buffer: Buffer) -> dict[str, Any]:
     tools = buffer.prompt.tools
     return {
         "system": buffer.prompt.system,
-        "tools": None if tools is None else [{"name": tool.name, "definition": tool.definition} for tool in tools],
+        "tools": None
+        if tools is None
+        else [{"name": tool.name, "definition": tool.definition} for tool in tools],
         "unseen": buffer.prompt.unseen,
         "messages": [dumps(write_message(message)) for message in buffer.messages],
     }
@@ -174,7 +182,11 @@ def pytest_text(steps: Steps, source: StepsSource) -> str:
         _start(describe_start(start)),
     ]
     body = "".join(pieces)
-    head = _HEAD.replace("from typing", "import json\nfrom typing", 1) if f" {_FROM_JSON}" in body else _HEAD
+    head = (
+        _HEAD.replace("from typing", "import json\nfrom typing", 1)
+        if f" {_FROM_JSON}" in body
+        else _HEAD
+    )
     return head + body
 
 
@@ -194,7 +206,9 @@ class _Names:
 
     def step(self, saved_step: Mapping[str, Any]) -> str:
         """Return one step as a dict over several lines."""
-        lines = [f"        {key!r}: {self._value(key, value)},\n" for key, value in saved_step.items()]
+        lines = [
+            f"        {key!r}: {self._value(key, value)},\n" for key, value in saved_step.items()
+        ]
         return f"    {{\n{''.join(lines)}    }},\n"
 
     def _value(self, key: str, value: Any) -> str:

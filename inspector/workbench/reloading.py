@@ -48,7 +48,9 @@ def replay_trees(state: State) -> ReloadedTrees:
         first = steps.taken[0]
         try:
             document = write_steps(steps, StepsSource("", "", ""))
-            replay = replay_steps(document, steps.origin, first if first.recorded is not None else None)
+            replay = replay_steps(
+                document, steps.origin, first if first.recorded is not None else None
+            )
         except InspectorError as failure:
             failures.append(str(failure))
             continue

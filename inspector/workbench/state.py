@@ -61,12 +61,24 @@ class Choices(PolicyChoice):
         """Go by the policy that belongs to the open session. What the user chose comes back with the next session."""
         usual = self.usual or (self.policy, self.settings)
         brings_own = usual != (policy, settings)
-        return replace(self, policy=policy, settings=settings, remote=remote, usual=usual if brings_own else None)
+        return replace(
+            self,
+            policy=policy,
+            settings=settings,
+            remote=remote,
+            usual=usual if brings_own else None,
+        )
 
     def for_another_session(self) -> "Choices":
         """What outlasts the open session: the policy that the user chose with its settings, and who answers."""
         policy, settings = self.usual or (self.policy, self.settings)
-        return Choices(policy=policy, settings=settings, scale=self.scale, answer_by=self.answer_by, model=self.model)
+        return Choices(
+            policy=policy,
+            settings=settings,
+            scale=self.scale,
+            answer_by=self.answer_by,
+            model=self.model,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +248,12 @@ class State:
     def shown_step(self) -> Step | None:
         """Return the user's step that is shown; None if the recorded buffer, or the recorded change, is shown."""
         steps = self.steps
-        if steps is None or steps.step is None or not steps.stepped or steps.step.recorded is not None:
+        if (
+            steps is None
+            or steps.step is None
+            or not steps.stepped
+            or steps.step.recorded is not None
+        ):
             return None
         return steps.step
 
@@ -288,7 +305,9 @@ class State:
         thread = self.thread
         if thread is None or at is None:
             return replace(self, at=None)
-        return replace(self, at=max(0, min(at, len(thread.requests) - 1)) if thread.requests else None)
+        return replace(
+            self, at=max(0, min(at, len(thread.requests) - 1)) if thread.requests else None
+        )
 
 
 class Bench(Protocol):

@@ -52,7 +52,9 @@ class TierRun:
             return
         self.asked.append(AnsweredNeed(need, reply))
         try:
-            self.need = self.talk.throw(reply) if isinstance(reply, Failure) else self.talk.send(reply)
+            self.need = (
+                self.talk.throw(reply) if isinstance(reply, Failure) else self.talk.send(reply)
+            )
         except StopIteration as finished:
             self._end(finished.value)
 
@@ -73,7 +75,9 @@ class TierRun:
         self.need = None
         name = name_step(self.tier, outcomes) if self.edit is None else described(self.edit)
         settings, moment, asked = self.context.settings, self.context.moment, tuple(self.asked)
-        self.step = Step(name, self.tier, -1, settings, moment, outcomes, asked, self.called, self.edit)
+        self.step = Step(
+            name, self.tier, -1, settings, moment, outcomes, asked, self.called, self.edit
+        )
 
 
 def begin(
@@ -112,10 +116,14 @@ def turn(
     sent = context.after(*before)
     if called.usage is not None and sent.buffer is context.buffer:
         raw, _ = policy.measure(sent)
-        sent = sent.with_running(policy.learn(sent.running, sent.settings, raw, called.usage.prompt))
+        sent = sent.with_running(
+            policy.learn(sent.running, sent.settings, raw, called.usage.prompt)
+        )
     grown = sent.with_messages((*sent.messages, *called.messages))
     usage, finish = called.usage or context.moment.usage, called.finish or context.moment.finish
-    after: Sequence[Outcome[Any]] = yield from policy.after_turn(grown.with_moment(usage=usage, finish=finish))
+    after: Sequence[Outcome[Any]] = yield from policy.after_turn(
+        grown.with_moment(usage=usage, finish=finish)
+    )
     return (*before, Outcome(CALL, grown.buffer, grown.running), *after)
 
 
@@ -143,9 +151,13 @@ class ExternalNeed(TierRun):
     Passes the one reply to `reply`. Giving up passes nothing: the need stays open in the run.
     """
 
-    def __init__(self, who: str, policy_name: str, need: Need, reply: Callable[[Answer | Failure], None]) -> None:
+    def __init__(
+        self, who: str, policy_name: str, need: Need, reply: Callable[[Answer | Failure], None]
+    ) -> None:
         nothing = PolicyContext(Buffer(()), None, None)
-        super().__init__(find_policy(policy_name), who, nothing, _asking_nobody(lambda: nothing.unchanged(who)))
+        super().__init__(
+            find_policy(policy_name), who, nothing, _asking_nobody(lambda: nothing.unchanged(who))
+        )
         self.need = need
         self._reply = reply
 

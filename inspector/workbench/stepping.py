@@ -16,7 +16,14 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.replay.files import with_recorded_files
 from inspector.extensions.policies import find_policy
-from inspector.workbench.policy_input import called_at, context_of, ground_of, policy_of, settings_of, start_of
+from inspector.workbench.policy_input import (
+    called_at,
+    context_of,
+    ground_of,
+    policy_of,
+    settings_of,
+    start_of,
+)
 from inspector.workbench.reloading import ReloadedTrees, replay_trees
 from inspector.workbench.state import Bench, Choices, PendingNeed, State, attempt
 from inspector.workbench.stepper import DUE, REPAIR, TURN, TierRun, begin
@@ -77,7 +84,9 @@ class Stepping:
             return
         if running.need is None:
             self._drop()
-            if running.step is None or start is None:  # an external need: its step is taken elsewhere
+            if (
+                running.step is None or start is None
+            ):  # an external need: its step is taken elsewhere
                 self._bench.show(replace(self._bench.state, asking=None))
                 return
             if running.tier == DUE and running.step.did_nothing:
@@ -124,7 +133,9 @@ class Stepping:
         self._call += 1
         call = self._call
         running.need = need  # what was really sent is what the step remembers
-        self._bench.show(replace(state, asking=replace(state.asking, need=need, busy=True, who=name)))
+        self._bench.show(
+            replace(state, asking=replace(state.asking, need=need, busy=True, who=name))
+        )
 
         def answered(reply: Answer | Failure | InspectorError) -> None:
             if call != self._call:
@@ -132,14 +143,22 @@ class Stepping:
             self._answerer = None
             if isinstance(reply, InspectorError):
                 asking = self._bench.state.asking
-                self._bench.show(replace(self._bench.state, asking=replace(asking, busy=False) if asking else None))
+                self._bench.show(
+                    replace(
+                        self._bench.state, asking=replace(asking, busy=False) if asking else None
+                    )
+                )
                 self._bench.failed(str(reply))
             else:
                 self.answer(reply)
 
-        self._bench.work(lambda: self._ask(name, state, need, call), answered, self.stop, waits=True)
+        self._bench.work(
+            lambda: self._ask(name, state, need, call), answered, self.stop, waits=True
+        )
 
-    def _ask(self, who: str, state: State, need: Need, call: int) -> Answer | Failure | InspectorError:
+    def _ask(
+        self, who: str, state: State, need: Need, call: int
+    ) -> Answer | Failure | InspectorError:
         try:
             answerer = self._answerers(who, state)
             if call == self._call:
@@ -237,7 +256,9 @@ class Stepping:
             chosen = _carry_scale(self._bench.state.choices, chosen)
         self._choose(chosen)
 
-    def adopt(self, policy: str, settings: SettingPairs | None = None, remote: bool = False) -> None:
+    def adopt(
+        self, policy: str, settings: SettingPairs | None = None, remote: bool = False
+    ) -> None:
         """Go by a policy that belongs to the open session: of its run, of steps that were loaded. `settings` None = the
         policy's own, or as they are where it is the chosen one."""
         now = self._bench.state.choices
@@ -258,7 +279,9 @@ class Stepping:
                 self._bench.failed(str(reloaded))
                 return
             choices = replace(now.choices, policy_loads=now.choices.policy_loads + 1)
-            trees = MappingProxyType(dict(reloaded.trees)) if now.trees is state.trees else now.trees
+            trees = (
+                MappingProxyType(dict(reloaded.trees)) if now.trees is state.trees else now.trees
+            )
             if reloaded.failures:
                 self._bench.show(replace(now, choices=choices, trees=trees))
                 self._bench.failed(reloaded.words)
@@ -304,7 +327,9 @@ class Stepping:
         if value is None:
             return own
         choices: Choices = replace(own, settings=(*others, (name, value)))
-        same = settings_of(replace(state, choices=choices)) == settings_of(replace(state, choices=own))
+        same = settings_of(replace(state, choices=choices)) == settings_of(
+            replace(state, choices=own)
+        )
         return own if same else choices
 
     def repair(self) -> None:
@@ -325,9 +350,8 @@ class Stepping:
 
 def _nothing_due(start: Steps) -> str:
     place = "after the last request" if start.request is None else f"at request {start.request:,}"
-    return (
-        f"No tier of {find_policy(start.policy).title} is due {place}, so no step was taken. Force runs a tier anyway."
-    )
+    title = find_policy(start.policy).title
+    return f"No tier of {title} is due {place}, so no step was taken. Force runs a tier anyway."
 
 
 def _begun(tier: str, state: State) -> tuple[Steps, TierRun]:
@@ -346,4 +370,6 @@ def _carry_scale(before: Choices, chosen: Choices) -> Choices:
         return replace(chosen, settings=())
     by = POLICIES[DEFAULT_POLICY]
     movable = {line.setting for line in by.watermarks(by.settings())}
-    return replace(chosen, settings=(), scale=tuple(pair for pair in before.settings if pair[0] in movable))
+    return replace(
+        chosen, settings=(), scale=tuple(pair for pair in before.settings if pair[0] in movable)
+    )

@@ -251,7 +251,10 @@ class Steps:
         for outcome in self._outcomes(n for n in path if n not in left):
             changed.update(outcome.changed)
             renamed.update(outcome.renamed)
-        return fates(self.buffer_of(since), Outcome("", self.buffer_of(at), None, changed=changed, renamed=renamed))
+        return fates(
+            self.buffer_of(since),
+            Outcome("", self.buffer_of(at), None, changed=changed, renamed=renamed),
+        )
 
 
 def name_step(tier: str, outcomes: Sequence[Outcome[Any]]) -> str:

@@ -57,7 +57,10 @@ def write_steps(steps: Steps, source: StepsSource) -> dict[str, Any]:
         "thread": steps.thread_id,
         "request": steps.request,
         "policy": steps.policy,
-        "start": {"messages": len(steps.origin.messages), "fingerprint": buffer_fingerprint(steps.origin)},
+        "start": {
+            "messages": len(steps.origin.messages),
+            "fingerprint": buffer_fingerprint(steps.origin),
+        },
         "state": by.dump(steps.running),
         "at": steps.at,
         "steps": [_written(step, by) for step in steps.taken],
@@ -100,9 +103,12 @@ def spell_settings(settings: Any, by: Policy[Any, Any]) -> dict[str, str]:
     """Return settings by name, as `--set` takes them, without those that are None by default and were not set."""
     own = by.settings()
     values = (
-        (field.name, getattr(settings, field.name), getattr(own, field.name)) for field in settable_fields(settings)
+        (field.name, getattr(settings, field.name), getattr(own, field.name))
+        for field in settable_fields(settings)
     )
-    return {name: _word(value) for name, value, usual in values if not (value is None and usual is None)}
+    return {
+        name: _word(value) for name, value, usual in values if not (value is None and usual is None)
+    }
 
 
 def _word(value: Any) -> str:
@@ -138,9 +144,13 @@ def buffer_fingerprint(buffer: Buffer) -> str:
 def check_document(document: Any) -> Mapping[str, Any]:
     """Return the document if it is one of saved steps. Raises InspectorError."""
     if not isinstance(document, Mapping) or document.get("kind") != KIND:
-        raise InspectorError("These are no saved steps: choose a file that was written by “save steps”.")
+        raise InspectorError(
+            "These are no saved steps: choose a file that was written by “save steps”."
+        )
     if document.get("version") != VERSION:
-        raise InspectorError(f"These steps were saved by another version ({document.get('version')!r}).")
+        raise InspectorError(
+            f"These steps were saved by another version ({document.get('version')!r})."
+        )
     return document
 
 
@@ -158,7 +168,9 @@ def place_of(document: Any) -> tuple[str, int | None]:
 
 def starts_before(document: Any) -> bool:
     """Do saved steps start from the buffer before a recorded change, which is the first of them?"""
-    return any("recorded" in saved_step for saved_step in _listed(check_document(document), "steps")[:1])
+    return any(
+        "recorded" in saved_step for saved_step in _listed(check_document(document), "steps")[:1]
+    )
 
 
 def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) -> StepsReplay:
@@ -170,7 +182,9 @@ def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) ->
     _check_start(checked, origin)
     thread_id, request = place_of(checked)
     by = find_policy(str(checked.get("policy")))
-    steps = Steps(thread_id, request, by.reference, origin, by.load(by.settings(), checked.get("state") or {}))
+    steps = Steps(
+        thread_id, request, by.reference, origin, by.load(by.settings(), checked.get("state") or {})
+    )
     elsewhere: list[str] = []
     for number, saved_step in enumerate(_listed(checked, "steps")):
         parent = saved_step.get("parent")
@@ -183,14 +197,20 @@ def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) ->
         steps = steps.add(step)
     at = checked.get("at")
     return StepsReplay(
-        steps.go(at) if isinstance(at, int) and ORIGIN <= at < len(steps.taken) else steps, tuple(elsewhere)
+        steps.go(at) if isinstance(at, int) and ORIGIN <= at < len(steps.taken) else steps,
+        tuple(elsewhere),
     )
 
 
 def run_step(by: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) -> Step:
     """Run one saved step at the current step of `steps`. Raises InspectorError."""
-    settings = by.settings(tuple((str(key), str(value)) for key, value in _object(saved_step, "settings").items()))
-    moment, tier = from_json(PolicyInput, _object(saved_step, "moment")), str(saved_step.get("tier") or "")
+    settings = by.settings(
+        tuple((str(key), str(value)) for key, value in _object(saved_step, "settings").items())
+    )
+    moment, tier = (
+        from_json(PolicyInput, _object(saved_step, "moment")),
+        str(saved_step.get("tier") or ""),
+    )
     replies = Scripted([read_reply(answer) for answer in _listed(saved_step, "answers")])
     called = _read_call(saved_step["called"]) if saved_step.get("called") is not None else None
     edit = read_edit(saved_step["edit"]) if saved_step.get("edit") is not None else None
@@ -200,7 +220,9 @@ def run_step(by: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) 
     saved = saved_step.get("state")
     if saved is None or saved == by.dump(step.running):
         return step
-    last = replace(step.outcomes[-1], running=by.load(settings, saved))  # the breaker was closed by hand
+    last = replace(
+        step.outcomes[-1], running=by.load(settings, saved)
+    )  # the breaker was closed by hand
     return replace(step, outcomes=(*step.outcomes[:-1], last))
 
 
@@ -218,7 +240,9 @@ def _read_call(value: Any) -> RecordedCall:
     if not isinstance(value, Mapping):
         raise InspectorError("The recorded call of a turn must be a JSON object.")
     usage = from_json(Usage, value["usage"]) if value.get("usage") is not None else None
-    return RecordedCall(read_messages(value.get("messages") or [], "call"), usage, str(value.get("finish") or ""))
+    return RecordedCall(
+        read_messages(value.get("messages") or [], "call"), usage, str(value.get("finish") or "")
+    )
 
 
 def _object(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -230,6 +254,8 @@ def _object(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _listed(document: Mapping[str, Any], key: str) -> Sequence[Any]:
     value = document.get(key)
-    if not isinstance(value, list) or (key == "steps" and not all(isinstance(entry, Mapping) for entry in value)):
+    if not isinstance(value, list) or (
+        key == "steps" and not all(isinstance(entry, Mapping) for entry in value)
+    ):
         raise InspectorError(f"The saved steps lack “{key}”.")
     return value

@@ -53,10 +53,14 @@ class ToolPairs:
     def _partner(self, part: object, place: int) -> PairedPart | None:
         if isinstance(part, ToolCall):
             after = range(place, min(place + NEAR, len(self._messages)))
-            return self._find(after, lambda other: isinstance(other, ToolResult) and other.call_id == part.id)
+            return self._find(
+                after, lambda other: isinstance(other, ToolResult) and other.call_id == part.id
+            )
         if isinstance(part, ToolResult):
             before = range(place, max(place - NEAR, -1), -1)
-            return self._find(before, lambda other: isinstance(other, ToolCall) and other.id == part.call_id)
+            return self._find(
+                before, lambda other: isinstance(other, ToolCall) and other.id == part.call_id
+            )
         return None
 
     def _find(self, places: range, fits: Callable[[object], bool]) -> PairedPart | None:

@@ -14,7 +14,15 @@ from inspector.core.answering import Answerer
 from inspector.core.session import Session
 from inspector.core.tokens.windows import Window
 from inspector.extensions.policies import find_policy
-from inspector.workbench.analysis import Analysis, AnalysisQueue, Cancel, Change, Growth, Work, at_once
+from inspector.workbench.analysis import (
+    Analysis,
+    AnalysisQueue,
+    Cancel,
+    Change,
+    Growth,
+    Work,
+    at_once,
+)
 from inspector.workbench.editing import Editing
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
@@ -22,7 +30,15 @@ from inspector.workbench.pressure.gauge import beliefs, beliefs_key, lacks_belie
 from inspector.workbench.pressure.window_cache import WindowCache
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
-from inspector.workbench.state import BufferFilter, Choices, Following, FoundText, OpeningProgress, PolicyBelief, State
+from inspector.workbench.state import (
+    BufferFilter,
+    Choices,
+    Following,
+    FoundText,
+    OpeningProgress,
+    PolicyBelief,
+    State,
+)
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
 
@@ -74,13 +90,21 @@ def _carried_over(choices: Choices) -> str:
 def _nothing_open(now: State) -> State:
     """Return the State without the open transcript: what the user chose, and what runs, stay."""
     choices = now.choices.for_another_session()
-    return State(estimator=now.estimator, choices=choices, run=now.run, proxy=now.proxy, receiver=now.receiver)
+    return State(
+        estimator=now.estimator,
+        choices=choices,
+        run=now.run,
+        proxy=now.proxy,
+        receiver=now.receiver,
+    )
 
 
 class Workbench:
     """Intents are method calls; after each, every subscriber gets the new State."""
 
-    def __init__(self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
+    def __init__(
+        self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline
+    ) -> None:
         self._work = work
         self.previews = PreviewWorker(self)
         self._branches = BranchWorker(self)
@@ -184,8 +208,9 @@ class Workbench:
         """Run a job as `Work` does. After an unexpected error, call `fell` and make the error the State's failure."""
 
         def failed(error: BaseException) -> None:
+            name = type(error).__name__
             sentence = (
-                f"Not worked out: something went wrong inside the program ({type(error).__name__}). You can go on."
+                f"Not worked out: something went wrong inside the program ({name}). You can go on."
             )
             error.add_note(sentence)
             fell()
@@ -198,12 +223,16 @@ class Workbench:
     def begin(self, path: str) -> None:
         """Show that a transcript is being read. The open session stays until its first requests are there."""
         self._follows_end = True
-        self.show(replace(self._state, opening=OpeningProgress(path), following="", behind=0, failure=""))
+        self.show(
+            replace(self._state, opening=OpeningProgress(path), following="", behind=0, failure="")
+        )
 
     def progress(self, done: int, total: int) -> None:
         """Show how many bytes of the transcript have been read, and of how many."""
         if self._state.opening is not None:
-            self.show(replace(self._state, opening=replace(self._state.opening, done=done, total=total)))
+            self.show(
+                replace(self._state, opening=replace(self._state.opening, done=done, total=total))
+            )
 
     def open(self, session: Session, *, more: bool = False) -> None:
         """Show `session` at its last request. `more`: it is still being read, and a fuller one will follow.
@@ -225,9 +254,13 @@ class Workbench:
             self._follows_end = False
 
         def opened(now: State) -> State:
-            same = now.session is not None and bool(session.path) and now.session.path == session.path
+            same = (
+                now.session is not None and bool(session.path) and now.session.path == session.path
+            )
             fresh = now if same else self._emptied(now, session)
-            state = replace(fresh, session=session, opening=now.opening if more else None, failure="")
+            state = replace(
+                fresh, session=session, opening=now.opening if more else None, failure=""
+            )
             return state if returning is None else restore_steps(state, returning, stays)
 
         def landed() -> None:
@@ -243,7 +276,10 @@ class Workbench:
     def _emptied(self, now: State, session: Session) -> State:
         """Prepare the State for a session of another file."""
         choices = choices_for(now, session.path)
-        notes = (self._kept_steps.last_note, _carried_over(choices) if now.session is not None else "")
+        notes = (
+            self._kept_steps.last_note,
+            _carried_over(choices) if now.session is not None else "",
+        )
         note = " ".join(filter(None, notes))
         return replace(_nothing_open(now), following=now.following, choices=choices, note=note)
 
@@ -311,9 +347,15 @@ class Workbench:
             return
         window = self._windows.known(state)
         before = self._state.window if _same_thread(self._state, state) else None
-        self.show(replace(state, window=window or before))  # the previous one is shown until the new one is known
+        self.show(
+            replace(state, window=window or before)
+        )  # the previous one is shown until the new one is known
         if window is None:
-            self.work(lambda: self._windows.find(state), lambda window: self._found(state, window), first=True)
+            self.work(
+                lambda: self._windows.find(state),
+                lambda window: self._found(state, window),
+                first=True,
+            )
 
     def _found(self, state: State, window: Window) -> None:
         if self._state.thread is state.thread:
@@ -351,22 +393,30 @@ class Workbench:
         """
         places = changed_before(self._state)
         first = min(places, default=None)
-        self._see_change(min((place for place in places if place > self._state.place), default=first))
+        self._see_change(
+            min((place for place in places if place > self._state.place), default=first)
+        )
         return bool(places)
 
     def previous_compaction(self) -> bool:
         """Move to the previous compaction, micro-compaction or silent drop; before the first one, to the last."""
         places = changed_before(self._state)
         last = max(places, default=None)
-        self._see_change(max((place for place in places if place < self._state.place), default=last))
+        self._see_change(
+            max((place for place in places if place < self._state.place), default=last)
+        )
         return bool(places)
 
     def recorded_compaction(self) -> None:
         """Move to the last recorded compaction up to the current request; if there is none, to the first one."""
         thread = self._state.thread
-        recorded = [compaction.before_request for compaction in thread.compactions] if thread else []
+        recorded = (
+            [compaction.before_request for compaction in thread.compactions] if thread else []
+        )
         first = min(recorded, default=None)
-        self._see_change(max((place for place in recorded if place <= self._state.place), default=first))
+        self._see_change(
+            max((place for place in recorded if place <= self._state.place), default=first)
+        )
 
     def _see_change(self, place: int | None) -> None:
         thread = self._state.thread
@@ -432,7 +482,9 @@ class Workbench:
             self._windows.keep(analysis.of, analysis.window)
         if analysis.verdicts is not None:
             self.previews.remember(analysis.verdicts)
-        self._stand(state if analysis.believed is None else replace(state, believed=analysis.believed))
+        self._stand(
+            state if analysis.believed is None else replace(state, believed=analysis.believed)
+        )
 
     def place(self, state: State) -> State:
         """Move the playhead to the last request, unless the user moved it away or a step is shown."""
@@ -467,7 +519,9 @@ class Subscribers:
         self._telling, failures, state = True, list[Exception](), None
         while state is not newest():
             state = newest()
-            calls: list[Callable[[], None]] = [partial(callback, state) for callback in self._callbacks]
+            calls: list[Callable[[], None]] = [
+                partial(callback, state) for callback in self._callbacks
+            ]
             for call in (*calls, self._then):
                 try:
                     call()

@@ -58,7 +58,8 @@ def _pins(name: str) -> list[Path]:
 def _is_there(name: str) -> bool:
     folder = INTO / name
     same = all(
-        (folder / pin.name).is_file() and (folder / pin.name).read_bytes() == pin.read_bytes() for pin in _pins(name)
+        (folder / pin.name).is_file() and (folder / pin.name).read_bytes() == pin.read_bytes()
+        for pin in _pins(name)
     )
     return same and (folder / "done").is_file()
 
@@ -66,7 +67,13 @@ def _is_there(name: str) -> bool:
 def _run(command: Sequence[str], folder: Path) -> None:
     try:
         done = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise CannotInstall(f"{command[0]} did not come to an end within {LIMIT_S} s") from None

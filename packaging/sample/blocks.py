@@ -39,7 +39,15 @@ def output_of(turn: Turn, dice: Dice) -> int:
     return thought + tokens_of(turn.text + "".join(dumps(call.input) for call in turn.calls), dice)
 
 
-def assistant_of(names: Record, model: str, block: Record, stop: str | None, usage: Record) -> Record:
-    message = {"model": model, "id": names["id"], "type": "message", "role": "assistant", "content": [block]}
+def assistant_of(
+    names: Record, model: str, block: Record, stop: str | None, usage: Record
+) -> Record:
+    message = {
+        "model": model,
+        "id": names["id"],
+        "type": "message",
+        "role": "assistant",
+        "content": [block],
+    }
     ending = {"stop_reason": stop, "stop_sequence": None, "usage": usage}
     return {"type": "assistant", "message": {**message, **ending}, "requestId": names["request"]}

@@ -18,7 +18,9 @@ class Dice:
     def bits(self) -> int:
         """256 bits."""
         self._thrown += 1
-        return int.from_bytes(hashlib.sha256(f"{self._name}/{self._thrown}".encode()).digest(), "big")
+        return int.from_bytes(
+            hashlib.sha256(f"{self._name}/{self._thrown}".encode()).digest(), "big"
+        )
 
     def between(self, low: int, high: int) -> int:
         """A whole number, both ends included."""

@@ -55,11 +55,18 @@ def _draw(dots: list[list[int]], left: int, top: int, letter: str) -> None:
 def _png(dots: list[list[int]]) -> bytes:
     width = len(dots[0])
     raw = b"".join(
-        b"\0" + int("".join(map(str, row)).ljust(-(-width // 8) * 8, "1"), 2).to_bytes(-(-width // 8)) for row in dots
+        b"\0"
+        + int("".join(map(str, row)).ljust(-(-width // 8) * 8, "1"), 2).to_bytes(-(-width // 8))
+        for row in dots
     )
     head = struct.pack(">IIBBBBB", width, len(dots), 1, 0, 0, 0, 0)
     packed = b"\x78\x01" + _stored(raw) + struct.pack(">I", zlib.adler32(raw))
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + _chunk(b"IDAT", packed) + _chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + _chunk(b"IHDR", head)
+        + _chunk(b"IDAT", packed)
+        + _chunk(b"IEND", b"")
+    )
 
 
 def _stored(raw: bytes) -> bytes:

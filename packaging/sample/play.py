@@ -91,7 +91,13 @@ class Play:
             return getattr(self, f"_{tool.lower()}")(words, scene.text, waiting)  # type: ignore[no-any-return]
         except ToolFailed as failure:
             plain = re.sub(r"</?tool_use_error>", "", str(failure))
-            return Call(tool, self._failed_input(tool, words, scene.text), str(failure), f"Error: {plain}", True)
+            return Call(
+                tool,
+                self._failed_input(tool, words, scene.text),
+                str(failure),
+                f"Error: {plain}",
+                True,
+            )
 
     @staticmethod
     def _failed_input(tool: str, words: str, text: str) -> dict[str, Any]:
@@ -105,13 +111,20 @@ class Play:
         path, *place = words.split()
         numbers = [int(word) for word in place]
         said, kept = self._workspace.read(path, *numbers)
-        sent = {"file_path": f"{HOME}/{path}"} | dict(zip(("offset", "limit"), numbers, strict=False))
+        sent = {"file_path": f"{HOME}/{path}"} | dict(
+            zip(("offset", "limit"), numbers, strict=False)
+        )
         return Call("Read", sent, said, kept)
 
     def _edit(self, path: str, text: str, _waiting: list[Scene]) -> Call:
         old, _, new = text.partition(TO)
         said, kept = self._workspace.edit(path, old, new)
-        return Call("Edit", {"file_path": f"{HOME}/{path}", "old_string": old, "new_string": new}, said, kept)
+        return Call(
+            "Edit",
+            {"file_path": f"{HOME}/{path}", "old_string": old, "new_string": new},
+            said,
+            kept,
+        )
 
     def _write(self, path: str, text: str, _waiting: list[Scene]) -> Call:
         said, kept = self._workspace.write(path, text)
@@ -130,7 +143,13 @@ class Play:
     def _bash(self, words: str, text: str, _waiting: list[Scene]) -> Call:
         self._commands += 1
         out, status = self._runner(self._workspace, self._commands, text)
-        kept = {"stdout": out, "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": not out}
+        kept = {
+            "stdout": out,
+            "stderr": "",
+            "interrupted": False,
+            "isImage": False,
+            "noOutputExpected": not out,
+        }
         sent = {"command": text, "description": words}
         if status:
             said = f"Exit code {status}\n{out}"

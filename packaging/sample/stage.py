@@ -113,14 +113,20 @@ class Stage:
             for path in sorted(self.path.rglob("*"))
             if path.is_file() and not path.relative_to(self.path).parts[0].startswith(".git")
         }
-        workspace.files = {name: content for name, content in found.items() if "__pycache__" not in name}
+        workspace.files = {
+            name: content for name, content in found.items() if "__pycache__" not in name
+        }
         self._known = set(workspace.files)
 
     def _same(self, text: str) -> str:
         python = str(Path(sys.executable))
         text = text.replace(python, f"{HOME}/.venv/bin/python").replace(str(self.path), HOME)
-        text = text.replace(str(Path(sys.executable).parent.parent), f"{HOME}/.venv").replace(sys.base_prefix, "/usr")
-        text = _TEST_FOLDER.sub("/tmp/pytest-of-dev/pytest-3", _COPY.sub("/tmp/tmp.Qv4ZkE0hTu", text))
+        text = text.replace(str(Path(sys.executable).parent.parent), f"{HOME}/.venv").replace(
+            sys.base_prefix, "/usr"
+        )
+        text = _TEST_FOLDER.sub(
+            "/tmp/pytest-of-dev/pytest-3", _COPY.sub("/tmp/tmp.Qv4ZkE0hTu", text)
+        )
         return _DURATION.sub(_duration, _OBJECT.sub("0x7f3c5a61e8d0", text)).rstrip("\n")
 
 

@@ -91,14 +91,27 @@ ABROAD = [
 
 
 def _journal() -> str:
-    dice, blocks = Dice("journal"), ["; Household journal, winter 2025/26. Everything in it is invented.\n"]
+    dice, blocks = (
+        Dice("journal"),
+        ["; Household journal, winter 2025/26. Everything in it is invented.\n"],
+    )
     for day in _days():
         if day.day == 1:
             blocks.append(_block(day, "Rent", "expenses:home:rent", "1180.00 EUR"))
         if day.day == 28:
-            blocks.append(_block(day, "Salary Werkstatt GmbH", "assets:bank:checking", "3210.40 EUR", "income:salary"))
+            blocks.append(
+                _block(
+                    day,
+                    "Salary Werkstatt GmbH",
+                    "assets:bank:checking",
+                    "3210.40 EUR",
+                    "income:salary",
+                )
+            )
         bought = range(dice.choice((0, 1, 1, 1, 2)))
-        blocks.extend(_shopping(dice, day) if dice.between(0, 4) > 1 else _abroad(dice, day) for _ in bought)
+        blocks.extend(
+            _shopping(dice, day) if dice.between(0, 4) > 1 else _abroad(dice, day) for _ in bought
+        )
     return "\n".join(blocks)
 
 
@@ -119,7 +132,9 @@ def _abroad(dice: Dice, day: date) -> str:
     return _block(day, payee, account, f"{amount} @ {rate} EUR", "liabilities:card")
 
 
-def _block(day: date, payee: str, account: str, amount: str, other: str = "assets:bank:checking") -> str:
+def _block(
+    day: date, payee: str, account: str, amount: str, other: str = "assets:bank:checking"
+) -> str:
     return f"{day} * {payee}\n    {account:<34}  {amount}\n    {other}\n"
 
 
@@ -138,9 +153,9 @@ def _nordbank() -> str:
         cents = -dice.between(low, high) if number != 96 else 321_040
         balance += cents
         what = f"{dice.choice(('Kartenzahlung', 'Lastschrift', 'SEPA-Überweisung'))}"
-        purpose = (
-            f"{payee.upper()} REF {dice.word('0123456789ABCDEF', 12)} {dice.choice(('BERLIN', 'POTSDAM', 'ONLINE'))}"
-        )
+        reference = dice.word("0123456789ABCDEF", 12)
+        place = dice.choice(("BERLIN", "POTSDAM", "ONLINE"))
+        purpose = f"{payee.upper()} REF {reference} {place}"
         if number == 96:
             what, payee, purpose = "Gutschrift", "Werkstatt GmbH", "GEHALT NOVEMBER 2025"
         cells = (
@@ -150,7 +165,9 @@ def _nordbank() -> str:
             payee,
             purpose,
         )
-        lines.append(";".join(f'"{cell}"' for cell in (*cells, _comma(balance), _comma(cents), "EUR")))
+        lines.append(
+            ";".join(f'"{cell}"' for cell in (*cells, _comma(balance), _comma(cents), "EUR"))
+        )
     return "\r\n".join(lines) + "\r\n"
 
 
@@ -179,7 +196,9 @@ def _riverside() -> str:
         debit, credit = ("", _point(cents)) if refund else (_point(cents), "")
         what = f"{dice.choice(shops)} {dice.word('0123456789', 8)} OR"
         check = dice.word("123456789", 4) if number % 17 == 3 else ""
-        lines.append(f'{day.strftime("%m/%d/%Y")},"{what}",{debit},{credit},"{balance / 100:,.2f}",{check}')
+        lines.append(
+            f'{day.strftime("%m/%d/%Y")},"{what}",{debit},{credit},"{balance / 100:,.2f}",{check}'
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -232,7 +251,13 @@ def _alipay_line(dice: Dice, number: int) -> str:
     cents, sign, state = dice.between(low, high), "支出", "交易成功"
     method = dice.choice(METHODS)
     if number % 19 == 7:
-        seller, kind, what, sign, method = "余额宝", "投资理财", "余额宝-自动转入", "不计收支", "余额"
+        seller, kind, what, sign, method = (
+            "余额宝",
+            "投资理财",
+            "余额宝-自动转入",
+            "不计收支",
+            "余额",
+        )
     elif number % 29 == 11:
         what, sign, state = f"退款-{what}", "不计收支", "退款成功"
     elif number % 41 == 13:

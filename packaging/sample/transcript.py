@@ -50,7 +50,9 @@ class Transcript:
     # what is not an answer of the model
 
     def _title(self, scene: Scene) -> None:
-        self.records.append({"type": "custom-title", "customTitle": scene.words, "sessionId": self.session})
+        self.records.append(
+            {"type": "custom-title", "customTitle": scene.words, "sessionId": self.session}
+        )
 
     def _pause(self, scene: Scene) -> None:
         self._end_of_turn()
@@ -77,21 +79,43 @@ class Transcript:
 
     def _snapshot(self, message: str, update: bool = False) -> None:
         kept = {
-            name: {"backupFileName": f"{Dice(name).word(HEX, 16)}@v{n}", "version": n, "backupTime": self._time()}
+            name: {
+                "backupFileName": f"{Dice(name).word(HEX, 16)}@v{n}",
+                "version": n,
+                "backupTime": self._time(),
+            }
             for name, n in self.backups.items()
         }
         body = {"messageId": message, "trackedFileBackups": kept, "timestamp": self._time()}
         self.records.append(
-            {"type": "file-history-snapshot", "messageId": message, "snapshot": body, "isSnapshotUpdate": update}
+            {
+                "type": "file-history-snapshot",
+                "messageId": message,
+                "snapshot": body,
+                "isSnapshotUpdate": update,
+            }
         )
 
     def _queued(self, scene: Scene) -> None:
         """A prompt typed while the agent worked."""
         stamp = {"timestamp": self._time(), "sessionId": self.session}
-        self.records.append({"type": "queue-operation", "operation": "enqueue", **stamp, "content": scene.text})
+        self.records.append(
+            {"type": "queue-operation", "operation": "enqueue", **stamp, "content": scene.text}
+        )
         self._wait(900)
-        self.records.append({"type": "queue-operation", "operation": "remove", **stamp | {"timestamp": self._time()}})
-        queued = {"type": "queued_command", "prompt": scene.text, "source_uuid": self._uuid(), "commandMode": "prompt"}
+        self.records.append(
+            {
+                "type": "queue-operation",
+                "operation": "remove",
+                **stamp | {"timestamp": self._time()},
+            }
+        )
+        queued = {
+            "type": "queued_command",
+            "prompt": scene.text,
+            "source_uuid": self._uuid(),
+            "commandMode": "prompt",
+        }
         self._attachment(queued | {"origin": {"kind": "human"}}, scene.text)
 
     def _edited(self, scene: Scene) -> None:
@@ -99,7 +123,10 @@ class Transcript:
         old, _, new = scene.text.partition("\n====>\n")
         said, _ = self.workspace.edit(scene.words, old, new)
         snippet = said.partition("snippet of the edited file:\n")[2]
-        self._attachment({"type": "edited_text_file", "filename": f"{HOME}/{scene.words}", "snippet": snippet}, snippet)
+        self._attachment(
+            {"type": "edited_text_file", "filename": f"{HOME}/{scene.words}", "snippet": snippet},
+            snippet,
+        )
 
     def _attachment(self, attachment: Record, text: str) -> None:
         self.meter.add(tokens_of(text, self.dice) + 40)
@@ -117,7 +144,15 @@ class Transcript:
                 "retryAttempt": attempt,
                 "maxRetries": 10,
             }
-            self._chained({"type": "system", "subtype": "api_error", "level": "error", "error": error, **retry})
+            self._chained(
+                {
+                    "type": "system",
+                    "subtype": "api_error",
+                    "level": "error",
+                    "error": error,
+                    **retry,
+                }
+            )
             self._wait(int(retry["retryInMs"]))
 
     def _compact(self, scene: Scene) -> None:
@@ -129,15 +164,25 @@ class Transcript:
             "content": "Conversation compacted",
             "isMeta": False,
         }
-        measured = {"trigger": "auto", "preTokens": self.meter.context + self.dice.between(300, 900)}
-        self._chained(boundary | {"level": "info", "compactMetadata": measured, "logicalParentUuid": before})
+        measured = {
+            "trigger": "auto",
+            "preTokens": self.meter.context + self.dice.between(300, 900),
+        }
+        self._chained(
+            boundary | {"level": "info", "compactMetadata": measured, "logicalParentUuid": before}
+        )
         summary = SUMMARY + scene.text
         said = {"type": "user", "message": {"role": "user", "content": summary}}
         self._chained(said | {"isVisibleInTranscriptOnly": True, "isCompactSummary": True})
         self.meter.compact(tokens_of(summary, self.dice))
         for path in scene.words.split():
             text, kept = self.workspace.read(path)
-            attachment = {"type": "file", "filename": f"{HOME}/{path}", "content": kept, "displayPath": path}
+            attachment = {
+                "type": "file",
+                "filename": f"{HOME}/{path}",
+                "content": kept,
+                "displayPath": path,
+            }
             self._attachment(attachment, text)
 
     def _end_of_turn(self) -> None:
@@ -149,10 +194,25 @@ class Transcript:
             "hookInfos": [{"command": "./scripts/after-turn.sh", "durationMs": 61}],
             "hookErrors": [],
         }
-        more = {"preventedContinuation": False, "stopReason": "", "hasOutput": False, "level": "suggestion"}
-        self._chained({"type": "system", "subtype": "stop_hook_summary", **stop, **more, "toolUseID": self._uuid()})
+        more = {
+            "preventedContinuation": False,
+            "stopReason": "",
+            "hasOutput": False,
+            "level": "suggestion",
+        }
+        self._chained(
+            {
+                "type": "system",
+                "subtype": "stop_hook_summary",
+                **stop,
+                **more,
+                "toolUseID": self._uuid(),
+            }
+        )
         took = round((self.clock - self.turn_began).total_seconds() * 1000)
-        self._chained({"type": "system", "subtype": "turn_duration", "durationMs": took, "isMeta": False})
+        self._chained(
+            {"type": "system", "subtype": "turn_duration", "durationMs": took, "isMeta": False}
+        )
         self.turn_began = self.clock
 
     # answers of the model
@@ -162,10 +222,18 @@ class Transcript:
         output = output_of(turn, self.dice)
         usage = self.meter.call(output, self.dice)
         shown = tokens_of(turn.thinking, self.dice) if turn.thinking else 0
-        self.meter.add(shown + sum(tokens_of(dumps(b), self.dice) for b in blocks if b["type"] != "thinking"))
+        self.meter.add(
+            shown + sum(tokens_of(dumps(b), self.dice) for b in blocks if b["type"] != "thinking")
+        )
         self._wait(1_900 + output * self.dice.between(11, 16))
-        message = {"id": f"msg_01{self.dice.word(BASE62, 22)}", "request": f"req_011C{self.dice.word(BASE62, 20)}"}
-        waiting = {id(block): call for block, call in zip(blocks[len(blocks) - len(calls) :], calls, strict=True)}
+        message = {
+            "id": f"msg_01{self.dice.word(BASE62, 22)}",
+            "request": f"req_011C{self.dice.word(BASE62, 20)}",
+        }
+        waiting = {
+            id(block): call
+            for block, call in zip(blocks[len(blocks) - len(calls) :], calls, strict=True)
+        }
         owners: list[tuple[Call, str, str]] = []
         for n, block in enumerate(blocks):
             last = n == len(blocks) - 1
@@ -184,20 +252,35 @@ class Transcript:
             self._agent(call, call_id, message)
         elif call.name == "Bash" and len(call.said) > 1_500:
             self._wait(2_000)
-            seen = {"output": call.said[:60], "fullOutput": call.said[:60], "elapsedTimeSeconds": 2, "totalLines": 1}
+            seen = {
+                "output": call.said[:60],
+                "fullOutput": call.said[:60],
+                "elapsedTimeSeconds": 2,
+                "totalLines": 1,
+            }
             data = {"type": "bash_progress", **seen, "timeoutMs": 120_000}
             self._chained(
-                {"type": "progress", "data": data, "toolUseID": "bash-progress-0", "parentToolUseID": call_id}
+                {
+                    "type": "progress",
+                    "data": data,
+                    "toolUseID": "bash-progress-0",
+                    "parentToolUseID": call_id,
+                }
             )
         self._wait(self.dice.between(40, 420))
         content: Any = call.said
         if call.turns:
-            content = [{"type": "text", "text": call.said}, {"type": "text", "text": call.kept.pop("told")}]
+            content = [
+                {"type": "text", "text": call.said},
+                {"type": "text", "text": call.kept.pop("told")},
+            ]
         block = {"tool_use_id": call_id, "type": "tool_result", "content": content}
         if call.failed or call.name == "Bash":
             block["is_error"] = call.failed
         said = {"type": "user", "message": {"role": "user", "content": [block]}}
-        identity = self._chained(said | {"toolUseResult": call.kept, "sourceToolAssistantUUID": owner})
+        identity = self._chained(
+            said | {"toolUseResult": call.kept, "sourceToolAssistantUUID": owner}
+        )
         self.meter.add(tokens_of(call.said, self.dice))
         if call.name in ("Edit", "Write") and not call.failed:
             path = call.input["file_path"].removeprefix(f"{HOME}/")
@@ -209,14 +292,20 @@ class Transcript:
         meter, began, agent = Meter(AGENT_PROMPT, AGENT_SHARED), self.clock, self.dice.word(HEX, 7)
         meter.add(tokens_of(call.input["prompt"], self.dice))
         frame = (call.input["prompt"], agent, f"agent_{message}", call_id)
-        self._progress(frame, {"type": "user", "message": {"role": "user", "content": text_of(call.input["prompt"])}})
+        self._progress(
+            frame,
+            {"type": "user", "message": {"role": "user", "content": text_of(call.input["prompt"])}},
+        )
         usage: dict[str, Any] = {}
         for turn in call.turns:
             blocks, calls = blocks_of(turn, self.dice)
             usage = meter.call(output_of(turn, self.dice), self.dice)
             self._wait(1_200 + usage["output_tokens"] * 8)
             meter.add(sum(tokens_of(dumps(block), self.dice) for block in blocks))
-            names = {"id": f"msg_01{self.dice.word(BASE62, 22)}", "request": f"req_011C{self.dice.word(BASE62, 20)}"}
+            names = {
+                "id": f"msg_01{self.dice.word(BASE62, 22)}",
+                "request": f"req_011C{self.dice.word(BASE62, 20)}",
+            }
             for n, block in enumerate(blocks):
                 stop = ("tool_use" if calls else "end_turn") if n == len(blocks) - 1 else None
                 self._progress(frame, assistant_of(names, AGENT_MODEL, block, stop, usage))
@@ -224,7 +313,9 @@ class Transcript:
                 result = {"tool_use_id": block["id"], "type": "tool_result", "content": own.said}
                 meter.add(tokens_of(own.said, self.dice))
                 self._wait(self.dice.between(15, 90))
-                self._progress(frame, {"type": "user", "message": {"role": "user", "content": [result]}})
+                self._progress(
+                    frame, {"type": "user", "message": {"role": "user", "content": [result]}}
+                )
         took = round((self.clock - began).total_seconds() * 1000)
         uses, total = sum(len(turn.calls) for turn in call.turns), meter.context
         told = f"<usage>total_tokens: {total}\ntool_uses: {uses}\nduration_ms: {took}</usage>"
@@ -250,14 +341,22 @@ class Transcript:
             "prompt": prompt,
             "agentId": agent,
         }
-        self._chained({"type": "progress", "data": data, "toolUseID": use, "parentToolUseID": parent_use})
+        self._chained(
+            {"type": "progress", "data": data, "toolUseID": use, "parentToolUseID": parent_use}
+        )
 
     # the chain and the clock
 
     def _chained(self, body: Record, identity: str = "") -> str:
         identity = identity or self._uuid()
         place = {"userType": "external", "cwd": HOME, "sessionId": self.session, "version": VERSION}
-        head = {"parentUuid": self.parent, "isSidechain": False, **place, "gitBranch": BRANCH, "slug": SLUG}
+        head = {
+            "parentUuid": self.parent,
+            "isSidechain": False,
+            **place,
+            "gitBranch": BRANCH,
+            "slug": SLUG,
+        }
         self.records.append({**head, **body, "uuid": identity, "timestamp": self._time()})
         self.parent = identity
         return identity

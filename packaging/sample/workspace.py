@@ -53,20 +53,39 @@ class Workspace:
         first = before[: before.index(old)].count("\n")
         lines = after.split("\n")
         start, end = max(0, first - SNIPPET), first + new.count("\n") + 1 + SNIPPET
-        snippet = "\n".join(f"{n:>6}→{line}" for n, line in enumerate(lines[start:end], start=start + 1))
+        snippet = "\n".join(
+            f"{n:>6}→{line}" for n, line in enumerate(lines[start:end], start=start + 1)
+        )
         said = (
             f"The file {HOME}/{path} has been updated. Here's the result of running `cat -n` on a snippet of the edited"
             f" file:\n{snippet}"
         )
-        kept = {"filePath": f"{HOME}/{path}", "oldString": old, "newString": new, "originalFile": None}
-        return said, kept | {"structuredPatch": _patch(before, after), "userModified": False, "replaceAll": False}
+        kept = {
+            "filePath": f"{HOME}/{path}",
+            "oldString": old,
+            "newString": new,
+            "originalFile": None,
+        }
+        return said, kept | {
+            "structuredPatch": _patch(before, after),
+            "userModified": False,
+            "replaceAll": False,
+        }
 
     def write(self, path: str, content: str) -> tuple[str, dict[str, Any]]:
         """A new file, or one replaced."""
         known = path in self.files
         self.files[path] = (content + "\n").encode()
-        said = f"The file {HOME}/{path} has been updated." if known else f"File created successfully at: {HOME}/{path}"
-        kept = {"type": "update" if known else "create", "filePath": f"{HOME}/{path}", "content": content + "\n"}
+        said = (
+            f"The file {HOME}/{path} has been updated."
+            if known
+            else f"File created successfully at: {HOME}/{path}"
+        )
+        kept = {
+            "type": "update" if known else "create",
+            "filePath": f"{HOME}/{path}",
+            "content": content + "\n",
+        }
         return said, kept | {"structuredPatch": [], "originalFile": None}
 
     def grep(self, pattern: str, path: str = "", glob: str = "*") -> tuple[str, dict[str, Any]]:
@@ -79,12 +98,23 @@ class Workspace:
             if re.search(pattern, line)
         ]
         said = "\n".join(found) or "No matches found"
-        return said, {"mode": "content", "numFiles": 0, "filenames": [], "content": said, "numLines": len(found)}
+        return said, {
+            "mode": "content",
+            "numFiles": 0,
+            "filenames": [],
+            "content": said,
+            "numLines": len(found),
+        }
 
     def glob(self, pattern: str) -> tuple[str, dict[str, Any]]:
         """Paths that match."""
         found = [f"{HOME}/{name}" for name in sorted(self.files) if fnmatch(name, pattern)]
-        return "\n".join(found), {"filenames": found, "durationMs": 11, "numFiles": len(found), "truncated": False}
+        return "\n".join(found), {
+            "filenames": found,
+            "durationMs": 11,
+            "numFiles": len(found),
+            "truncated": False,
+        }
 
 
 def _edit_error(count: int, old: str) -> str:
@@ -102,11 +132,15 @@ def _edit_error(count: int, old: str) -> str:
 def _patch(before: str, after: str) -> list[dict[str, Any]]:
     """Hunks as the client keeps them."""
     hunks: list[dict[str, Any]] = []
-    for line in list(difflib.unified_diff(before.split("\n"), after.split("\n"), n=3, lineterm=""))[2:]:
+    for line in list(difflib.unified_diff(before.split("\n"), after.split("\n"), n=3, lineterm=""))[
+        2:
+    ]:
         match = re.match(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", line)
         if match:
             old, olds, new, news = (int(part or 1) for part in match.groups())
-            hunks.append({"oldStart": old, "oldLines": olds, "newStart": new, "newLines": news, "lines": []})
+            hunks.append(
+                {"oldStart": old, "oldLines": olds, "newStart": new, "newLines": news, "lines": []}
+            )
         elif hunks:
             hunks[-1]["lines"].append(line)
     return hunks

@@ -100,7 +100,13 @@ def breakdown(stage: Stage) -> None:
     stage.stand(FULL)
     timeline, panel = stage.panel("Timeline", Timeline), stage.panel("Breakdown", BreakdownPanel)
     timeline.way.choose("By tool")
-    stage.rest(lambda: panel.filling is not None and timeline.plot is not None and timeline.plot.areas is not None)
+    stage.rest(
+        lambda: (
+            panel.filling is not None
+            and timeline.plot is not None
+            and timeline.plot.areas is not None
+        )
+    )
     panel.look_into(("tool results",))
 
 

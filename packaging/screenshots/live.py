@@ -97,7 +97,8 @@ def _watch(stage: Stage, folder: Path, save: Save) -> None:
         _until(stage, lambda: stage.bench.state.proxy_is_open and _status(stage).url)
         url = _status(stage).url
         bodies = [
-            write_anthropic_body(request.buffer(), "claude-sonnet-4-5", 1_000) for request in thread.requests[40:FULL:3]
+            write_anthropic_body(request.buffer(), "claude-sonnet-4-5", 1_000)
+            for request in thread.requests[40:FULL:3]
         ]
         agent = threading.Thread(target=_play, args=(url, bodies), daemon=True)
         agent.start()

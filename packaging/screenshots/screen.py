@@ -24,7 +24,9 @@ def screen() -> Iterator[None]:
         yield
         return
     command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1920x1200x24", "-nolisten", "tcp"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
         assert server.stdout is not None
         os.environ["DISPLAY"] = f":{server.stdout.readline().strip()}"
         try:

@@ -24,7 +24,9 @@ def save_small(picture: QImage, path: Path) -> None:
     rows = np.zeros((plain.height(), -(-plain.width() // 4) * 4), np.uint8)
     rows[:, : plain.width()] = chosen[where].reshape(plain.height(), plain.width())
     bits = rows.tobytes()
-    indexed = QImage(bits, plain.width(), plain.height(), rows.shape[1], QImage.Format.Format_Indexed8)
+    indexed = QImage(
+        bits, plain.width(), plain.height(), rows.shape[1], QImage.Format.Format_Indexed8
+    )
     indexed.setColorTable([0xFF000000 | int(r) << 16 | int(g) << 8 | int(b) for r, g, b in entries])
     if not indexed.save(str(path), "PNG", 0):  # type: ignore[call-overload]  # 0 = as small as it goes
         raise OSError(f"cannot write {path}")

@@ -94,7 +94,12 @@ class Stage:
 
     def click(self, widget: QWidget) -> None:
         """In its middle."""
-        QTest.mouseClick(widget, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, widget.rect().center())
+        QTest.mouseClick(
+            widget,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+            widget.rect().center(),
+        )
         self.rest()
 
     def stand(self, at: int | None) -> None:
@@ -107,7 +112,10 @@ class Stage:
         self.bring("Tiers")
         if self.bench.state.pointed != tier:
             QTest.mouseClick(
-                self.tiers.rows[tier], Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(4, 4)
+                self.tiers.rows[tier],
+                Qt.MouseButton.LeftButton,
+                Qt.KeyboardModifier.NoModifier,
+                QPoint(4, 4),
             )
         self.rest()
 
@@ -164,7 +172,10 @@ class Stage:
         now = reading(self.bench.state)
         assert now is not None
         line = next(line for line in now.lines if line.label.endswith(name))
-        at, to = (QPoint(tank.width() // 5, round(tank.y_of(tokens))) for tokens in (line.tokens, share * now.rim))
+        at, to = (
+            QPoint(tank.width() // 5, round(tank.y_of(tokens)))
+            for tokens in (line.tokens, share * now.rim)
+        )
         left, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
         QTest.mousePress(tank, left, plain, at)
         QTest.mouseMove(tank, to)

@@ -27,7 +27,9 @@ def workspace(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "README.md").write_text("# Notes\n\nThe parser lies in parser.py and matters most.\n")
     (folder / "parser.py").write_text("def parse(text):\n    return text.split()\n")
-    (folder / "big.txt").write_text("".join(f"line {n}: what happened at step {n} is told here\n" for n in range(400)))
+    (folder / "big.txt").write_text(
+        "".join(f"line {n}: what happened at step {n} is told here\n" for n in range(400))
+    )
     return folder
 
 
@@ -35,7 +37,9 @@ def workspace(tmp_path: Path) -> Path:
 def planned(workspace: Path, tmp_path: Path, simulated: SimulatedServer) -> Planned:
     """A plan with changes."""
 
-    def plan(task: str = "Please look after the parser.", wire: str = "anthropic", **changes: object) -> Plan:
+    def plan(
+        task: str = "Please look after the parser.", wire: str = "anthropic", **changes: object
+    ) -> Plan:
         fields = {
             "provider": url(simulated, wire),
             "model": "claude-simulated" if wire == "anthropic" else "gpt-simulated",

@@ -94,7 +94,9 @@ def opened(journal: Path) -> Session:
 Move = str | SimulatedAnswer | Sequence[ToolCall] | Callable[[SimulatedCall], SimulatedAnswer]
 
 
-def script(monkeypatch: pytest.MonkeyPatch, *moves: Move, then: str = "Done.") -> list[SimulatedCall]:
+def script(
+    monkeypatch: pytest.MonkeyPatch, *moves: Move, then: str = "Done."
+) -> list[SimulatedCall]:
     """What the simulated model says, call by call: words (the end), tool calls, or worked out from the call.
 
     What is asked without tools (summaries) it answers as ever. Returns the calls as they come.
@@ -113,7 +115,11 @@ def script(monkeypatch: pytest.MonkeyPatch, *moves: Move, then: str = "Done.") -
             return move(call)
         if isinstance(move, SimulatedAnswer):
             return move
-        return SimulatedAnswer(move) if isinstance(move, str) else SimulatedAnswer("Let me see.", tuple(move), "calls")
+        return (
+            SimulatedAnswer(move)
+            if isinstance(move, str)
+            else SimulatedAnswer("Let me see.", tuple(move), "calls")
+        )
 
     monkeypatch.setattr(apis, "speak", said)
     return heard

@@ -24,9 +24,13 @@ def read(bench: Workbench, at: int | None) -> GaugeReading:
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_gauge_of_a_journal_shows_the_count_that_the_run_showed(policy: str, tmp_path: Path) -> None:
+def test_gauge_of_a_journal_shows_the_count_that_the_run_showed(
+    policy: str, tmp_path: Path
+) -> None:
     limits = RunLimits(max_turns=16)
-    plan = replace(demo_plan(tmp_path / "demo", pace_s=0.0), policy=policy, limits=limits, needs_by="offline")
+    plan = replace(
+        demo_plan(tmp_path / "demo", pace_s=0.0), policy=policy, limits=limits, needs_by="offline"
+    )
     if policy != "roku":
         plan = replace(plan, settings=())
     with running(plan) as (runner, heard):
@@ -38,10 +42,16 @@ def test_gauge_of_a_journal_shows_the_count_that_the_run_showed(policy: str, tmp
     bench.open(open_transcript(plan.record))
     main = [report for report in heard.reports if report.thread == "main" and not report.error]
     assert bench.state.session is not None
-    answered = [request.index for request in bench.state.session.main.requests if request.usage is not None]
+    answered = [
+        request.index for request in bench.state.session.main.requests if request.usage is not None
+    ]
     assert main
-    for report, at in zip(main, answered, strict=True):  # a request that was refused has a place of its own
+    for report, at in zip(
+        main, answered, strict=True
+    ):  # a request that was refused has a place of its own
         now = read(bench, at)
-        assert (now.pressure.tokens, now.believed) == (report.tokens, report.calibrated), report.turn
+        assert (now.pressure.tokens, now.believed) == (report.tokens, report.calibrated), (
+            report.turn
+        )
     end = read(bench, None)
     assert (end.pressure.tokens, end.believed) == (standing.tokens, standing.believed)

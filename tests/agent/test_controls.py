@@ -68,7 +68,9 @@ def test_a_breakpoint_at_a_watermark_once_each_time_it_is_reached(
         assert go_on(runner, heard) == []
 
 
-def test_a_breakpoint_at_a_tier_names_it_and_its_verdict(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_breakpoint_at_a_tier_names_it_and_its_verdict(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *reads(5))  # type: ignore[arg-type]
     with running(planned(), Breakpoints(tiers=frozenset({"L0"}))) as (runner, heard):
         runner.start()
@@ -83,7 +85,9 @@ def test_a_breakpoint_at_a_tier_names_it_and_its_verdict(planned: Planned, monke
         assert go_on(runner, heard) == ["tier"]
 
 
-def test_a_tier_that_is_no_longer_due_does_not_fire(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tier_that_is_no_longer_due_does_not_fire(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At the breakpoint the person drops what would have made it fire."""
     script(monkeypatch, *reads(4))  # type: ignore[arg-type]
     with running(planned(), Breakpoints(tiers=frozenset({ANY}))) as (runner, heard):
@@ -98,10 +102,15 @@ def test_a_tier_that_is_no_longer_due_does_not_fire(planned: Planned, monkeypatc
     assert "by hand" in {one.trigger for one in opened(planned().record).main.compactions}
 
 
-def test_a_breakpoint_at_a_tool_by_its_name(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_breakpoint_at_a_tool_by_its_name(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = call("list_files"), call("read_file", path="README.md")
     script(monkeypatch, [first, second])
-    with running(planned(wire="chat"), Breakpoints(tools=frozenset({"read_file"}))) as (runner, heard):
+    with running(planned(wire="chat"), Breakpoints(tools=frozenset({"read_file"}))) as (
+        runner,
+        heard,
+    ):
         runner.start()
         paused = heard.paused()
         assert paused.stop == "tool"
@@ -181,7 +190,10 @@ def test_step_by_step(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None
         assert [one.role for one in heard.paused().buffer.messages] == ["user"]
         runner.step_model()
         paused = heard.paused()
-        assert (paused.stop, [one.name for one in paused.calls]) == ("step", ["list_files", "read_file"])
+        assert (paused.stop, [one.name for one in paused.calls]) == (
+            "step",
+            ["list_files", "read_file"],
+        )
         assert [one.role for one in paused.buffer.messages] == ["user", "assistant"]
         runner.step_tool()
         paused = heard.paused()
@@ -195,7 +207,9 @@ def test_step_by_step(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None
         assert heard.state("ended").end == "done"
 
 
-def test_pause_and_go(planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pause_and_go(
+    planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *reads(3))  # type: ignore[arg-type]
     with running(planned()) as (runner, heard):
         runner.start()
@@ -234,7 +248,9 @@ def test_what_was_edited_is_what_is_sent_and_what_is_learned_from(
         paused = heard.paused()
         result = paused.buffer.messages[-1].result
         assert result is not None
-        short = replace(paused.buffer.messages[-1], parts=(ToolResult(result.call_id, "line 0", False),))
+        short = replace(
+            paused.buffer.messages[-1], parts=(ToolResult(result.call_id, "line 0", False),)
+        )
         edited = Buffer((*paused.buffer.messages[:-1], short), paused.buffer.prompt)
         put(runner, heard, edited)
         runner.go()
@@ -248,7 +264,9 @@ def test_what_was_edited_is_what_is_sent_and_what_is_learned_from(
     assert [one.kind for one in session.main.compactions] == ["edit"]
 
 
-def test_a_result_that_was_dropped_leaves_no_call_alone(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_was_dropped_leaves_no_call_alone(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The provider would refuse it; so it is mended, and the journal says so."""
     script(monkeypatch, *reads(2))  # type: ignore[arg-type]
     plan = planned()
@@ -263,7 +281,9 @@ def test_a_result_that_was_dropped_leaves_no_call_alone(planned: Planned, monkey
     assert [one.trigger for one in opened(plan.record).main.compactions] == ["by hand", "repair"]
 
 
-def test_a_call_that_was_dropped_is_not_run(planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_was_dropped_is_not_run(
+    planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, [call("write_file", path="new.txt", content="x")], "Done.")
     with running(planned(), Breakpoints(tools=frozenset({ANY}))) as (runner, heard):
         runner.start()
@@ -293,7 +313,9 @@ def test_results_stay_once_when_the_buffer_is_put_in_between_two_tools(
 # permissions
 
 
-def test_permission_once_always_and_no(planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permission_once_always_and_no(
+    planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = ["one.txt", "two.txt", "three.txt", "four.txt"]
     script(monkeypatch, *[[call("write_file", path=name, content=f"{name}\n")] for name in names])
     plan = planned(permissions="ask")
@@ -316,9 +338,16 @@ def test_permission_once_always_and_no(planned: Planned, workspace: Path, monkey
 
 @pytest.mark.parametrize(("permissions", "written"), [("always", True), ("never", False)])
 def test_permission_by_the_plan(
-    planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch, permissions: str, written: bool
+    planned: Planned,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    permissions: str,
+    written: bool,
 ) -> None:
-    script(monkeypatch, [call("write_file", path="new.txt", content="x"), call("read_file", path="README.md")])
+    script(
+        monkeypatch,
+        [call("write_file", path="new.txt", content="x"), call("read_file", path="README.md")],
+    )
     with running(planned(permissions=permissions)) as (runner, heard):
         runner.start()
         assert heard.state("ended").end == "done"
@@ -326,7 +355,9 @@ def test_permission_by_the_plan(
     assert (workspace / "new.txt").exists() == written
 
 
-def test_stop_while_it_asks(planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_while_it_asks(
+    planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, [call("write_file", path="new.txt", content="x")])
     with running(planned(permissions="ask")) as (runner, heard):
         runner.start()
@@ -346,7 +377,9 @@ def _filling(planned: Planned, monkeypatch: pytest.MonkeyPatch, **changes: objec
 
 def _with_needs_met(runner: Runner, heard: Heard) -> RunStatus:
     """The end, every further need answered."""
-    while (now := heard.until(lambda status: status.state in ("needing", "ended"))).state == "needing":
+    while (
+        now := heard.until(lambda status: status.state in ("needing", "ended"))
+    ).state == "needing":
         assert now.need is not None
         runner.answer(offline(now.need))
     return now
@@ -366,7 +399,9 @@ def test_needs_by_hand(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "It is all about steps." in first.summary.text
 
 
-def test_a_need_that_is_failed_by_hand_is_the_tiers_to_bear(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_need_that_is_failed_by_hand_is_the_tiers_to_bear(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = _filling(planned, monkeypatch, needs_by="hand")
     with running(plan) as (runner, heard):  # type: ignore[arg-type]
         runner.start()
@@ -384,7 +419,9 @@ def test_stop_while_a_need_is_open(planned: Planned, monkeypatch: pytest.MonkeyP
         assert heard.state("ended").end == "stopped"
 
 
-def test_everything_may_be_said_from_any_thread_at_any_time(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_may_be_said_from_any_thread_at_any_time(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Buttons are pressed as they please; in the end it is stopped, and it ends."""
     script(monkeypatch, *reads(30))  # type: ignore[arg-type]
     with running(planned()) as (runner, heard):

@@ -22,7 +22,11 @@ WAIT_S = 240.0
 
 def _tests_pass(workspace: Path) -> bool:
     done = subprocess.run(
-        [sys.executable, "-m", "unittest"], cwd=workspace, capture_output=True, check=False, timeout=60
+        [sys.executable, "-m", "unittest"],
+        cwd=workspace,
+        capture_output=True,
+        check=False,
+        timeout=60,
     )
     return done.returncode == 0
 
@@ -57,8 +61,12 @@ def test_every_tier_fires_and_the_fault_is_repaired(tmp_path: Path) -> None:
     assert len(side.requests) == len(SIDE_STEPS) + 1
     assert "Only the pattern in readings.py does" in side.end.messages()[-1].text
     assert {one.trigger for one in main.compactions} >= TIERS
-    assert len(main.requests) + len(side.requests) == len(reports) + 1, "one was refused, and made again"
-    assert find_window(session, main).warnings == (), "what a tier reckoned is no evidence of what was sent"
+    assert len(main.requests) + len(side.requests) == len(reports) + 1, (
+        "one was refused, and made again"
+    )
+    assert find_window(session, main).warnings == (), (
+        "what a tier reckoned is no evidence of what was sent"
+    )
 
 
 def test_no_condition_is_met_by_a_hair(tmp_path: Path) -> None:
@@ -110,7 +118,9 @@ def test_the_sample_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("turns", [2, 10, 12, 19])
 def test_a_demo_that_was_ended_goes_on_as_the_same_demo(tmp_path: Path, turns: int) -> None:
     """Before its provider has compacted, after that, and after it has no way to compact any more."""
-    plan = replace(demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=RunLimits(max_turns=turns))
+    plan = replace(
+        demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=RunLimits(max_turns=turns)
+    )
     assert _played(Runner(plan, lambda _: None)).end == "max turns"
     again = resume(plan.record, permissions="always")
     standing = _played(Runner(again, lambda _: None))
@@ -121,7 +131,9 @@ def test_a_demo_that_was_ended_goes_on_as_the_same_demo(tmp_path: Path, turns: i
 
 
 def test_a_fork_of_the_demo_comes_to_its_end(tmp_path: Path) -> None:
-    plan = replace(demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=RunLimits(max_turns=8))
+    plan = replace(
+        demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=RunLimits(max_turns=8)
+    )
     _played(Runner(plan, lambda _: None))
     session = open_transcript(str(plan.record))
     made = fork(session, session.main, 7, plan.workspace)

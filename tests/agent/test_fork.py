@@ -35,7 +35,11 @@ def message(id: str, role: str, *parts: Part) -> Message:  # noqa: A002
 def forked(workspace: Path, *messages: Message, prompt: Prompt = NOT_IN_FILE) -> Fork:
     """Fork from a session whose end is this."""
     return fork(
-        Session("pi", (Thread("main"),), path="old.jsonl"), Thread("main"), None, workspace, Buffer(messages, prompt)
+        Session("pi", (Thread("main"),), path="old.jsonl"),
+        Thread("main"),
+        None,
+        workspace,
+        Buffer(messages, prompt),
     )
 
 
@@ -43,10 +47,14 @@ USER = message("u", "user", Text("Look."))
 
 
 def test_what_is_well_stays_the_same_object(workspace: Path) -> None:
-    said = message("a", "assistant", Text("Let me see."), ToolCall("call_1", "Bash", {"command": "ls"}))
+    said = message(
+        "a", "assistant", Text("Let me see."), ToolCall("call_1", "Bash", {"command": "ls"})
+    )
     result = message("t", "tool", ToolResult("call_1", "a.py"))
     found = forked(workspace, USER, said, result)
-    assert all(one is other for one, other in zip(found.start.messages, (USER, said, result), strict=True))
+    assert all(
+        one is other for one, other in zip(found.start.messages, (USER, said, result), strict=True)
+    )
 
 
 def test_the_tools_are_ours_and_the_prompt_is_its_own_or_ours(workspace: Path) -> None:
@@ -94,7 +102,11 @@ BROKEN = {
         message("a1", "assistant", Thinking("hm")),
         message("u2", "user", Text("?")),
     ],
-    "empty-text": [message("u0", "user", Text(" "), Text("Look.")), message("a", "assistant", Text("")), USER],
+    "empty-text": [
+        message("u0", "user", Text(" "), Text("Look.")),
+        message("a", "assistant", Text("")),
+        USER,
+    ],
     "bad-id": [
         USER,
         message("a", "assistant", ToolCall("call_1|fc_2/" + "x" * 80, "Bash", {})),
@@ -102,7 +114,13 @@ BROKEN = {
     ],
     "foreign": [
         USER,
-        message("a", "assistant", Thinking("hm", "sig"), Opaque("compaction", {"encrypted": "x"}), Text("So.")),
+        message(
+            "a",
+            "assistant",
+            Thinking("hm", "sig"),
+            Opaque("compaction", {"encrypted": "x"}),
+            Text("So."),
+        ),
     ],
 }
 
@@ -143,7 +161,11 @@ SAMPLES = [
     DATA / "claude_code" / "with_agents.jsonl",
     DATA / "codex" / "turns.jsonl",
     DATA / "pi" / "v3-tree.jsonl",
-    *[path for kind in ("claude-code", "codex", "pi", "clients") for path in _some(f"{kind}/**/*.jsonl")],
+    *[
+        path
+        for kind in ("claude-code", "codex", "pi", "clients")
+        for path in _some(f"{kind}/**/*.jsonl")
+    ],
 ]
 
 
@@ -176,7 +198,9 @@ def test_from_any_request_of_any_transcript(
         script(monkeypatch, [call("list_files")], "Done.")
         found = fork(session, thread, at, workspace)
         record = tmp_path / f"fork-{at}.jsonl"
-        plan = planned("Go on.", wire=wire, start=found.start, window=10_000_000, policy="none", record=record)
+        plan = planned(
+            "Go on.", wire=wire, start=found.start, window=10_000_000, policy="none", record=record
+        )
         heard, forked_session = finished(plan)
         assert heard.all[-1].end == "done", heard.all[-1].error
         check(forked_session)
@@ -191,7 +215,9 @@ def test_from_a_buffer_that_was_compacted_by_hand(
     thread = session.main
     settings = POLICY.settings((), window=1_000)
     before = thread.requests[-1].buffer()
-    after = drive(POLICY.tier("L1", PolicyContext(before, settings, POLICY.fresh(settings))), offline).buffer
+    after = drive(
+        POLICY.tier("L1", PolicyContext(before, settings, POLICY.fresh(settings))), offline
+    ).buffer
     assert len(after.messages) < len(before.messages)
     found = fork(session, thread, len(thread.requests) - 1, workspace, after)
     assert any("by hand" in one for one in found.changes)
@@ -201,7 +227,9 @@ def test_from_a_buffer_that_was_compacted_by_hand(
     assert len(journal.main.requests[0].view) <= len(after.messages) + 2
 
 
-def test_a_fork_of_a_run_is_a_run(planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_of_a_run_is_a_run(
+    planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, [call("list_files")], "Done.", "Done again.")
     plan = planned()
     finished(plan)

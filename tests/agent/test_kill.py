@@ -38,7 +38,16 @@ def _command(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def _new(folder: Path) -> list[str]:
     copy_sample(folder / "work")
-    about = ["--provider", "simulated:responses", "--model", MODEL, "--window", WINDOW, "--set", "opaque_items=keep"]
+    about = [
+        "--provider",
+        "simulated:responses",
+        "--model",
+        MODEL,
+        "--window",
+        WINDOW,
+        "--set",
+        "opaque_items=keep",
+    ]
     return [*about, "--workspace", "work", "--task", TASK, "--record", "journal.jsonl"]
 
 
@@ -65,7 +74,9 @@ def _read(capsys: pytest.CaptureFixture[str], journal: Path) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-def test_killed_and_resumed(tmp_path: Path, round_: int, warm: WarmStarter, capsys: pytest.CaptureFixture[str]) -> None:
+def test_killed_and_resumed(
+    tmp_path: Path, round_: int, warm: WarmStarter, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Killed, read, resumed, killed again, read, and resumed to the end: the tests of the sample pass."""
     assert "journal" in {one.name for one in FORMATS}
     dice, journal = random.Random(900 + round_), tmp_path / "journal.jsonl"
@@ -87,7 +98,9 @@ def test_killed_and_resumed(tmp_path: Path, round_: int, warm: WarmStarter, caps
     assert rows[-1]["end"] == "done", rows[-1]
     requests, _ = _read(capsys, journal)
     assert requests >= before
-    passed = subprocess.run([sys.executable, "-m", "unittest"], cwd=tmp_path / "work", capture_output=True, check=False)
+    passed = subprocess.run(
+        [sys.executable, "-m", "unittest"], cwd=tmp_path / "work", capture_output=True, check=False
+    )
     assert passed.returncode == 0
 
 

@@ -36,7 +36,9 @@ def plain(messages: Sequence[Message]) -> list[Message]:
     return [replace(one, line=0, time="") for one in messages]
 
 
-def test_what_is_gone_on_with_is_exactly_what_was_there(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_gone_on_with_is_exactly_what_was_there(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *reads(5))  # type: ignore[arg-type]
     plan = planned(window=9_000, limits=RunLimits(max_turns=4), settings=(("mid_ratio", "0.5"),))
     heard, _ = finished(plan)
@@ -50,11 +52,27 @@ def test_what_is_gone_on_with_is_exactly_what_was_there(planned: Planned, monkey
     assert again.running.history
     assert again.resumed is not None
     assert again.resumed.turn == 4
-    named = (again.policy, again.settings, again.window, again.model, again.provider, again.workspace)
-    assert named == (plan.policy, plan.settings, plan.window, plan.model, plan.provider, plan.workspace)
+    named = (
+        again.policy,
+        again.settings,
+        again.window,
+        again.model,
+        again.provider,
+        again.workspace,
+    )
+    assert named == (
+        plan.policy,
+        plan.settings,
+        plan.window,
+        plan.model,
+        plan.provider,
+        plan.workspace,
+    )
 
 
-def test_a_run_goes_on_in_the_same_journal(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_goes_on_in_the_same_journal(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *reads(4), "All is read.")  # type: ignore[arg-type]
     plan = planned(limits=RunLimits(max_turns=2))
     finished(plan)
@@ -69,7 +87,9 @@ def test_a_run_goes_on_in_the_same_journal(planned: Planned, monkeypatch: pytest
     assert any("resumed" in note for note in session.notes)
 
 
-def test_a_run_that_was_done_wants_a_new_task(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_done_wants_a_new_task(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, "Done.", "That, too.")
     plan = planned()
     finished(plan)
@@ -93,24 +113,42 @@ def _stopped_before_a_tool(plan: Plan) -> None:
         heard.state("ended")
 
 
-def test_a_call_that_had_not_begun_is_run(planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, [call("write_file", path="new.txt", content="x"), call("list_files")], "Done.")
+def test_a_call_that_had_not_begun_is_run(
+    planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(
+        monkeypatch, [call("write_file", path="new.txt", content="x"), call("list_files")], "Done."
+    )
     plan = planned()
     _stopped_before_a_tool(plan)
     assert not (workspace / "new.txt").exists()
     heard, session = finished(resume(plan.record, permissions="always"))
     assert heard.all[-1].end == "done", heard.all[-1].error
     assert (workspace / "new.txt").exists()
-    assert [one.role for one in session.main.end.messages()] == ["user", "assistant", "tool", "tool", "assistant"]
+    assert [one.role for one in session.main.end.messages()] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+    ]
 
 
-def test_with_another_task_open_calls_are_answered_first(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_another_task_open_calls_are_answered_first(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, [call("list_files")], "Done.")
     plan = planned()
     _stopped_before_a_tool(plan)
     heard, session = finished(resume(plan.record, "Something else."))
     assert heard.all[-1].end == "done", heard.all[-1].error
-    assert [one.role for one in session.main.end.messages()] == ["user", "assistant", "tool", "user", "assistant"]
+    assert [one.role for one in session.main.end.messages()] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "assistant",
+    ]
     assert not refused(heard.all[-1].buffer)
 
 
@@ -148,7 +186,9 @@ def _torn_behind(journal: Path, record: bytes) -> None:
     journal.write_bytes(data[: data.index(b"\n", data.index(record)) + 1])
 
 
-def test_a_reading_call_that_had_begun_is_simply_run_again(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reading_call_that_had_begun_is_simply_run_again(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, [call("read_file", path="README.md")], "Done.", "Done.")
     plan = planned()
     finished(plan)
@@ -163,7 +203,14 @@ def test_a_reading_call_that_had_begun_is_simply_run_again(planned: Planned, mon
 def test_a_sub_agent_that_was_interrupted_is_not_started_again_unasked(
     planned: Planned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script(monkeypatch, [call("task", id="call_sub", prompt="Read.")], *reads(1), "Read.", "Done.", "Done.")  # type: ignore[arg-type]
+    script(
+        monkeypatch,
+        [call("task", id="call_sub", prompt="Read.")],
+        *reads(1),  # type: ignore[arg-type]
+        "Read.",
+        "Done.",
+        "Done.",
+    )
     plan = planned(wire="chat")
     finished(plan)
     _torn_behind(plan.record, b'"thread":"call_sub","answer"')
@@ -175,12 +222,16 @@ def test_a_sub_agent_that_was_interrupted_is_not_started_again_unasked(
     assert result.is_error
 
 
-def test_another_policy_and_another_model_may_go_on(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_policy_and_another_model_may_go_on(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *reads(6), "Done.")  # type: ignore[arg-type]
     plan = planned(limits=RunLimits(max_turns=2))
     finished(plan)
     limits = RunLimits(max_turns=2)
-    finished(resume(plan.record, policy="codex", model="claude-other", window=50_000, limits=limits))
+    finished(
+        resume(plan.record, policy="codex", model="claude-other", window=50_000, limits=limits)
+    )
     again = resume(plan.record)
     assert (again.policy, again.model, again.window) == ("codex", "claude-other", 50_000)
     assert again.running is not None
@@ -224,7 +275,9 @@ def test_always_ends_with_the_run(planned: Planned, monkeypatch: pytest.MonkeyPa
     assert len({one.asked.id for one in heard.all if one.asked is not None}) == 1
 
 
-def test_two_runs_never_write_one_journal(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_never_write_one_journal(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *reads(3))  # type: ignore[arg-type]
     plan = planned()
     with running(plan, Breakpoints(requests=True)) as (runner, heard):
@@ -240,7 +293,9 @@ def test_only_a_journal_can_be_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(InspectorError, match="no journal"):
         resume(other)
     middle = tmp_path / "middle.jsonl"
-    middle.write_text('{"type":"message","thread":"main","time":"","message":{"id":"a","role":"user","parts":[]}}\n')
+    middle.write_text(
+        '{"type":"message","thread":"main","time":"","message":{"id":"a","role":"user","parts":[]}}\n'
+    )
     with pytest.raises(InspectorError, match="beginning"):
         resume(middle)
 
@@ -251,7 +306,13 @@ def test_only_a_journal_can_be_gone_on_with(tmp_path: Path) -> None:
 @pytest.fixture
 def journal(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """A run with compactions and a sub-agent, and a few more words to say whenever it is resumed."""
-    moves = [*reads(4), [call("task", id="call_sub", prompt="Read.")], *reads(1), "Read.", *reads(3)]
+    moves = [
+        *reads(4),
+        [call("task", id="call_sub", prompt="Read.")],
+        *reads(1),
+        "Read.",
+        *reads(3),
+    ]
     script(monkeypatch, *moves, then="Done.")  # type: ignore[arg-type]
     plan = planned(wire="chat", window=9_000, needs_by="offline")
     heard, session = finished(plan)
@@ -266,7 +327,11 @@ def test_torn_at_any_byte_it_opens(journal: Plan, tmp_path: Path) -> None:
     torn = tmp_path / "torn.jsonl"
     ends = [n + 1 for n, byte in enumerate(data) if byte == 10]
     dice = random.Random(5)
-    for cut in [*ends, *(end - 1 for end in ends), *(dice.randrange(ends[0], len(data)) for _ in range(40))]:
+    for cut in [
+        *ends,
+        *(end - 1 for end in ends),
+        *(dice.randrange(ends[0], len(data)) for _ in range(40)),
+    ]:
         torn.write_bytes(data[:cut])
         session = open_transcript(torn)
         assert session.format == "journal"
@@ -321,16 +386,41 @@ def test_a_torn_line_is_waited_for_in_silence(journal: Plan, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_killed_at_any_moment_it_loses_at_most_the_record_being_written(
-    planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch, warm: WarmStarter, seed: int
+    planned: Planned,
+    simulated: SimulatedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    warm: WarmStarter,
+    seed: int,
 ) -> None:
     """The program itself, killed with -9 while it works; what is there opens, and is resumed to the end."""
     script(monkeypatch, *reads(60), then="Done.")  # type: ignore[arg-type]
     plan = planned(wire="chat")
-    words = ["run", "--provider", url(simulated, "chat"), "--model", "gpt-simulated", "--task", plan.task, "--yes"]
-    words += ["--workspace", str(plan.workspace), "--record", str(plan.record), "--window", "20000", "--json"]
+    words = [
+        "run",
+        "--provider",
+        url(simulated, "chat"),
+        "--model",
+        "gpt-simulated",
+        "--task",
+        plan.task,
+        "--yes",
+    ]
+    words += [
+        "--workspace",
+        str(plan.workspace),
+        "--record",
+        str(plan.record),
+        "--window",
+        "20000",
+        "--json",
+    ]
     after = random.Random(seed).randrange(2, 25)
     process, end = warm.start(plan.record.parent, *words), time.monotonic() + 120
-    while process.output.read_bytes().count(b"\n") <= after and not process.is_over() and time.monotonic() < end:
+    while (
+        process.output.read_bytes().count(b"\n") <= after
+        and not process.is_over()
+        and time.monotonic() < end
+    ):
         time.sleep(0.005)
     process.kill()
     assert process.wait() == -signal.SIGKILL
@@ -347,12 +437,18 @@ def test_killed_at_any_moment_it_loses_at_most_the_record_being_written(
     check(session)
     assert heard.reports[0].turn >= left.turn
     known = {one.id for one in session.main.messages}
-    assert {one.id for one in opened(plan.record.with_name("as-it-was.jsonl")).main.messages} <= known
+    assert {
+        one.id for one in opened(plan.record.with_name("as-it-was.jsonl")).main.messages
+    } <= known
 
 
-def test_a_setting_is_changed_and_the_others_stay(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_is_changed_and_the_others_stay(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *reads(1))  # type: ignore[arg-type]
-    plan = planned(limits=RunLimits(max_turns=1), settings=(("mid_ratio", "0.5"), ("mode", "faithful")))
+    plan = planned(
+        limits=RunLimits(max_turns=1), settings=(("mid_ratio", "0.5"), ("mode", "faithful"))
+    )
     finished(plan)
     again = resume(plan.record, settings=(("mode", "safe"),))
     assert again.settings == (("mid_ratio", "0.5"), ("mode", "safe"))
@@ -375,7 +471,12 @@ def test_what_no_provider_takes_is_said_and_mended_when_it_goes_on(
 ) -> None:
     """learn-claude-code keeps the newest five messages, in faithful mode without the call of the first result."""
     script(monkeypatch, *[[call("read_file", path="big.txt")] for _ in range(4)], "Done.")
-    eager = (("window", "model"), ("min_savings", "10"), ("overhead", "10"), ("max_output_reserve", "1000"))
+    eager = (
+        ("window", "model"),
+        ("min_savings", "10"),
+        ("overhead", "10"),
+        ("max_output_reserve", "1000"),
+    )
     plan = planned(policy="learn-claude-code", window=8_000, settings=eager)
     heard, _ = finished(plan)
     assert heard.all[-1].end == "error"

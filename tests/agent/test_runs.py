@@ -28,7 +28,9 @@ pytestmark = pytest.mark.usefixtures("simulated")
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_run_comes_to_its_end(planned: Planned, simulated: SimulatedServer, workspace: Path, wire: str) -> None:
+def test_a_run_comes_to_its_end(
+    planned: Planned, simulated: SimulatedServer, workspace: Path, wire: str
+) -> None:
     heard, session = finished(planned(wire=wire))
     last = heard.all[-1]
     assert (last.state, last.end, last.error) == ("ended", "done", "")
@@ -37,7 +39,9 @@ def test_a_run_comes_to_its_end(planned: Planned, simulated: SimulatedServer, wo
     main = session.main
     assert session.problems == ()
     assert _same(session, heard)
-    assert [one.usage.prompt if one.usage else None for one in main.requests] == [one.reported for one in heard.reports]
+    assert [one.usage.prompt if one.usage else None for one in main.requests] == [
+        one.reported for one in heard.reports
+    ]
     assert all(one.reported for one in heard.reports)
     assert {"calling", "tool", "ended"} <= heard.states
     assert main.requests[-1].finish in ("end_turn", "stop", "completed")
@@ -48,20 +52,31 @@ def test_a_run_comes_to_its_end(planned: Planned, simulated: SimulatedServer, wo
 _SMALL: dict[str, tuple[tuple[str, str], ...]] = {
     "pulse": (("window", "model"), ("keep_last_turns", "1"), ("summary_role", "user")),
     "pi": (("reserve_tokens", "4000"), ("keep_recent_tokens", "3000")),
-    "learn-claude-code": (("window", "model"), ("overhead", "0"), ("recent_messages", "2"), ("min_savings", "500")),
+    "learn-claude-code": (
+        ("window", "model"),
+        ("overhead", "0"),
+        ("recent_messages", "2"),
+        ("min_savings", "500"),
+    ),
 }
 """Where a harness has numbers that do not go with the model's window."""
 
 
 @pytest.mark.parametrize("name", TITLES)
 def test_every_policy_runs(
-    planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch, workspace: Path, name: str
+    planned: Planned,
+    simulated: SimulatedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    workspace: Path,
+    name: str,
 ) -> None:
     """On a window that a few files fill each policy does what it does, and the journal tells it."""
     script(monkeypatch, *[[call("read_file", path="big.txt", limit=100 + n)] for n in range(9)])
     simulated.world.window = 200_000 if name == "none" else 16_000
     start = Buffer(tuple(_talk(3)), prompt(workspace))
-    heard, session = finished(planned(policy=name, window=16_000, settings=_SMALL.get(name, ()), start=start))
+    heard, session = finished(
+        planned(policy=name, window=16_000, settings=_SMALL.get(name, ()), start=start)
+    )
     assert heard.all[-1].end == "done", heard.all[-1].error
     assert 8 <= len(heard.reports) <= 10
     check(session)
@@ -75,8 +90,16 @@ def test_every_policy_runs(
 
 def _talk(turns: int) -> Iterator[Message]:
     for n in range(turns):
-        yield Message(f"asked-{n}", "user", (Text(f"What about part {n}? " + "It is long and winding. " * 200),))
-        yield Message(f"said-{n}", "assistant", (Text(f"Part {n} is well. " + "I looked at all of it. " * 200),))
+        yield Message(
+            f"asked-{n}",
+            "user",
+            (Text(f"What about part {n}? " + "It is long and winding. " * 200),),
+        )
+        yield Message(
+            f"said-{n}",
+            "assistant",
+            (Text(f"Part {n} is well. " + "I looked at all of it. " * 200),),
+        )
 
 
 def _same(session: Session, heard: Heard) -> bool:
@@ -119,9 +142,13 @@ def test_no_workspace_no_run(planned: Planned, tmp_path: Path) -> None:
 # what goes wrong
 
 
-@pytest.mark.parametrize("fault", ["429:0*2", "529*2", "503", "cut", "end", "error-event", "empty", "500*3"])
+@pytest.mark.parametrize(
+    "fault", ["429:0*2", "529*2", "503", "cut", "end", "error-event", "empty", "500*3"]
+)
 @pytest.mark.parametrize("wire", WIRES)
-def test_what_passes_is_asked_again(planned: Planned, simulated: SimulatedServer, fault: str, wire: str) -> None:
+def test_what_passes_is_asked_again(
+    planned: Planned, simulated: SimulatedServer, fault: str, wire: str
+) -> None:
     simulated.world.faults.push(fault)
     heard, session = finished(planned(wire=wire))
     assert heard.all[-1].end == "done", heard.all[-1].error
@@ -148,7 +175,9 @@ def test_a_provider_that_wants_to_be_left_alone_for_long_has_failed(
     assert len(simulated.world.seen) == 1
 
 
-def test_what_does_not_pass_is_not_asked_again(planned: Planned, simulated: SimulatedServer) -> None:
+def test_what_does_not_pass_is_not_asked_again(
+    planned: Planned, simulated: SimulatedServer
+) -> None:
     simulated.world.faults.push("401")
     heard, _ = finished(planned())
     assert heard.all[-1].end == "error"
@@ -158,7 +187,11 @@ def test_what_does_not_pass_is_not_asked_again(planned: Planned, simulated: Simu
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("fault", ["overflow", "overflow-late"])
 def test_an_overflow_is_the_policys_to_mend(
-    planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch, wire: str, fault: str
+    planned: Planned,
+    simulated: SimulatedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    wire: str,
+    fault: str,
 ) -> None:
     script(monkeypatch, *[[call("read_file", path="README.md")] for _ in range(4)])
     simulated.world.faults.push(f"ok*3,{fault}")
@@ -169,7 +202,9 @@ def test_an_overflow_is_the_policys_to_mend(
     assert "L4" in {one.trigger for one in session.main.compactions}
 
 
-def test_tools_that_are_called_wrongly_answer_with_an_error(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tools_that_are_called_wrongly_answer_with_an_error(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wrong = [
         call("read_file", path=7),
         call("read_file"),
@@ -181,12 +216,19 @@ def test_tools_that_are_called_wrongly_answer_with_an_error(planned: Planned, mo
     script(monkeypatch, wrong)
     heard, session = finished(planned())
     assert heard.all[-1].end == "done", heard.all[-1].error
-    results = [part for message in session.main.messages for part in message.parts if isinstance(part, ToolResult)]
+    results = [
+        part
+        for message in session.main.messages
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    ]
     assert len(results) == len(wrong)
     assert all(one.is_error and one.content for one in results)
 
 
-def test_calls_of_one_id_do_not_mix_up_messages(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_of_one_id_do_not_mix_up_messages(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Some servers call every call the same."""
     script(monkeypatch, *[[call("read_file", id="call_0", path="README.md")] for _ in range(3)])
     heard, session = finished(planned(wire="chat"))
@@ -231,7 +273,12 @@ def test_a_sub_agent_has_a_buffer_of_its_own_and_only_its_words_come_back(
     assert heard.all[-1].end == "done", heard.all[-1].error
     check(session)
     main, sub = session.threads
-    assert (sub.id, sub.parent, sub.parent_call, sub.title) == ("call_sub", "main", "call_sub", "read notes")
+    assert (sub.id, sub.parent, sub.parent_call, sub.title) == (
+        "call_sub",
+        "main",
+        "call_sub",
+        "read notes",
+    )
     assert len(sub.requests) == 2
     assert texts(sub.messages)[0] == "Read the notes."
     assert texts(main.messages) == [
@@ -242,7 +289,11 @@ def test_a_sub_agent_has_a_buffer_of_its_own_and_only_its_words_come_back(
     ]
     offered = [{tool.name for tool in one.buffer.prompt.tools or ()} for one in calls]
     assert ["task" in one for one in offered] == [True, False, False, True]
-    nested = next(message.result for message in sub.messages if message.result and "sub_sub" in message.result.call_id)
+    nested = next(
+        message.result
+        for message in sub.messages
+        if message.result and "sub_sub" in message.result.call_id
+    )
     assert nested.is_error
     assert {one.thread for one in heard.reports} == {"main", "call_sub"}
 

@@ -9,7 +9,15 @@ import pytest
 
 from inspector.agent.workspace import WorkspaceAnswerer, read_inside, saved_path
 from inspector.core.answering import offline
-from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, SaveText, SaveTranscript, Summarize
+from inspector.core.needs import (
+    Answer,
+    Need,
+    ProviderFailure,
+    ReadFile,
+    SaveText,
+    SaveTranscript,
+    Summarize,
+)
 from tests.core.policies.build import assistant, result, user
 
 
@@ -32,7 +40,20 @@ def test_a_file_inside_is_read_up_to_the_limit(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["../secret.txt", "nope", "src", "", "a\0b", "x" * 5000, "loop", "out", "deep/secret.txt", "~/x", "pipe"]
+    "path",
+    [
+        "../secret.txt",
+        "nope",
+        "src",
+        "",
+        "a\0b",
+        "x" * 5000,
+        "loop",
+        "out",
+        "deep/secret.txt",
+        "~/x",
+        "pipe",
+    ],
 )
 def test_nothing_else_is_read(root: Path, path: str) -> None:
     (root / "loop").symlink_to(root / "loop")
@@ -59,7 +80,9 @@ def nobody(need: Need) -> Answer:
     raise ProviderFailure(f"asked for {type(need).__name__}")
 
 
-def test_saved_transcripts_when_compacted_twice_follow_each_other(root: Path, tmp_path: Path) -> None:
+def test_saved_transcripts_when_compacted_twice_follow_each_other(
+    root: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "kept"
     answer = WorkspaceAnswerer(nobody, root, folder)
     one = (user("q1"), assistant("", ("c", "ls", {})), result("c", "out"))
@@ -76,7 +99,9 @@ def test_saved_transcripts_when_compacted_twice_follow_each_other(root: Path, tm
 
 def test_every_answerer_and_every_name_has_files_of_its_own(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    paths = [WorkspaceAnswerer(nobody, root, folder)(SaveTranscript((user("q"),))).text for _ in range(3)]
+    paths = [
+        WorkspaceAnswerer(nobody, root, folder)(SaveTranscript((user("q"),))).text for _ in range(3)
+    ]
     answer = WorkspaceAnswerer(nobody, root, folder)
     paths += [answer(SaveText("out", "output")).text for _ in range(3)]
     paths.append(answer(SaveTranscript((user("q"),), "subagent-../../x y")).text)

@@ -26,7 +26,10 @@ def main() -> list[tuple[str, float, str]]:
         runner.wait(WAIT_S)
         took = monotonic() - started
         runner.close()
-    rows = [(f"until {tier} has fired, asked: at most 60", seconds, "s") for tier, seconds in sorted(first.items())]
+    rows = [
+        (f"until {tier} has fired, asked: at most 60", seconds, "s")
+        for tier, seconds in sorted(first.items())
+    ]
     return [
         ("the whole demo, asked: at most 60", took, "s"),
         ("tiers that fired, asked: at least 6", len(first), ""),

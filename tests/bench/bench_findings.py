@@ -58,7 +58,9 @@ def _generated() -> list[Row]:
         small, large = (make_session(Path(folder) / f"{size}.jsonl", size, 66) for size in SIZES)
         reading = _command("buffer", small)
         seconds = {name: _command(name, small) for name in ALL}
-        rows = [("generated, 100 MB: info", seconds["info"], "s of processor time (asked: at most 3)")]
+        rows = [
+            ("generated, 100 MB: info", seconds["info"], "s of processor time (asked: at most 3)")
+        ]
         for name in ALL:
             asked = "x (asked: at most 2)" if name in ("lost", "pins") else "x"
             rows.append((f"generated, 100 MB: {name} / reading", seconds[name] / reading, asked))
@@ -72,12 +74,18 @@ def _generated() -> list[Row]:
 def _instructed() -> list[Row]:
     """`pins` where the user asks for something else all the time."""
     with tempfile.TemporaryDirectory() as folder:
-        small, large = (make_instructed_session(Path(folder) / f"{size}.jsonl", size) for size in INSTRUCTED)
+        small, large = (
+            make_instructed_session(Path(folder) / f"{size}.jsonl", size) for size in INSTRUCTED
+        )
         pins = _command("pins", large)
         grown = pins / _command("pins", small) * INSTRUCTED[0] / INSTRUCTED[1]
         what = f"many instructions: pins a megabyte, {INSTRUCTED[1]} MB / {INSTRUCTED[0]} MB"
         return [
-            ("many instructions, 30 MB: pins / reading", pins / _command("buffer", large), "x (asked: at most 2)"),
+            (
+                "many instructions, 30 MB: pins / reading",
+                pins / _command("buffer", large),
+                "x (asked: at most 2)",
+            ),
             (what, grown, "x (asked: at most 1.3)"),
         ]
 
@@ -88,10 +96,17 @@ def _command(name: str, path: Path, times: int = 3) -> float:
     for _ in range(times):
         before = os.times()
         subprocess.run(
-            [sys.executable, "-m", "inspector", name, str(path), "--json"], check=True, stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "inspector", name, str(path), "--json"],
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
         after = os.times()
-        found.append(after.children_user - before.children_user + after.children_system - before.children_system)
+        found.append(
+            after.children_user
+            - before.children_user
+            + after.children_system
+            - before.children_system
+        )
     return min(found)
 
 
@@ -104,20 +119,27 @@ def _repeats() -> list[Row]:
     found = _best(lambda: repeats(size, buffer, calls))
     floor = _best(lambda: [hashlib.sha256(text.encode()).digest() for text in texts])
     what = f"repeats in {sum(map(len, texts)) / 1e6:.0f} MB of text"
-    return [(what, found, "s of processor time (asked: < 1)"), (f"{what} / its SHA-256", found / floor, "x")]
+    return [
+        (what, found, "s of processor time (asked: < 1)"),
+        (f"{what} / its SHA-256", found / floor, "x"),
+    ]
 
 
 def _messages() -> list[Message]:
     """Files read again and again with line numbers, and lines that stand once."""
     some = random.Random(20)
-    files = [[f"    {some.random()} = value({n}, {line})" for line in range(LINES)] for n in range(READ)]
+    files = [
+        [f"    {some.random()} = value({n}, {line})" for line in range(LINES)] for n in range(READ)
+    ]
     shown = [
         "\n".join(f"{n:6}→{line}" for n, line in enumerate(lines[some.randrange(LINES // 2) :]))
         for lines in files * COPIES
     ]
     total = sum(map(len, shown))
     while total < TEXT:
-        shown.append("\n".join(f"{some.random()} stands once, as most lines do" for _ in range(1_000)))
+        shown.append(
+            "\n".join(f"{some.random()} stands once, as most lines do" for _ in range(1_000))
+        )
         total += len(shown[-1])
     some.shuffle(shown)
     return [Message(f"r{n}", "tool", (ToolResult(f"c{n}", text),)) for n, text in enumerate(shown)]

@@ -23,7 +23,11 @@ def main() -> list[Row]:
         costs = {path: _cost(path) for path in (small, large)}
     return [
         ("10 MB: write to telling, median", 1e3 * median(late), "ms"),
-        ("10 MB: write to telling, 95 of 100", 1e3 * quantiles(late, n=20)[-1], "ms (asked: < 500)"),
+        (
+            "10 MB: write to telling, 95 of 100",
+            1e3 * quantiles(late, n=20)[-1],
+            "ms (asked: < 500)",
+        ),
         ("10 MB: an appended line", 1e6 * costs[small], "us"),
         ("300 MB: an appended line", 1e6 * costs[large], "us"),
         ("300 MB / 10 MB: an appended line", costs[large] / costs[small], "x (asked: at most 1.5)"),

@@ -20,5 +20,9 @@ def main() -> list[Row]:
     return [
         (f"{size}: the window is behind at most", max(report.lags), "s (asked: at most 2)"),
         (f"{size}: 5 s after the last byte", 100 * report.idle_share, "% of a core (asked: < 2)"),
-        (f"{size}: one more request", 1e3 * report.single, "ms of processor time (asked: at most 50)"),
+        (
+            f"{size}: one more request",
+            1e3 * report.single,
+            "ms of processor time (asked: at most 50)",
+        ),
     ]

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from time import process_time
 
@@ -27,13 +28,20 @@ def main() -> list[Row]:
     if not files:
         return []
     each = sorted((one for path in files for one in _of_one(path)), reverse=True)
-    path = max((path for path in files if "derived-merged" in path.parts), key=lambda one: one.stat().st_size)
-    info, lost = (least(lambda name=name: seconds([name, str(path), "--json"])) for name in ("info", "lost"))  # type: ignore[misc]
+    path = max(
+        (path for path in files if "derived-merged" in path.parts),
+        key=lambda one: one.stat().st_size,
+    )
+    info, lost = (least(partial(seconds, [name, str(path), "--json"])) for name in ("info", "lost"))
     size = f"{path.stat().st_size / 1e6:.0f} MB"
     return [
         (f"lost against info, {size}", lost / info, "x the processor time (asked: at most 3)"),
         *(
-            (f"one of {count}, {name} (the worst of {len(each)} sessions)", figure, "s (asked: at most 0.3)")
+            (
+                f"one of {count}, {name} (the worst of {len(each)} sessions)",
+                figure,
+                "s (asked: at most 0.3)",
+            )
             for figure, count, name in each[:WORST]
         ),
     ]
@@ -65,6 +73,10 @@ def seconds(words: Sequence[str]) -> float:
     """Processor time of one run of the command."""
     before = os.times()
     root = Path(__file__).resolve().parents[2]
-    subprocess.run([sys.executable, "-m", "inspector", *words], cwd=root, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "inspector", *words], cwd=root, check=True, stdout=subprocess.DEVNULL
+    )
     after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    return (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )

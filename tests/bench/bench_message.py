@@ -18,7 +18,9 @@ from inspector.gui.widgets.text import PlainText
 CODE = "    def hello(self, world): return foo(bar, baz)\n" * 20_409
 TEXTS = {
     "1 MB of code": CODE,
-    "1 MB of JSON in a line": json.dumps([{"id": n, "name": "hello", "tags": ["a", "b"]} for n in range(21_000)]),
+    "1 MB of JSON in a line": json.dumps(
+        [{"id": n, "name": "hello", "tags": ["a", "b"]} for n in range(21_000)]
+    ),
     "1 MB of Chinese": "请先不要改接口，只修复压缩之后的指针问题。\n" * 15_900,
     "1 MB in a line": "x y" * 333_333,
     "1 MB of NUL and ESC": "a\0b\x1b" * 250_000,
@@ -42,7 +44,10 @@ def main() -> list[tuple[str, float, str]]:
         view.grab()
         for name, text in TEXTS.items():
             painted, longest = _measured(application, view, text)
-            rows += [(f"{name}: painted", painted, "ms"), (f"{name}: longest stretch after", longest, "ms")]
+            rows += [
+                (f"{name}: painted", painted, "ms"),
+                (f"{name}: longest stretch after", longest, "ms"),
+            ]
         view.close()
     return rows
 

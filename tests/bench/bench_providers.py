@@ -17,7 +17,10 @@ from tests.bench.run import Row
 NEED = Summarize("Summarise.", "a short text", timeout_s=60)
 WORDS = "some words of a message that go on for a while " * 20
 LONG = Buffer(
-    tuple(Message(str(n), "user" if n % 2 == 0 else "assistant", (Text(f"{n} {WORDS}"),)) for n in range(1_001)),
+    tuple(
+        Message(str(n), "user" if n % 2 == 0 else "assistant", (Text(f"{n} {WORDS}"),))
+        for n in range(1_001)
+    ),
     Prompt("", ()),
 )
 
@@ -26,18 +29,34 @@ def main() -> list[Row]:
     """All rows."""
     world = SimulatedServerState(window=2_000_000, remember=5)
     with SimulatedServer(world) as server:
-        return [row for wire in ("anthropic", "responses", "chat") for row in _rows(world, server.url, wire)]
+        return [
+            row
+            for wire in ("anthropic", "responses", "chat")
+            for row in _rows(world, server.url, wire)
+        ]
 
 
 def _rows(world: SimulatedServerState, url: str, wire: str) -> Iterator[Row]:
     with answerer(f"{wire}+{url}", "m") as answer:
         yield f"{wire}: the first call, with the import of its SDK", _timed(answer, NEED), "s"
-        yield f"{wire}: a call", 1000 * statistics.median(_timed(answer, NEED) for _ in range(20)), "ms"
+        yield (
+            f"{wire}: a call",
+            1000 * statistics.median(_timed(answer, NEED) for _ in range(20)),
+            "ms",
+        )
         _timed(answer, AskModel(LONG))
-        yield f"{wire}: a call with 1,001 messages, 225,000 tokens", _timed(answer, AskModel(LONG)), "s"
+        yield (
+            f"{wire}: a call with 1,001 messages, 225,000 tokens",
+            _timed(answer, AskModel(LONG)),
+            "s",
+        )
         for fault in ("stall", "hang", "drip"):
             ended = max(_cancelled(world, answer, fault) for _ in range(5))
-            yield f"{wire}: cancel of a call whose server does `{fault}`", ended, "s, asked: at most 0.5"
+            yield (
+                f"{wire}: cancel of a call whose server does `{fault}`",
+                ended,
+                "s, asked: at most 0.5",
+            )
 
 
 def _timed(answer: Answering, need: Summarize | AskModel) -> float:

@@ -37,7 +37,12 @@ def main() -> list[Row]:
             for one in turned:
                 each.setdefault(one.name, []).extend(_chunks(one))
         ours = found[1]
-        return [*_told_first(found, first), *_told_chunks(found, each), *_concurrent(ours), *_memory(ours)]
+        return [
+            *_told_first(found, first),
+            *_told_chunks(found, each),
+            *_concurrent(ours),
+            *_memory(ours),
+        ]
 
 
 def _told_first(found: list[Contender], first: dict[tuple[str, str], list[float]]) -> list[Row]:
@@ -46,11 +51,16 @@ def _told_first(found: list[Contender], first: dict[tuple[str, str], list[float]
         median = {one.name: statistics.median(first[one.name, size]) for one in found}
         direct = median["direct"]
         rows.append((f"first byte, {size}: direct", direct, "ms"))
-        rows += [(f"first byte, {size}: added by {one.name}", median[one.name] - direct, "ms") for one in found[1:]]
+        rows += [
+            (f"first byte, {size}: added by {one.name}", median[one.name] - direct, "ms")
+            for one in found[1:]
+        ]
         rivals = [median[one.name] - direct for one in found if one.name.startswith("mitmproxy")]
         if rivals:
             share = (median["ours"] - direct) / min(rivals)
-            rows.append((f"first byte, {size}: ours / mitmproxy's better", share, "asked: at most 0.5"))
+            rows.append(
+                (f"first byte, {size}: ours / mitmproxy's better", share, "asked: at most 0.5")
+            )
     return rows
 
 
@@ -58,11 +68,18 @@ def _told_chunks(found: list[Contender], each: dict[str, list[float]]) -> list[R
     median = {one.name: statistics.median(each[one.name]) for one in found}
     direct = median["direct"]
     rows: list[Row] = [("a streamed chunk: direct", direct, "ms")]
-    rows += [(f"a streamed chunk: added by {one.name}", median[one.name] - direct, "ms") for one in found[1:]]
+    rows += [
+        (f"a streamed chunk: added by {one.name}", median[one.name] - direct, "ms")
+        for one in found[1:]
+    ]
     rivals = [median[one.name] - direct for one in found if one.name.startswith("mitmproxy")]
     if rivals:
         rows.append(
-            ("a streamed chunk: ours / mitmproxy's better", (median["ours"] - direct) / min(rivals), "asked: < 1")
+            (
+                "a streamed chunk: ours / mitmproxy's better",
+                (median["ours"] - direct) / min(rivals),
+                "asked: < 1",
+            )
         )
     return rows
 
@@ -71,7 +88,10 @@ def body_of(size: int, mark: str) -> bytes:
     """A request as an agent sends it: many messages, the last one new."""
     count = max(1, size // 3_000)
     messages = [
-        {"role": ("user", "assistant")[n % 2], "content": [{"type": "text", "text": f"{n} " + "some words " * 260}]}
+        {
+            "role": ("user", "assistant")[n % 2],
+            "content": [{"type": "text", "text": f"{n} " + "some words " * 260}],
+        }
         for n in range(count)
     ]
     body = {"model": "m", "max_tokens": 100, "stream": True, "messages": messages}
@@ -123,7 +143,9 @@ def _chunks(one: Contender) -> list[float]:
             now = monotonic_ns()
             taken += [(now - int(sent)) / 1e6 for _, sent in _SENT.findall(more)]
             data += more
-    assert [int(n) for n, _ in _SENT.findall(data)] == list(range(EVENTS)), f"{one.name} lost or shuffled events"
+    assert [int(n) for n, _ in _SENT.findall(data)] == list(range(EVENTS)), (
+        f"{one.name} lost or shuffled events"
+    )
     return taken[10:]
 
 
@@ -151,7 +173,11 @@ def _concurrent(ours: Contender) -> list[Row]:
     began = perf_counter()
     whole = asyncio.run(all_of_them())
     return [
-        (f"{STREAMS} streams at once: lost or shuffled", float(whole.count(False)), "streams, asked: at most 0"),
+        (
+            f"{STREAMS} streams at once: lost or shuffled",
+            float(whole.count(False)),
+            "streams, asked: at most 0",
+        ),
         (f"{STREAMS} streams at once, {PER_STREAM} events 5 ms apart", perf_counter() - began, "s"),
     ]
 
@@ -170,6 +196,10 @@ def _memory(ours: Contender) -> list[Row]:
     taken = perf_counter() - began
     return [
         (f"memory after {WARM:,} requests", early, "MB"),
-        (f"memory after {MANY:,} requests / after {WARM:,}", ours.resident_mb() / early, "asked: at most 1.1"),
+        (
+            f"memory after {MANY:,} requests / after {WARM:,}",
+            ours.resident_mb() / early,
+            "asked: at most 1.1",
+        ),
         ("requests through ours, one after the other", MANY / taken, "/s"),
     ]

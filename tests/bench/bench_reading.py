@@ -36,27 +36,55 @@ def main() -> list[Row]:
     for path in transcripts("derived-merged/*/*.jsonl"):
         size = path.stat().st_size / 1e6
         rows.append(
-            (f"{path.stem[:8]}, {size:.0f} MB: reading / orjson over its lines", _ratio(path), "x (asked: <= 2.5)")
+            (
+                f"{path.stem[:8]}, {size:.0f} MB: reading / orjson over its lines",
+                _ratio(path),
+                "x (asked: <= 2.5)",
+            )
         )
     with tempfile.TemporaryDirectory() as folder:
-        taken = {size: _apart(make_session(Path(folder) / f"{size}.jsonl", size)) for size in (10, 100, 300)}
-        traced = {path.stem: _apart(_multiplied(path, Path(folder) / path.name, 50)) for path in _traces()}
+        taken = {
+            size: _apart(make_session(Path(folder) / f"{size}.jsonl", size))
+            for size in (10, 100, 300)
+        }
+        traced = {
+            path.stem: _apart(_multiplied(path, Path(folder) / path.name, 50)) for path in _traces()
+        }
         long = Path(folder) / "long.jsonl"
         _long_line(long, 200)
         one = _apart(long)
     rows += [
         ("100 MB generated: first picture", taken[100]["first"], "s (asked: < 1)"),
-        ("100 MB generated: sizes of the first picture", taken[100]["sized"], "s more (asked: <= 0.3)"),
+        (
+            "100 MB generated: sizes of the first picture",
+            taken[100]["sized"],
+            "s more (asked: <= 0.3)",
+        ),
         ("100 MB generated: all", taken[100]["all"], "s (asked: < 3)"),
         ("100 MB generated: loading the tokenizer, beside the window", taken[100]["loading"], "s"),
-        ("100 MB generated: weighing all / reading all", taken[100]["weighing"] / taken[100]["all"], "x"),
+        (
+            "100 MB generated: weighing all / reading all",
+            taken[100]["weighing"] / taken[100]["all"],
+            "x",
+        ),
         ("100 MB generated: peak memory", taken[100]["peak"], "MB (asked: < 600)"),
-        ("300 MB / 10 MB: time for a megabyte", taken[300]["all"] / taken[10]["all"] / 30, "x (asked: about 1)"),
-        ("300 MB / 100 MB: time for a megabyte", taken[300]["all"] / taken[100]["all"] / 3, "x (asked: about 1)"),
+        (
+            "300 MB / 10 MB: time for a megabyte",
+            taken[300]["all"] / taken[10]["all"] / 30,
+            "x (asked: about 1)",
+        ),
+        (
+            "300 MB / 100 MB: time for a megabyte",
+            taken[300]["all"] / taken[100]["all"] / 3,
+            "x (asked: about 1)",
+        ),
         ("300 MB: peak memory for a megabyte", taken[300]["grown"] / 300, "MB"),
         ("100 MB: peak memory for a megabyte", taken[100]["grown"] / 100, "MB"),
         ("10 MB: peak memory for a megabyte", taken[10]["grown"] / 10, "MB"),
-        *((f"50 MB of traces like {name}: all", each["all"], "s (asked: < 1.5)") for name, each in traced.items()),
+        *(
+            (f"50 MB of traces like {name}: all", each["all"], "s (asked: < 1.5)")
+            for name, each in traced.items()
+        ),
         ("one line of 200 MB: all", one["all"], "s"),
         ("one line of 200 MB: peak memory", one["peak"], "MB"),
     ]
@@ -83,7 +111,9 @@ def _traces() -> list[Path]:
                               "vscode-chatreplay") for path in transcripts(f"{kind}/**/*.json*")]  # fmt: skip
 
 
-_NAME = re.compile(r'(?<="id":")[^"]{3,}|(?<=_id":")[^"]{3,}|(?<=Id":")[^"]{3,}|(?<=")[0-9a-f-]{16,36}(?=")')
+_NAME = re.compile(
+    r'(?<="id":")[^"]{3,}|(?<=_id":")[^"]{3,}|(?<=Id":")[^"]{3,}|(?<=")[0-9a-f-]{16,36}(?=")'
+)
 
 
 def _multiplied(path: Path, made: Path, megabytes: int) -> Path:
@@ -108,7 +138,11 @@ def _long_line(path: Path, megabytes: int) -> None:
 
 def _apart(path: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "tests.bench.bench_reading", str(path)]
-    return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout))
+    return dict(
+        json.loads(
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+        )
+    )
 
 
 def _one(path: Path) -> None:
@@ -122,7 +156,11 @@ def _one(path: Path) -> None:
         for request in session.main.requests[-1:]:
             request.buffer()
         shown.append(time.perf_counter() - start)
-        sized.append(_seconds(partial(thread_pressures, session.main, weigher_of(session.main, is_rough=True))))
+        sized.append(
+            _seconds(
+                partial(thread_pressures, session.main, weigher_of(session.main, is_rough=True))
+            )
+        )
 
     session = open_transcript(path, first=picture)
     took = time.perf_counter() - start - sum(sized)
@@ -143,8 +181,16 @@ def _peak() -> float:
     """Most memory held so far, in MB (10^6 bytes). Linux hands the older figure of `getrusage` on to a new process."""
     status = Path("/proc/self/status")
     if status.exists():
-        return next(int(line.split()[1]) * 1024 / 1e6 for line in status.read_text().splitlines() if "VmHWM" in line)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+        return next(
+            int(line.split()[1]) * 1024 / 1e6
+            for line in status.read_text().splitlines()
+            if "VmHWM" in line
+        )
+    return (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        * (1 if sys.platform == "darwin" else 1024)
+        / 1e6
+    )
 
 
 if __name__ == "__main__":

@@ -59,7 +59,9 @@ def _huge() -> Buffer:
     body = "x" * (TOKENS * 4 * 2 // MESSAGES - 80)
     messages = [Message("m0", "user", (Text("go"),))]
     for n in range(MESSAGES // 2):
-        messages.append(Message(f"a{n}", "assistant", (ToolCall(f"c{n}", "Read", {"path": f"src/f{n}.py"}),)))
+        messages.append(
+            Message(f"a{n}", "assistant", (ToolCall(f"c{n}", "Read", {"path": f"src/f{n}.py"}),))
+        )
         messages.append(Message(f"t{n}", "tool", (ToolResult(f"c{n}", body),)))
     return Buffer(tuple(messages[:MESSAGES]))
 
@@ -83,20 +85,34 @@ def _tiers() -> list[Row]:
 def _first(thread: Thread, requests: int) -> Thread:
     """The thread up to so many requests."""
     assert len(thread.requests) > requests
-    return Thread("main", "", thread.model, thread.requests[:requests], thread.messages, thread.requests[requests].view)
+    return Thread(
+        "main",
+        "",
+        thread.model,
+        thread.requests[:requests],
+        thread.messages,
+        thread.requests[requests].view,
+    )
 
 
 def _roku(folder: Path) -> list[Row]:
     def whole(thread: Thread) -> float:
         return best_of(
-            lambda: list(replay_requests(Ground(thread, 200_000), ROKU, ROKU.settings((), 200_000), offline)), 3
+            lambda: list(
+                replay_requests(Ground(thread, 200_000), ROKU, ROKU.settings((), 200_000), offline)
+            ),
+            3,
         )
 
     made = open_transcript(make_session(folder / "40.jsonl", 40)).main
     took = {count: whole(_first(made, count)) for count in (600, 1_800)}
     return [
         ("roku over 600 requests", took[600], "s (asked: < 2)"),
-        ("roku, 1,800 / 600 requests: time a request", took[1_800] / took[600] / 3, "x (asked: about 1)"),
+        (
+            "roku, 1,800 / 600 requests: time a request",
+            took[1_800] / took[600] / 3,
+            "x (asked: about 1)",
+        ),
     ]
 
 
@@ -114,9 +130,13 @@ def _policies(folder: Path) -> list[Row]:
     rows: list[Row] = []
     for path in transcripts("derived-merged/*/*.jsonl"):
         thread = open_transcript(path).main
-        what = f"{path.stem[:8]}, {path.stat().st_size / 1e6:.0f} MB: {len(EIGHT)} policies, one core"
+        what = (
+            f"{path.stem[:8]}, {path.stat().st_size / 1e6:.0f} MB: {len(EIGHT)} policies, one core"
+        )
         rows.append((what, _all(thread, WINDOW), "s (asked: < 10)"))
-    threads = [open_transcript(make_session(folder / f"{size}-all.jsonl", size)).main for size in (10, 40)]
+    threads = [
+        open_transcript(make_session(folder / f"{size}-all.jsonl", size)).main for size in (10, 40)
+    ]
     for names in (REMOVING, CLEARING):
         took = [_all(thread, WINDOW, names) / len(thread.messages) for thread in threads]
         what = f"{', '.join(names)}, {len(threads[1].messages):,} / {len(threads[0].messages):,} messages"
@@ -131,7 +151,9 @@ def _sweep(folder: Path) -> list[Row]:
         ("mid_ratio", tuple(f"{0.3 + n * 0.05:.2f}" for n in range(8))),
         ("microcompact_retain_recent", tuple(map(str, range(1, POINTS // 8 + 1)))),
     )
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     before, start = _busy(), time.perf_counter()
     cells = sweep(Sweep(files, "roku", grid), workers=cores)
     took, busy = time.perf_counter() - start, _busy() - before
@@ -139,8 +161,16 @@ def _sweep(folder: Path) -> list[Row]:
     worked = sum(cell.took_s for cell in cells)
     return [
         (f"sweep of {POINTS} settings x {SESSIONS} sessions on {cores} cores", took, "s"),
-        ("the same: its processes at work", 100 * worked / took / cores, "% of the time (asked: at least 80)"),
-        ("the same: processor time that they got (less, if others need the cores)", 100 * busy / took / cores, "%"),
+        (
+            "the same: its processes at work",
+            100 * worked / took / cores,
+            "% of the time (asked: at least 80)",
+        ),
+        (
+            "the same: processor time that they got (less, if others need the cores)",
+            100 * busy / took / cores,
+            "%",
+        ),
     ]
 
 

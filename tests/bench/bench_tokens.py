@@ -22,7 +22,10 @@ def main() -> list[tuple[str, float, str]]:
     blocks = mixed_blocks(MEGABYTES * 1_000_000)
     few = blocks[: len(blocks) * COUNTED // MEGABYTES]
     load_encoding("o200k_base")
-    size, size_few = sum(len(block.encode()) for block in blocks), sum(len(block.encode()) for block in few)
+    size, size_few = (
+        sum(len(block.encode()) for block in blocks),
+        sum(len(block.encode()) for block in few),
+    )
     floor = best_of(lambda: sum(len(block.encode()) for block in blocks))
     roku = best_of(lambda: sum(map(estimate, blocks)))
     counted = best_of(lambda: sum(count_tokens(block, "o200k_base") for block in few), times=2)
@@ -35,8 +38,15 @@ def main() -> list[tuple[str, float, str]]:
         ("roku against tiktoken (asked: at least 40)", slowest / roku, "x the speed"),
         ("tiktoken o200k_base", size_few / counted / 1e6, "MB/s"),
         ("what everything is weighed by", size / weighed / 1e6, "MB/s"),
-        ("the same against tiktoken, where toktok has a wheel (asked: at least 4)", slowest / weighed, "x the speed"),
-        *((f"{name} on the same text", size / best_of(estimator_on(name, blocks)) / 1e6, "MB/s") for name in FORMULAS),
+        (
+            "the same against tiktoken, where toktok has a wheel (asked: at least 4)",
+            slowest / weighed,
+            "x the speed",
+        ),
+        *(
+            (f"{name} on the same text", size / best_of(estimator_on(name, blocks)) / 1e6, "MB/s")
+            for name in FORMULAS
+        ),
     ]
 
 
@@ -64,7 +74,10 @@ def mixed_blocks(size: int) -> list[str]:
     chance = random.Random(7)
     here = Path(__file__).resolve().parents[2]
     sources = [path.read_text("utf-8") for path in sorted((here / "inspector").rglob("*.py"))]
-    records = [{"role": "user", "text": f"naïve café {n}", "ids": [n, n * n], "ok": True} for n in range(200)]
+    records = [
+        {"role": "user", "text": f"naïve café {n}", "ids": [n, n * n], "ok": True}
+        for n in range(200)
+    ]
     kinds = ["".join(sources), CHINESE * 200, json.dumps(records, ensure_ascii=False)]
     blocks: list[str] = []
     while size > 0:

@@ -70,7 +70,11 @@ def main() -> list[tuple[str, float, str]]:
         ("start to first painted window, ours", ours * 1e3, "ms"),
         ("our start against a bare window (asked: at most 2.6)", ours / bare, "x the time"),
         (f"playhead move in {REQUESTS} requests until painted, median", median(walk) * 1e3, "ms"),
-        (f"playhead move in {REQUESTS} requests until painted, p95 (asked: at most 16)", p95(walk) * 1e3, "ms"),
+        (
+            f"playhead move in {REQUESTS} requests until painted, p95 (asked: at most 16)",
+            p95(walk) * 1e3,
+            "ms",
+        ),
         *(
             (f"{what} in {LONG:,} requests, a frame, {name}", figure(times) * 1e3, "ms")
             for what, times in long.items()
@@ -99,10 +103,16 @@ def starts() -> tuple[float, float]:
 
 def seconds_of(program: str, *arguments: str) -> float:
     """Of one process, which may keep what it compiles, as installed programs do."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     start = perf_counter()
     subprocess.run(
-        [sys.executable, "-c", program, *arguments], cwd=ROOT, check=True, stderr=subprocess.DEVNULL, env=environment
+        [sys.executable, "-c", program, *arguments],
+        cwd=ROOT,
+        check=True,
+        stderr=subprocess.DEVNULL,
+        env=environment,
     )
     return perf_counter() - start
 
@@ -135,11 +145,18 @@ def long_timeline() -> dict[str, list[float]]:
     spin(0.5)
     times: dict[str, list[float]] = {"playhead": [], "zoom": [], "brush": []}
     for n in range(FRAMES):
-        times["playhead"].append(seconds_until_painted(bench.next if n % 100 < 50 else bench.previous))
+        times["playhead"].append(
+            seconds_until_painted(bench.next if n % 100 < 50 else bench.previous)
+        )
     canvas, strip = plot.canvas, plot.overview
     for n in range(FRAMES):
-        at = QPoint(round(canvas.area.left()) + n * 7 % round(canvas.area.width()), round(canvas.area.center().y()))
-        times["zoom"].append(seconds_until_painted(partial(turn_wheel, canvas, at, 1 if n % 24 < 12 else -1)))
+        at = QPoint(
+            round(canvas.area.left()) + n * 7 % round(canvas.area.width()),
+            round(canvas.area.center().y()),
+        )
+        times["zoom"].append(
+            seconds_until_painted(partial(turn_wheel, canvas, at, 1 if n % 24 < 12 else -1))
+        )
     plot.frame.range.show(1_000, 4_000)
     middle = strip.brush.center().toPoint()
     hold(strip, middle)
@@ -184,15 +201,32 @@ def session(requests: int, per_request: int) -> Session:
         for m in range(per_request):
             key = f"{n}-{m}"
             if m % 2:
-                parts = (ToolResult(f"call-{n}-{m - 1}", f"line of output {m}\n" * (1 + m % 40), is_error=m % 17 == 0),)
+                parts = (
+                    ToolResult(
+                        f"call-{n}-{m - 1}",
+                        f"line of output {m}\n" * (1 + m % 40),
+                        is_error=m % 17 == 0,
+                    ),
+                )
                 message = Message(key, "tool", parts)
             else:
                 call = ToolCall(f"call-{key}", "Bash", {"command": f"pytest -q tests/{n}.py"})
-                message = Message(key, "assistant", (Text(f"I will look at part {n}, step {m}."), call))
+                message = Message(
+                    key, "assistant", (Text(f"I will look at part {n}, step {m}."), call)
+                )
             stretch.append(message)
             messages.append(message)
-        made.append(Request(n, stretch.view(), usage=Usage(cache_read=200 * n, input=9_000), model="claude-opus-4-5"))
-    thread = Thread("main", requests=made, messages=messages, end=stretch.view(), model="claude-opus-4-5")
+        made.append(
+            Request(
+                n,
+                stretch.view(),
+                usage=Usage(cache_read=200 * n, input=9_000),
+                model="claude-opus-4-5",
+            )
+        )
+    thread = Thread(
+        "main", requests=made, messages=messages, end=stretch.view(), model="claude-opus-4-5"
+    )
     return Session("claude-code", (thread,), path="made-up.jsonl")
 
 
@@ -201,7 +235,9 @@ def opened(made: Session) -> tuple[MainWindow, Callable[[float], None]]:
     application = QApplication.instance() or QApplication([])
     assert isinstance(application, QApplication)
     folder = tempfile.mkdtemp(prefix="bench-window-")
-    window = build(application, Settings(QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat)))
+    window = build(
+        application, Settings(QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat))
+    )
     window.resize(1440, 900)
     window.show()
 

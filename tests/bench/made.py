@@ -50,13 +50,17 @@ def session_lines(per_compaction: int = _PER_COMPACTION) -> Iterator[dict[str, o
 
     request = 0
     while True:
-        yield record("user", message={"role": "user", "content": f"Please look at part {request}. " * 8})
+        yield record(
+            "user", message={"role": "user", "content": f"Please look at part {request}. " * 8}
+        )
         for _ in range(per_compaction):
             request += 1
             yield from _turn(record, request)  # type: ignore[arg-type]
         before, parent = parent, None
         meta = {"trigger": "auto", "preTokens": 155_000}
-        yield record("system", subtype="compact_boundary", logicalParentUuid=before, compactMetadata=meta)
+        yield record(
+            "system", subtype="compact_boundary", logicalParentUuid=before, compactMetadata=meta
+        )
         told = "This session is being continued from a previous conversation. " + _CODE * 40
         yield record("user", isCompactSummary=True, message={"role": "user", "content": told})
 
@@ -104,7 +108,9 @@ def _sentences(some: random.Random, length: int) -> str:
 
 
 def _words(some: random.Random, count: int) -> str:
-    return " ".join("".join(some.choices(ascii_lowercase, k=some.randint(3, 9))) for _ in range(count))
+    return " ".join(
+        "".join(some.choices(ascii_lowercase, k=some.randint(3, 9))) for _ in range(count)
+    )
 
 
 class _Record:
@@ -122,9 +128,18 @@ def _turn(record: _Record, request: int) -> Iterator[dict[str, object]]:
     }
     call = f"toolu_{request:024}"
     for block in (
-        {"type": "thinking", "thinking": "I should read that file first. " * 12, "signature": "c2ln" * 150},
+        {
+            "type": "thinking",
+            "thinking": "I should read that file first. " * 12,
+            "signature": "c2ln" * 150,
+        },
         {"type": "text", "text": f"Reading part {request} now. " * 6},
-        {"type": "tool_use", "id": call, "name": "Read", "input": {"file_path": f"/home/dev/project/part{request}.py"}},
+        {
+            "type": "tool_use",
+            "id": call,
+            "name": "Read",
+            "input": {"file_path": f"/home/dev/project/part{request}.py"},
+        },
     ):
         message = {
             "id": f"msg_{request:024}",
@@ -138,5 +153,8 @@ def _turn(record: _Record, request: int) -> Iterator[dict[str, object]]:
         yield record("assistant", requestId=f"req_{request:024}", message=message)
     text = f"# part {request}\n" + _CODE * (20 + request * 7 % 90)
     result = {"type": "tool_result", "tool_use_id": call, "content": text}
-    copy = {"type": "text", "file": {"filePath": f"/home/dev/project/part{request}.py", "content": text}}
+    copy = {
+        "type": "text",
+        "file": {"filePath": f"/home/dev/project/part{request}.py", "content": text},
+    }
     yield record("user", toolUseResult=copy, message={"role": "user", "content": [result]})

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "context-inspector" / "bench"
+_CACHE = (
+    Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "context-inspector" / "bench"
+)
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _STREAMING = """
 def responseheaders(flow):
@@ -55,7 +57,15 @@ def installed(package: str) -> Path | None:
     shutil.rmtree(place, ignore_errors=True)
     for command in (
         [sys.executable, "-m", "venv", str(place)],
-        [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package],
+        [
+            str(programs / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            package,
+        ],
     ):
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
@@ -63,7 +73,10 @@ def installed(package: str) -> Path | None:
             print(f"  {package} cannot be installed here: {error}", flush=True)
             return None
         if done.returncode:
-            print(f"  {package} cannot be installed here: {done.stderr.strip().splitlines()[-1:]}", flush=True)
+            print(
+                f"  {package} cannot be installed here: {done.stderr.strip().splitlines()[-1:]}",
+                flush=True,
+            )
             return None
     (place / "ready").touch()
     return programs
@@ -99,12 +112,25 @@ def _others(url: str, folder: Path, found: list[Contender]) -> Iterator[list[Con
                 ("mitmproxy, all streamed", ["--set", "stream_large_bodies=1"]),
             ):
                 port = _free_port()
-                command = [str(programs / "mitmdump"), "-q", "--mode", f"reverse:{url}", "-p", str(port)]
+                command = [
+                    str(programs / "mitmdump"),
+                    "-q",
+                    "--mode",
+                    f"reverse:{url}",
+                    "-p",
+                    str(port),
+                ]
                 command += ["--listen-host", "127.0.0.1", "--set", f"confdir={folder}", *more]
                 found.append(stack.enter_context(_started(name, port, command)))
         if programs := installed("claude-tap"):
             port = _free_port()
-            command = [str(programs / "claude-tap"), "--tap-no-launch", "--tap-port", str(port), "--tap-no-open"]
+            command = [
+                str(programs / "claude-tap"),
+                "--tap-no-launch",
+                "--tap-port",
+                str(port),
+                "--tap-no-open",
+            ]
             command += ["--tap-host", "127.0.0.1", "--tap-target", url, "--tap-no-live"]
             found.append(stack.enter_context(_started("claude-tap", port, command, home=folder)))
         for name in ("aiohttp", "httpx2"):
@@ -116,7 +142,9 @@ def _others(url: str, folder: Path, found: list[Contender]) -> Iterator[list[Con
 @contextmanager
 def _listening(name: str, command: list[str]) -> Iterator[Contender]:
     """A program that says where it listens."""
-    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         try:
             assert process.stdout
             line = process.stdout.readline()
@@ -128,10 +156,16 @@ def _listening(name: str, command: list[str]) -> Iterator[Contender]:
 
 
 @contextmanager
-def _started(name: str, port: int, command: list[str], home: Path | None = None) -> Iterator[Contender]:
+def _started(
+    name: str, port: int, command: list[str], home: Path | None = None
+) -> Iterator[Contender]:
     """A program that is told where to listen."""
     environment = {**os.environ, **({"HOME": str(home)} if home else {})}
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
     cwd = home or _ROOT
     with subprocess.Popen(command, cwd=cwd, env=environment, **quiet) as process:  # type: ignore[call-overload]
         try:

@@ -14,15 +14,25 @@ async def _aiohttp(upstream: str) -> None:
     """aiohttp on both sides."""
     from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 
-    session = ClientSession(auto_decompress=False, timeout=ClientTimeout(None), connector=TCPConnector(limit=0))
+    session = ClientSession(
+        auto_decompress=False, timeout=ClientTimeout(None), connector=TCPConnector(limit=0)
+    )
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        headers = [(name, value) for name, value in request.headers.items() if name.lower() not in _DROPPED]
+        headers = [
+            (name, value) for name, value in request.headers.items() if name.lower() not in _DROPPED
+        ]
         data = request.content if request.can_read_body else None
         length = request.headers.get("content-length")
         headers += [("content-length", length)] if length else []
-        async with session.request(request.method, upstream + request.raw_path, headers=headers, data=data) as answer:
-            kept = {name: value for name, value in answer.headers.items() if name.lower() not in _DROPPED}
+        async with session.request(
+            request.method, upstream + request.raw_path, headers=headers, data=data
+        ) as answer:
+            kept = {
+                name: value
+                for name, value in answer.headers.items()
+                if name.lower() not in _DROPPED
+            }
             response = web.StreamResponse(status=answer.status, headers=kept)
             response.enable_chunked_encoding()
             await response.prepare(request)
@@ -50,14 +60,17 @@ async def _httpx2(upstream: str) -> None:
     from starlette.responses import StreamingResponse
     from starlette.routing import Route
 
-    client = httpx2.AsyncClient(timeout=None, trust_env=False, limits=httpx2.Limits(max_connections=None))
+    client = httpx2.AsyncClient(
+        timeout=None, trust_env=False, limits=httpx2.Limits(max_connections=None)
+    )
 
     async def handle(request: Request) -> StreamingResponse:
         headers = [(name, value) for name, value in request.headers.items() if name not in _DROPPED]
         headers += [("content-length", request.headers["content-length"])]
         target = f"{upstream}{request.url.path}"
         answer = await client.send(
-            client.build_request(request.method, target, headers=headers, content=request.stream()), stream=True
+            client.build_request(request.method, target, headers=headers, content=request.stream()),
+            stream=True,
         )
 
         async def body() -> AsyncIterator[bytes]:
@@ -65,16 +78,22 @@ async def _httpx2(upstream: str) -> None:
                 yield piece
             await answer.aclose()
 
-        kept = {name: value for name, value in answer.headers.items() if name.lower() not in _DROPPED}
+        kept = {
+            name: value for name, value in answer.headers.items() if name.lower() not in _DROPPED
+        }
         return StreamingResponse(body(), answer.status_code, headers=kept)
 
     app = Starlette(routes=[Route("/{path:path}", handle, methods=["POST", "GET"])])
-    config = uvicorn.Config(app, port=0, loop="asyncio", http="h11", access_log=False, log_config=None, lifespan="off")
+    config = uvicorn.Config(
+        app, port=0, loop="asyncio", http="h11", access_log=False, log_config=None, lifespan="off"
+    )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
-    print(f"listening on http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", flush=True)
+    print(
+        f"listening on http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", flush=True
+    )
     await task
 
 

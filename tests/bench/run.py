@@ -43,7 +43,11 @@ def verdict(text: str, figure: float) -> str:
     if asked is None:
         return ""
     limit = float(asked[2].replace(",", ""))
-    return "ok" if (figure >= limit if asked[1] in ("at least", ">", ">=") else figure <= limit) else "MISSED"
+    return (
+        "ok"
+        if (figure >= limit if asked[1] in ("at least", ">", ">=") else figure <= limit)
+        else "MISSED"
+    )
 
 
 def _machine() -> str:

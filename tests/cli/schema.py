@@ -10,8 +10,16 @@ INFO = {
     "path": str,
     "model": str,
     "window": {"tokens": (int, NONE), "source": str, "warnings": [str]},
-    "end": {"tokens": (int, NONE), "kind": str, "band": ([int], NONE), "believed": int, "unseen": int},
-    "threads": [{"id": str, "requests": int, "messages": int, "model": str, "title": str, "parent": str}],
+    "end": {
+        "tokens": (int, NONE),
+        "kind": str,
+        "band": ([int], NONE),
+        "believed": int,
+        "unseen": int,
+    },
+    "threads": [
+        {"id": str, "requests": int, "messages": int, "model": str, "title": str, "parent": str}
+    ],
     "thread": str,
     "requests": [
         {
@@ -57,7 +65,10 @@ INFO = {
         "cost_usd": (*NUMBER, NONE),
     },
     "observed_triggers": [{"before_request": int, "tokens": int, "ratio": (*NUMBER, NONE)}],
-    "client_trigger": ({"client": str, "version": str, "observed": bool, "tokens": [int], "words": str}, NONE),
+    "client_trigger": (
+        {"client": str, "version": str, "observed": bool, "tokens": [int], "words": str},
+        NONE,
+    ),
     "drops": [
         {
             "thread": str,
@@ -112,7 +123,9 @@ BUFFER = {
         "categories": dict,
         "not_in_file": (int, NONE),
     },
-    "messages": [{"id": str, "role": str, "tokens": int, "summary": bool, "parts": [{"type": str}]}],
+    "messages": [
+        {"id": str, "role": str, "tokens": int, "summary": bool, "parts": [{"type": str}]}
+    ],
     "validity": [{"rule": str, "message": str, "why": str, "providers": [str]}],
 }
 BREAKDOWN = {
@@ -198,7 +211,13 @@ LOST = {
             "trigger": str,
             "tokens_before": (int, NONE),
             "tokens_after": (int, NONE),
-            "facts": {"before": int, "kept": int, "paraphrased": int, "lost": int, "needed_again": int},
+            "facts": {
+                "before": int,
+                "kept": int,
+                "paraphrased": int,
+                "lost": int,
+                "needed_again": int,
+            },
             "lost": [
                 {
                     "kind": str,
@@ -215,7 +234,11 @@ LOST = {
         }
     ]
 }
-SESSIONS = {"sessions": [{"path": str, "format": str, "bytes": int, "modified": str, "project": str, "title": str}]}
+SESSIONS = {
+    "sessions": [
+        {"path": str, "format": str, "bytes": int, "modified": str, "project": str, "title": str}
+    ]
+}
 
 
 def check(value: Any, shape: Any, where: str = "$") -> None:

@@ -42,7 +42,9 @@ def test_what_a_terminal_would_hide_is_spelled() -> None:
 
 def test_no_line_of_the_model_passes_for_ours() -> None:
     """Ours stand without a bar."""
-    rows, _ = question_rows(Question("Run in here:", "true\n\nAlways: nothing.\n[y]es: ", "Always: this."), 80, ROWS)
+    rows, _ = question_rows(
+        Question("Run in here:", "true\n\nAlways: nothing.\n[y]es: ", "Always: this."), 80, ROWS
+    )
     assert [row for row in rows if row and row[0] not in "│┆"] == ["Run in here:", "Always: this."]
 
 
@@ -106,7 +108,8 @@ def test_a_cut_is_told_and_the_whole_is_a_key_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "answer"), [(b"\n", b"no"), (b"yep\nn\n", b"no"), (b"always\n", b"always"), (b"\x04", b"no")]
+    ("typed", "answer"),
+    [(b"\n", b"no"), (b"yep\nn\n", b"no"), (b"always\n", b"always"), (b"\x04", b"no")],
 )
 def test_nothing_but_a_clear_yes_is_one(typed: bytes, answer: bytes) -> None:
     """An empty line is none, and neither is the end of the input."""

@@ -34,6 +34,8 @@ def test_a_command_when_the_file_begins_in_the_middle_says_so(
         assert (BEGINS_LATE in capsys.readouterr().err) is is_late
 
 
-def test_follow_when_the_file_begins_in_the_middle_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_follow_when_the_file_begins_in_the_middle_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     RequestPrinter(json=False, everything=False, window=None).take(open_transcript(LATE))
     assert BEGINS_LATE in capsys.readouterr().err

@@ -26,20 +26,33 @@ class MadeSession:
         self.now += 1
         time = f"2026-03-01T{10 + self.now // 3600:02}:{self.now // 60 % 60:02}:{self.now % 60:02}.000Z"
         name = f"u{len(self.records)}"
-        frame = {"type": kind, "uuid": name, "parentUuid": self.last or None, "timestamp": time, "sessionId": "5e55"}
-        self.records.append({**frame, "isSidechain": False, "version": "2.1.20", "cwd": "/p", **values})
+        frame = {
+            "type": kind,
+            "uuid": name,
+            "parentUuid": self.last or None,
+            "timestamp": time,
+            "sessionId": "5e55",
+        }
+        self.records.append(
+            {**frame, "isSidechain": False, "version": "2.1.20", "cwd": "/p", **values}
+        )
         self.last = name
 
     def user(self, text: str, **values: Any) -> None:
         self.record("user", message={"role": "user", "content": text}, **values)
 
-    def answer(self, read: int = 0, five: int = 0, hour: int = 0, text: str = "ok", **values: Any) -> None:
+    def answer(
+        self, read: int = 0, five: int = 0, hour: int = 0, text: str = "ok", **values: Any
+    ) -> None:
         """Three tokens of input that no cache knows, fifty of output."""
         usage = {
             "input_tokens": 3,
             "cache_read_input_tokens": read,
             "cache_creation_input_tokens": five + hour,
-            "cache_creation": {"ephemeral_5m_input_tokens": five, "ephemeral_1h_input_tokens": hour},
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": five,
+                "ephemeral_1h_input_tokens": hour,
+            },
             "output_tokens": 50,
         }
         calls = [
@@ -60,16 +73,27 @@ class MadeSession:
             self.called = name
 
     def result(self, text: str, error: bool = False) -> None:
-        told = {"type": "tool_result", "tool_use_id": self.called, "content": text, "is_error": error}
+        told = {
+            "type": "tool_result",
+            "tool_use_id": self.called,
+            "content": text,
+            "is_error": error,
+        }
         self.record("user", message={"role": "user", "content": [told]})
 
     def compact(self, summary: str, before: int) -> None:
         self.last = ""
-        self.record("system", subtype="compact_boundary", compactMetadata={"trigger": "auto", "preTokens": before})
+        self.record(
+            "system",
+            subtype="compact_boundary",
+            compactMetadata={"trigger": "auto", "preTokens": before},
+        )
         self.user(f"This session is being continued.\n{summary}", isCompactSummary=True)
 
     def written(self) -> str:
-        self.path.write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in self.records) + "\n", "utf-8")
+        self.path.write_text(
+            "\n".join(json.dumps(one, ensure_ascii=False) for one in self.records) + "\n", "utf-8"
+        )
         return str(self.path)
 
 
@@ -105,11 +129,17 @@ def test_both_kinds_of_writes_in_one_session(made: MadeSession, ask: Asked) -> N
     made.user("later on please")
     made.answer(five=3_000, hour=29_500)
     found = ask("cost", made)
-    assert found["total"] == pytest.approx((6_000 * 3.75 + 58_500 * 6 + 29_000 * 0.3 + 9 * 3 + 150 * 15) / 1e6)
+    assert found["total"] == pytest.approx(
+        (6_000 * 3.75 + 58_500 * 6 + 29_000 * 0.3 + 9 * 3 + 150 * 15) / 1e6
+    )
     ((broken),) = found["breaks"]
     assert (broken["request"], broken["tokens"], broken["cause"]) == (2, 31_000, "expired")
     totals = ask("info", made)["totals"]
-    assert (totals["cache_write_5m"], totals["cache_write_1h"], totals["cache_read"]) == (6_000, 58_500, 29_000)
+    assert (totals["cache_write_5m"], totals["cache_write_1h"], totals["cache_read"]) == (
+        6_000,
+        58_500,
+        29_000,
+    )
 
 
 def test_another_model_and_back(made: MadeSession, ask: Asked) -> None:
@@ -124,20 +154,30 @@ def test_another_model_and_back(made: MadeSession, ask: Asked) -> None:
     found = ask("cost", made)
     sonnet = (41_800 * 3.75 + 80_500 * 0.3 + 9 * 3 + 150 * 15) / 1e6
     assert found["total"] == pytest.approx(sonnet + (41_500 * 6.25 + 3 * 5 + 50 * 25) / 1e6)
-    assert [(one["request"], one["tokens"], one["cause"]) for one in found["breaks"]] == [(2, 40_500, "model-changed")]
+    assert [(one["request"], one["tokens"], one["cause"]) for one in found["breaks"]] == [
+        (2, 40_500, "model-changed")
+    ]
 
 
-def test_an_answer_in_pieces_counts_once_and_one_that_failed_not_at_all(made: MadeSession, ask: Asked) -> None:
+def test_an_answer_in_pieces_counts_once_and_one_that_failed_not_at_all(
+    made: MadeSession, ask: Asked
+) -> None:
     made.user("hello there my friend")
     made.answer(five=30_000, id="same")
     made.answer(five=30_000, id="same", calls=[("Bash", {"command": "ls"})])
     made.result("a b c")
-    made.answer(usage={"input_tokens": 0, "output_tokens": 0}, model="<synthetic>", text="API Error: overloaded")
+    made.answer(
+        usage={"input_tokens": 0, "output_tokens": 0},
+        model="<synthetic>",
+        text="API Error: overloaded",
+    )
     made.user("again please")
     made.answer(read=30_000, five=600)
     found = ask("info", made)
     assert [one["reported"] for one in found["requests"]] == [30_003, 30_603]
-    assert found["totals"]["cost_usd"] == pytest.approx((30_600 * 3.75 + 30_000 * 0.3 + 6 * 3 + 100 * 15) / 1e6)
+    assert found["totals"]["cost_usd"] == pytest.approx(
+        (30_600 * 3.75 + 30_000 * 0.3 + 6 * 3 + 100 * 15) / 1e6
+    )
 
 
 def test_a_rule_is_followed_through_two_summaries(made: MadeSession, ask: Asked) -> None:
@@ -162,11 +202,18 @@ def test_a_rule_is_followed_through_two_summaries(made: MadeSession, ask: Asked)
 
 
 def test_a_summary_in_chinese(made: MadeSession, ask: Asked) -> None:
-    made.user("不要动 migrations 目录里的任何文件。提交信息必须用英文写。接口的超时时间必须是 45 秒。")
+    made.user(
+        "不要动 migrations 目录里的任何文件。提交信息必须用英文写。接口的超时时间必须是 45 秒。"
+    )
     made.answer(five=20_000, text="我决定用指数退避而不是固定间隔来重试。")
-    made.compact("- 用户要求：不要修改 migrations 目录里的任何文件\n- 接口的超时时间必须是 60 秒", 20_053)
+    made.compact(
+        "- 用户要求：不要修改 migrations 目录里的任何文件\n- 接口的超时时间必须是 60 秒", 20_053
+    )
     made.user("再说一下：提交信息必须用英文写")
-    made.answer(five=9_000, calls=[("Edit", {"file_path": "/p/migrations/1.py", "old_string": "a", "new_string": "b"})])
+    made.answer(
+        five=9_000,
+        calls=[("Edit", {"file_path": "/p/migrations/1.py", "old_string": "a", "new_string": "b"})],
+    )
     made.result("done")
     made.answer(read=9_000, five=90)
     (found,) = ask("lost", made)["compactions"]
@@ -175,7 +222,13 @@ def test_a_summary_in_chinese(made: MadeSession, ask: Asked) -> None:
         "接口的超时时间必须是 45 秒。": "lost",
         "我决定用指数退避而不是固定间隔来重试。": "lost",
     }
-    assert found["facts"] == {"before": 4, "kept": 1, "paraphrased": 1, "lost": 2, "needed_again": 0}
+    assert found["facts"] == {
+        "before": 4,
+        "kept": 1,
+        "paraphrased": 1,
+        "lost": 2,
+        "needed_again": 0,
+    }
     pins = {one["text"]: one for one in ask("pins", made)["pins"]}
     assert pins["提交信息必须用英文写。"]["recorded"][-1]["state"] == "verbatim"
 
@@ -191,13 +244,19 @@ def test_what_ends_or_begins_with_a_compaction(made: MadeSession, ask: Asked) ->
     made.compact("Nothing was said.", 9_053)
     (found,) = ask("lost", made, "--compaction", "-1")["compactions"]
     assert found["tokens_after"] == ask("breakdown", made, "--at", "end")["tree"]["tokens"]
-    assert ask("info", made)["summary"][2] == "The session cost $0.03."  # nothing came after it that could save
+    assert (
+        ask("info", made)["summary"][2] == "The session cost $0.03."
+    )  # nothing came after it that could save
 
 
-def test_a_compaction_that_the_provider_made_while_it_answered(made: MadeSession, ask: Asked) -> None:
+def test_a_compaction_that_the_provider_made_while_it_answered(
+    made: MadeSession, ask: Asked
+) -> None:
     made.user("go on please")
     block = {"type": "compaction", "content": "The user wants lib/a.c."}
-    made.record("assistant", message={"role": "assistant", "id": "m1", "model": SONNET, "content": [block]})
+    made.record(
+        "assistant", message={"role": "assistant", "id": "m1", "model": SONNET, "content": [block]}
+    )
     made.answer(five=900)
     said = "The provider compacted inside a call. What that lost is not known."
     assert ask("info", made)["summary"][1] == said
@@ -208,7 +267,9 @@ def test_a_file_read_by_ranges_of_lines(made: MadeSession, ask: Asked) -> None:
     lines = [f"    value_{n} = compute_something({n}, mode='fast')" for n in range(151)]
     made.user("please look at the file")
     for first, last in ((1, 100), (50, 150), (1, 100)):
-        made.answer(calls=[("Read", {"file_path": "/p/a.py", "offset": first, "limit": last - first + 1})])
+        made.answer(
+            calls=[("Read", {"file_path": "/p/a.py", "offset": first, "limit": last - first + 1})]
+        )
         made.result("".join(f"{n:6}\t{lines[n]}\n" for n in range(first, last + 1)))
     made.answer()
     found = ask("breakdown", made)
@@ -219,13 +280,17 @@ def test_a_file_read_by_ranges_of_lines(made: MadeSession, ask: Asked) -> None:
     assert sum(one["tokens"] for one in found["tree"]["children"]) == found["tree"]["tokens"]
 
 
-def test_a_rule_that_is_said_again_with_another_end_sign_is_one_pin(made: MadeSession, ask: Asked) -> None:
+def test_a_rule_that_is_said_again_with_another_end_sign_is_one_pin(
+    made: MadeSession, ask: Asked
+) -> None:
     made.user("不要动 config/prod.yaml 文件。")
     made.answer(five=9_000)
     made.user("不要动 config/prod.yaml 文件！")
     made.answer(read=9_000, five=90)
     found = [one for one in ask("pins", made)["pins"] if one["found"] == "constraint"]
-    assert [(one["text"], one["violations"]) for one in found] == [("不要动 config/prod.yaml 文件。", [])]
+    assert [(one["text"], one["violations"]) for one in found] == [
+        ("不要动 config/prod.yaml 文件。", [])
+    ]
 
 
 def test_compactions_in_a_row_that_never_pay(made: MadeSession, ask: Asked) -> None:
@@ -237,7 +302,9 @@ def test_compactions_in_a_row_that_never_pay(made: MadeSession, ask: Asked) -> N
         made.answer(five=148_000)
     found = ask("cost", made)
     assert found["total"] == pytest.approx((742_000 * 3.75 + 15 * 3 + 250 * 15) / 1e6)
-    assert [(one["before_request"], one["paid"]) for one in found["compactions"]] == [(n, False) for n in range(1, 5)]
+    assert [(one["before_request"], one["paid"]) for one in found["compactions"]] == [
+        (n, False) for n in range(1, 5)
+    ]
     assert [(one["from"], one["to"], one["compactions"]) for one in found["thrash"]] == [(1, 4, 4)]
     assert {one["cause"] for one in found["breaks"]} == {"compaction"}
     said = ask("info", made)["summary"][2]
@@ -250,7 +317,10 @@ def test_compactions_in_a_row_that_never_pay(made: MadeSession, ask: Asked) -> N
 def test_a_sub_agent_that_compacts_by_itself(made: MadeSession, ask: Asked) -> None:
     """Its rule and its loss are its own; the bill is everybody's."""
     made.user("start the work please")
-    made.answer(five=30_000, calls=[("Task", {"description": "look", "prompt": "Never edit lib/one.c, find it"})])
+    made.answer(
+        five=30_000,
+        calls=[("Task", {"description": "look", "prompt": "Never edit lib/one.c, find it"})],
+    )
     main, called = made.last, made.called
     agent: dict[str, Any] = {"isSidechain": True, "agentId": "ag1"}
     made.last = ""
@@ -258,7 +328,11 @@ def test_a_sub_agent_that_compacts_by_itself(made: MadeSession, ask: Asked) -> N
     made.answer(five=9_000, **agent)
     start = len(made.records)
     made.compact("Work.", 9_053)
-    made.answer(five=4_000, calls=[("Edit", {"file_path": "lib/one.c", "old_string": "a", "new_string": "b"})], **agent)
+    made.answer(
+        five=4_000,
+        calls=[("Edit", {"file_path": "lib/one.c", "old_string": "a", "new_string": "b"})],
+        **agent,
+    )
     made.result("done")
     made.answer(read=4_000, five=100, **agent)
     for one in made.records[start:]:
@@ -266,17 +340,31 @@ def test_a_sub_agent_that_compacts_by_itself(made: MadeSession, ask: Asked) -> N
     made.last, made.called = main, called
     made.result("done")
     made.answer(read=30_000, five=300)
-    assert [(one["id"], one["requests"]) for one in ask("info", made)["threads"]] == [("main", 2), ("ag1", 3)]
+    assert [(one["id"], one["requests"]) for one in ask("info", made)["threads"]] == [
+        ("main", 2),
+        ("ag1", 3),
+    ]
     assert ask("lost", made)["compactions"] == []
     (found,) = ask("lost", made, "--thread", "ag1")["compactions"]
-    assert found["facts"] == {"before": 2, "kept": 0, "paraphrased": 0, "lost": 2, "needed_again": 1}
+    assert found["facts"] == {
+        "before": 2,
+        "kept": 0,
+        "paraphrased": 0,
+        "lost": 2,
+        "needed_again": 1,
+    }
     (pin,) = ask("pins", made, "--thread", "ag1")["pins"]
-    assert [(one["from"], one["to"], one["state"]) for one in pin["recorded"]] == [(0, 0, "verbatim"), (1, 2, "gone")]
+    assert [(one["from"], one["to"], one["state"]) for one in pin["recorded"]] == [
+        (0, 0, "verbatim"),
+        (1, 2, "gone"),
+    ]
     total = (43_400 * 3.75 + 34_000 * 0.3 + 15 * 3 + 250 * 15) / 1e6
     assert ask("cost", made)["total"] == pytest.approx(total)
 
 
-def test_an_answer_that_was_still_being_written_cost_at_least_that(made: MadeSession, ask: Asked) -> None:
+def test_an_answer_that_was_still_being_written_cost_at_least_that(
+    made: MadeSession, ask: Asked
+) -> None:
     made.user("go on")
     made.answer(five=100_000, stop_reason=None)
     assert ask("cost", made)["output_is_final"] is False

@@ -27,7 +27,11 @@ def answers(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
     if not isinstance(value, dict):
         return
     message = value.get("message")
-    if value.get("type") == "assistant" and isinstance(message, dict) and isinstance(message.get("usage"), dict):
+    if (
+        value.get("type") == "assistant"
+        and isinstance(message, dict)
+        and isinstance(message.get("usage"), dict)
+    ):
         yield message, value.get("timestamp") or ""
     data = value.get("data")
     if isinstance(data, dict) and data.get("type") == "agent_progress":
@@ -43,10 +47,17 @@ def counted(path: Path) -> Decimal | None:
         for message, time in answers(json.loads(line)):
             known = calls.get(message["id"])
             if known is None or message["usage"]["output_tokens"] >= known[0]["output_tokens"]:
-                calls[message["id"]] = message["usage"], message["model"], known[2] if known else time
+                calls[message["id"]] = (
+                    message["usage"],
+                    message["model"],
+                    known[2] if known else time,
+                )
     total = Decimal(0)
     for usage, model, time in calls.values():
-        read, written = usage.get("cache_read_input_tokens", 0), usage.get("cache_creation_input_tokens", 0)
+        read, written = (
+            usage.get("cache_read_input_tokens", 0),
+            usage.get("cache_creation_input_tokens", 0),
+        )
         tokens = usage["input_tokens"] + read + written
         if tokens + usage["output_tokens"] == 0:
             continue
@@ -54,7 +65,9 @@ def counted(path: Path) -> Decimal | None:
             input_tokens=tokens,
             cache_read_tokens=read,
             cache_write_tokens=written,
-            cache_write_1h_tokens=(usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens", 0),
+            cache_write_1h_tokens=(usage.get("cache_creation") or {}).get(
+                "ephemeral_1h_input_tokens", 0
+            ),
             output_tokens=usage["output_tokens"],
         )
         when = datetime.fromisoformat(time) if time else None
@@ -75,7 +88,11 @@ def opened(path: Path) -> Session | None:
 @pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
 def test_the_bill_is_that_of_an_independent_count() -> None:
     compared = 0
-    for path in (*transcripts("claude-code/**/full.jsonl"), *transcripts("derived-merged/**/*.jsonl"), SAMPLE):
+    for path in (
+        *transcripts("claude-code/**/full.jsonl"),
+        *transcripts("derived-merged/**/*.jsonl"),
+        SAMPLE,
+    ):
         session, expected = open_transcript(path), counted(path)
         found = describe(session)["total"]
         if expected is None or not expected:
@@ -90,7 +107,9 @@ def test_most_breaks_have_a_cause() -> None:
     sessions = [session for path in FILES if (session := opened(path)) is not None]
     breaks = [one for session in sessions for one in describe(session)["breaks"]]
     assert len(breaks) > (20 if ARE_REAL else 2)
-    assert sum(one["cause"] != "unknown" for one in breaks) >= (0.8 if ARE_REAL else 0.3) * len(breaks)
+    assert sum(one["cause"] != "unknown" for one in breaks) >= (0.8 if ARE_REAL else 0.3) * len(
+        breaks
+    )
 
 
 def test_the_command_prints_a_document_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,10 +127,20 @@ def test_the_command_prints_a_document_and_a_table(capsys: pytest.CaptureFixture
     assert main(["cost", str(SAMPLE), "--thread", "nobody"]) == 1
 
 
-def test_replay_says_the_same_of_the_recorded_compactions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_says_the_same_of_the_recorded_compactions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["replay", str(SAMPLE), "--policy", "none", "--json"]) == 0
     (recorded, _) = json.loads(capsys.readouterr().out)["policies"]
     (mine,) = describe(open_transcript(SAMPLE))["compactions"]
     (other,) = recorded["compactions"]
-    names = ["before_request", "kind", "cost_usd", "saved_per_request_usd", "saved_usd", "paid_after_requests", "paid"]
+    names = [
+        "before_request",
+        "kind",
+        "cost_usd",
+        "saved_per_request_usd",
+        "saved_usd",
+        "paid_after_requests",
+        "paid",
+    ]
     assert [mine[name] for name in names] == [other[name] for name in names]

@@ -12,7 +12,8 @@ from inspector.resources import resource
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "cli.md"
 EXAMPLES = re.findall(
-    r"```console\n\$ (?:echo \"(.*)\" \| )?context-inspector (.*)\n((?:.*\n)*?)```", PAGE.read_text(encoding="utf-8")
+    r"```console\n\$ (?:echo \"(.*)\" \| )?context-inspector (.*)\n((?:.*\n)*?)```",
+    PAGE.read_text(encoding="utf-8"),
 )
 
 
@@ -22,7 +23,11 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize(("typed", "words", "shown"), EXAMPLES)
 def test_an_example(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, typed: str, words: str, shown: str
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str,
+    words: str,
+    shown: str,
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{typed}\n".encode())))
     sample = str(resource("sample.jsonl"))

@@ -92,7 +92,12 @@ def test_new_requests_one_line_each(tmp_path: Path, started: Any) -> None:
     append(path, record(4), record(5)[:60])
     append(path, record(5)[60:])
     told = running.next()
-    assert (told["thread"], told["index"], told["reported"], told["kind"]) == ("main", 2, 50, "reported")
+    assert (told["thread"], told["index"], told["reported"], told["kind"]) == (
+        "main",
+        2,
+        50,
+        "reported",
+    )
     assert (told["tokens"], told["window"], told["ratio"]) == (50, 200_000, 0.00025)
     assert (told["time"], told["compactions"]) == ("2026-01-01T00:00:05.000Z", [])
     append(path, *(record(n) for n in range(6, 12)))
@@ -106,7 +111,11 @@ def test_the_newest_of_a_project_and_the_next_one(tmp_path: Path, started: Any) 
     folder = tmp_path / "home" / ".claude" / "projects" / "-home-dev-project"
     folder.mkdir(parents=True)
     write(folder, lines_of(4), "one.jsonl")
-    other = write(folder, [line.replace(b"/home/dev/project", b"/home/dev/else") for line in lines_of(2)], "x.jsonl")
+    other = write(
+        folder,
+        [line.replace(b"/home/dev/project", b"/home/dev/else") for line in lines_of(2)],
+        "x.jsonl",
+    )
     os.utime(other, (4e9, 4e9))
     running = started("--project", "/home/dev/project", "--json")
     assert "newest" in running.note()
@@ -122,13 +131,17 @@ def test_the_newest_of_a_project_and_the_next_one(tmp_path: Path, started: Any) 
 
 def test_one_session_of_a_file_of_many(tmp_path: Path, started: Any) -> None:
     """The others grow, too, and are not told."""
-    first, second = (DATA / "harnesses/openhands-output.jsonl").read_bytes().splitlines(keepends=True)[:2]
+    first, second = (
+        (DATA / "harnesses/openhands-output.jsonl").read_bytes().splitlines(keepends=True)[:2]
+    )
     path = tmp_path / "output.jsonl"
     path.write_bytes(first)
     held = open_transcript(DATA / "harnesses/openhands-output.jsonl").held
     following = started(str(path), "--session", "0", "--all", "--json")
     whole = open_transcript(path)
-    assert [following.next()["index"] for _ in whole.main.requests] == [one.index for one in whole.main.requests]
+    assert [following.next()["index"] for _ in whole.main.requests] == [
+        one.index for one in whole.main.requests
+    ]
     append(path, second)
     other = started(str(path), "--session", held[1].id, "--all", "--json")
     assert other.next()["messages"] == len(open_transcript(f"{path}#1").main.requests[0].view)
@@ -146,7 +159,12 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no file" in capsys.readouterr().err
 
 
-def printed(sessions: list[Session], capsys: pytest.CaptureFixture[str], *, all: bool) -> list[dict[str, Any]]:  # noqa: A002
+def printed(
+    sessions: list[Session],
+    capsys: pytest.CaptureFixture[str],
+    *,
+    all: bool,  # noqa: A002
+) -> list[dict[str, Any]]:
     from inspector.cli.follow import RequestPrinter
 
     printer = RequestPrinter(True, all, None)
@@ -165,10 +183,22 @@ def test_all_is_what_info_says(capsys: pytest.CaptureFixture[str]) -> None:
             if request["index"] == len(info["requests"]) - 1 and request["reported"] is None:
                 continue  # waits for its usage
             one = told["main", request["index"]]
-            assert all(one[key] == request[key] for key in ("reported", "estimated", "calibrated", "tokens", "kind"))
-        fired = [(n, c["kind"]) for (thread, n), one in told.items() if thread == "main" for c in one["compactions"]]
+            assert all(
+                one[key] == request[key]
+                for key in ("reported", "estimated", "calibrated", "tokens", "kind")
+            )
+        fired = [
+            (n, c["kind"])
+            for (thread, n), one in told.items()
+            if thread == "main"
+            for c in one["compactions"]
+        ]
         last = len(info["requests"])
-        known = [(c["before_request"], c["kind"]) for c in info["compactions"] if c["before_request"] < last]
+        known = [
+            (c["before_request"], c["kind"])
+            for c in info["compactions"]
+            if c["before_request"] < last
+        ]
         assert fired == known
 
 
@@ -196,7 +226,10 @@ def test_a_request_waits_for_its_usage_and_is_told_once_more_when_that_is_late(
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_one_line_a_request_where_the_usage_comes_with_the_answers_of_the_tools(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, as_json: bool
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    as_json: bool,
 ) -> None:
     """Codex writes it when the tools have run, however long that takes. In JSON that is waited for."""
     from inspector.cli import follow as cli_follow

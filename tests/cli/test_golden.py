@@ -23,7 +23,11 @@ DOCUMENTS = {
     "breakdown-6": ["breakdown", "--at", "6"],
     "calibrate-roku": ["calibrate", "--estimator", "roku"],
 }
-TABLES = {"info.txt": ["info"], "buffer-6.txt": ["buffer", "--at", "6"], "breakdown.txt": ["breakdown"]}
+TABLES = {
+    "info.txt": ["info"],
+    "buffer-6.txt": ["buffer", "--at", "6"],
+    "breakdown.txt": ["breakdown"],
+}
 
 
 def answer(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
@@ -35,7 +39,9 @@ def compare(name: str, text: str) -> None:
     path = GOLDEN / name
     if os.environ.get("REWRITE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8"), f"{name} differs; is the change wanted? see this module's doc"
+    assert text == path.read_text(encoding="utf-8"), (
+        f"{name} differs; is the change wanted? see this module's doc"
+    )
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -58,7 +58,11 @@ def test_info_has_the_shape_of_the_contract(capsys: Capture) -> None:
 
 def test_info_tells_what_the_sample_holds(capsys: Capture) -> None:
     info = document(capsys, "info", SAMPLE)
-    assert (info["format"], info["model"], info["thread"]) == ("claude-code", "claude-opus-4-5-20251101", "main")
+    assert (info["format"], info["model"], info["thread"]) == (
+        "claude-code",
+        "claude-opus-4-5-20251101",
+        "main",
+    )
     assert info["window"] == {"tokens": 200_000, "source": "catalogue", "basis": "", "warnings": []}
     assert [request["index"] for request in info["requests"]] == list(range(len(info["requests"])))
     assert info["compactions"][0]["trigger"] == "auto"
@@ -84,14 +88,18 @@ def test_info_of_a_sub_agent(capsys: Capture) -> None:
 
 
 def test_an_unknown_model_has_no_cost_and_no_window(capsys: Capture, tmp_path: Path) -> None:
-    body = payload(tmp_path, model="nobody-knows-1", max_tokens=9, messages=[{"role": "user", "content": "hi"}])
+    body = payload(
+        tmp_path, model="nobody-knows-1", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
+    )
     info = document(capsys, "info", body)
     assert info["window"] == {"tokens": None, "source": "unknown", "basis": "", "warnings": []}
     assert info["totals"]["cost_usd"] is None
     assert info["requests"][0]["reported"] is None
 
 
-@pytest.mark.parametrize(("words", "tokens"), [("1000", 1_000), ("200k", 200_000), ("1m", 1_000_000), ("1_000", 1_000)])
+@pytest.mark.parametrize(
+    ("words", "tokens"), [("1000", 1_000), ("200k", 200_000), ("1m", 1_000_000), ("1_000", 1_000)]
+)
 def test_the_window_can_be_set(capsys: Capture, words: str, tokens: int) -> None:
     window = document(capsys, "info", SAMPLE, "--window", words)["window"]
     assert (window["tokens"], window["source"]) == (tokens, "user")
@@ -104,14 +112,29 @@ def test_a_window_that_cannot_be_is_warned_of(capsys: Capture) -> None:
 def test_info_for_people(capsys: Capture) -> None:
     status, out, err = run(capsys, "info", SAMPLE)
     assert (status, err) == (0, "")
-    for words in ("format", "claude-code", "200,000 tokens (catalogue)", "153,212", "Explore: Map rounding"):
+    for words in (
+        "format",
+        "claude-code",
+        "200,000 tokens (catalogue)",
+        "153,212",
+        "Explore: Map rounding",
+    ):
         assert words in out
 
 
-def test_of_many_threads_people_see_the_first_and_the_largest(capsys: Capture, tmp_path: Path) -> None:
+def test_of_many_threads_people_see_the_first_and_the_largest(
+    capsys: Capture, tmp_path: Path
+) -> None:
     def span(number: int, agent: int) -> dict[str, Any]:
-        told = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 500, "gen_ai.prompt": f"task {agent}"}
-        ids = {"context": {"trace_id": f"{agent}", "span_id": f"{number}"}, "parent_id": f"agent {agent}"}
+        told = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.usage.input_tokens": 500,
+            "gen_ai.prompt": f"task {agent}",
+        }
+        ids = {
+            "context": {"trace_id": f"{agent}", "span_id": f"{number}"},
+            "parent_id": f"agent {agent}",
+        }
         return {
             "name": "chat",
             **ids,
@@ -150,7 +173,10 @@ def test_buffer_is_that_of_the_last_request_unless_told(capsys: Capture) -> None
 
 
 def test_end_holds_what_came_after_the_last_request(capsys: Capture) -> None:
-    last, end = document(capsys, "buffer", SAMPLE), document(capsys, "buffer", SAMPLE, "--at", "end")
+    last, end = (
+        document(capsys, "buffer", SAMPLE),
+        document(capsys, "buffer", SAMPLE, "--at", "end"),
+    )
     assert end["request"] == "end"
     assert end["messages"][: len(last["messages"])] == last["messages"]
     assert len(end["messages"]) > len(last["messages"])
@@ -169,7 +195,9 @@ def test_buffers_grow_until_the_compaction(capsys: Capture) -> None:
 def test_a_payload_brings_system_and_tools(capsys: Capture, tmp_path: Path) -> None:
     tool = {"name": "f", "description": "d", "input_schema": {"type": "object"}}
     messages = [{"role": "user", "content": "hi"}]
-    body = payload(tmp_path, model="m", max_tokens=9, system="Be kind.", tools=[tool], messages=messages)
+    body = payload(
+        tmp_path, model="m", max_tokens=9, system="Be kind.", tools=[tool], messages=messages
+    )
     buffer = document(capsys, "buffer", body)
     assert (buffer["system"], buffer["tools"]) == ("Be kind.", [tool])
     assert document(capsys, "buffer", SAMPLE)["system"] is None
@@ -177,14 +205,20 @@ def test_a_payload_brings_system_and_tools(capsys: Capture, tmp_path: Path) -> N
 
 
 def test_validity_is_told(capsys: Capture, tmp_path: Path) -> None:
-    messages = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x"}]}]
-    found = document(capsys, "buffer", payload(tmp_path, model="m", max_tokens=9, messages=messages))["validity"]
+    messages = [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x"}]}
+    ]
+    found = document(
+        capsys, "buffer", payload(tmp_path, model="m", max_tokens=9, messages=messages)
+    )["validity"]
     schema.check(found, schema.BUFFER["validity"])
     assert "result-without-call" in [one["rule"] for one in found]
 
 
 def test_buffer_for_people_shows_no_control_characters(capsys: Capture, tmp_path: Path) -> None:
-    body = payload(tmp_path, model="m", max_tokens=9, messages=[{"role": "user", "content": HOSTILE}])
+    body = payload(
+        tmp_path, model="m", max_tokens=9, messages=[{"role": "user", "content": HOSTILE}]
+    )
     _, out, _ = run(capsys, "buffer", body)
     assert "bell" in out
     assert not drives_a_terminal(out)
@@ -198,10 +232,14 @@ def drives_a_terminal(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("key", ["timestamp", "stop_reason", "model", "name"])
-def test_no_value_of_a_transcript_drives_the_terminal(key: str, capsys: Capture, tmp_path: Path) -> None:
+def test_no_value_of_a_transcript_drives_the_terminal(
+    key: str, capsys: Capture, tmp_path: Path
+) -> None:
     text, path = Path(SAMPLE).read_text(encoding="utf-8"), tmp_path / "odd.jsonl"
     hostile = json.dumps(HOSTILE)[1:-1]
-    path.write_text(re.sub(rf'("{key}": ?")', lambda found: found[0] + hostile, text), encoding="utf-8")
+    path.write_text(
+        re.sub(rf'("{key}": ?")', lambda found: found[0] + hostile, text), encoding="utf-8"
+    )
     for command in ("info", "buffer", "breakdown", "cost", "lost", "pins", "calibrate"):
         status, out, err = run(capsys, command, str(path))
         assert (status, drives_a_terminal(out + err)) == (0, []), command
@@ -210,7 +248,9 @@ def test_no_value_of_a_transcript_drives_the_terminal(key: str, capsys: Capture,
 def test_json_is_json_whatever_the_transcript_holds(capsys: Capture, tmp_path: Path) -> None:
     deep = "[" * 190 + "]" * 190
     odd = '{"nan": NaN, "big": 123456789012345678901234567890, "huge": 1e999, "\\ud800": "\\udfff", "deep": DEEP}'
-    call = '{"type": "tool_use", "id": "t1", "name": "f", "input": ODD}'.replace("ODD", odd.replace("DEEP", deep))
+    call = '{"type": "tool_use", "id": "t1", "name": "f", "input": ODD}'.replace(
+        "ODD", odd.replace("DEEP", deep)
+    )
     body = '{"model": "m", "max_tokens": 9, "messages": [{"role": "assistant", "content": [CALL]}]}'
     path = tmp_path / "odd.json"
     path.write_text(body.replace("CALL", call), encoding="utf-8")
@@ -234,7 +274,9 @@ def test_a_request_that_is_not_there(capsys: Capture, at: str) -> None:
 
 
 def test_a_thread_that_is_not_there(capsys: Capture) -> None:
-    assert "'nobody'; this session has main, " in sentence(capsys, "info", SAMPLE, "--thread", "nobody")
+    assert "'nobody'; this session has main, " in sentence(
+        capsys, "info", SAMPLE, "--thread", "nobody"
+    )
 
 
 def test_files_that_are_none(capsys: Capture, tmp_path: Path) -> None:
@@ -272,7 +314,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("words", WRONG, ids=[" ".join(Path(word).name for word in words) for words in WRONG])
+@pytest.mark.parametrize(
+    "words", WRONG, ids=[" ".join(Path(word).name for word in words) for words in WRONG]
+)
 def test_wrong_usage_is_2(capsys: Capture, words: list[str]) -> None:
     status, out, err = run(capsys, *words)
     assert (status, out) == (2, "")
@@ -282,11 +326,20 @@ def test_wrong_usage_is_2(capsys: Capture, words: list[str]) -> None:
 
 def test_settings_of_a_policy_are_taken_everywhere(capsys: Capture) -> None:
     """Those of another policy are not for this one, and no fault: one line of options serves all commands."""
-    words = ("--policy", "roku", "--set", "context_window_tokens=1000", "--set", "COMPACT_TRIGGER=0")
+    words = (
+        "--policy",
+        "roku",
+        "--set",
+        "context_window_tokens=1000",
+        "--set",
+        "COMPACT_TRIGGER=0",
+    )
     assert document(capsys, "info", SAMPLE, *words)["requests"]
 
 
-@pytest.mark.parametrize("words", [["--help"], ["info", "--help"], ["buffer", "-h"], ["sessions", "-h"], ["--version"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["info", "--help"], ["buffer", "-h"], ["sessions", "-h"], ["--version"]]
+)
 def test_help_is_on_stdout(capsys: Capture, words: list[str]) -> None:
     status, out, err = run(capsys, *words)
     assert (status, err) == (0, "")
@@ -317,7 +370,9 @@ def test_calibrate_has_the_shape_of_the_contract(capsys: Capture) -> None:
 
 
 def test_calibrate_by_chosen_estimators_in_their_order(capsys: Capture) -> None:
-    found = document(capsys, "calibrate", SAMPLE, "--estimator", "pi", "--estimator", "roku")["estimators"]
+    found = document(capsys, "calibrate", SAMPLE, "--estimator", "pi", "--estimator", "roku")[
+        "estimators"
+    ]
     assert [one["name"] for one in found] == ["pi", "roku"]
 
 
@@ -349,7 +404,9 @@ ESTIMATES = [
 
 
 @pytest.mark.parametrize(("text", "words", "kind", "tokens"), ESTIMATES)
-def test_estimate(capsys: Capture, tmp_path: Path, text: str, words: list[str], kind: str, tokens: int) -> None:
+def test_estimate(
+    capsys: Capture, tmp_path: Path, text: str, words: list[str], kind: str, tokens: int
+) -> None:
     path = tmp_path / "text"
     path.write_text(text, encoding="utf-8")
     found = document(capsys, "estimate", str(path), *words)
@@ -381,7 +438,13 @@ def process(*words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_stdout_is_utf8_under_any_locale() -> None:
-    environment = {**os.environ, "LANG": "C", "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    environment = {
+        **os.environ,
+        "LANG": "C",
+        "LC_ALL": "C",
+        "PYTHONIOENCODING": "ascii",
+        "PYTHONUTF8": "0",
+    }
     done = process("buffer", SAMPLE, env=environment)
     assert done.returncode == 0, done.stderr
     assert "支付宝" in done.stdout.decode("utf-8")
@@ -408,7 +471,17 @@ def test_no_window_and_no_sdk_is_imported() -> None:
         "import sys; from inspector.cli import main as cli; cli.main(['info', sys.argv[1], '--json']);"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code, SAMPLE], capture_output=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, SAMPLE], capture_output=True, timeout=60, check=True
+    )
     loaded = set(done.stderr.decode().split())
     assert "inspector" in loaded
-    assert not loaded & {"PySide6", "pyqtgraph", "numpy", "anthropic", "openai", "tiktoken", "aiohttp"}
+    assert not loaded & {
+        "PySide6",
+        "pyqtgraph",
+        "numpy",
+        "anthropic",
+        "openai",
+        "tiktoken",
+        "aiohttp",
+    }

@@ -45,7 +45,9 @@ def test_it_says_what_the_core_finds(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_the_table_has_a_bar_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     lines = out(capsys, "pins", SAMPLE, "--pin", RULE).splitlines()
-    assert lines[0] == "132 requests. Constraints and given pins that were never gone: recorded 1 of 3"
+    assert (
+        lines[0] == "132 requests. Constraints and given pins that were never gone: recorded 1 of 3"
+    )
     given = next(line for line in lines[1:] if " given " in line)
     assert "█" * 23 in given
     assert given.endswith(RULE)
@@ -53,19 +55,36 @@ def test_the_table_has_a_bar_a_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_thread_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    whole, agent = (document(capsys, "pins", SAMPLE, "--thread", name) for name in ("main", "b8d6b21"))
+    whole, agent = (
+        document(capsys, "pins", SAMPLE, "--thread", name) for name in ("main", "b8d6b21")
+    )
     assert agent["pins"]
     assert {one["text"] for one in agent["pins"]} != {one["text"] for one in whole["pins"]}
 
 
 def test_replay_counts_the_pins_that_stay(capsys: pytest.CaptureFixture[str]) -> None:
-    found = document(capsys, "replay", SAMPLE, "--policy", "codex", "--policy", "none", "--pin", RULE)
+    found = document(
+        capsys, "replay", SAMPLE, "--policy", "codex", "--policy", "none", "--pin", RULE
+    )
     kept = {one["policy"]: one["pins"] for one in found["policies"]}
-    assert kept == {"recorded": {"kept": 1, "of": 3}, "codex": {"kept": 3, "of": 3}, "none": {"kept": 3, "of": 3}}
+    assert kept == {
+        "recorded": {"kept": 1, "of": 3},
+        "codex": {"kept": 3, "of": 3},
+        "none": {"kept": 3, "of": 3},
+    }
 
 
 def test_a_sweep_for_settings_that_keep_all_pins(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("replay", SAMPLE, "--policy", "opencode", "--sweep", "tail_max=2000,60000", "--jobs", "1")
+    words = (
+        "replay",
+        SAMPLE,
+        "--policy",
+        "opencode",
+        "--sweep",
+        "tail_max=2000,60000",
+        "--jobs",
+        "1",
+    )
     every, keeping = document(capsys, *words), document(capsys, *words, "--keep-pins")
     assert [(one["set"]["tail_max"], one["pins_kept"], one["pins"]) for one in every["grid"]] == [
         ("2000", 1, 2),
@@ -76,7 +95,17 @@ def test_a_sweep_for_settings_that_keep_all_pins(capsys: pytest.CaptureFixture[s
 
 
 def test_where_no_setting_keeps_them_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    sweep = ("replay", SAMPLE, "--policy", "opencode", "--sweep", "tail_max=2000", "--jobs", "1", "--keep-pins")
+    sweep = (
+        "replay",
+        SAMPLE,
+        "--policy",
+        "opencode",
+        "--sweep",
+        "tail_max=2000",
+        "--jobs",
+        "1",
+        "--keep-pins",
+    )
     assert cli.main(sweep) == 1
     assert "pins" in capsys.readouterr().err
     assert cli.main(("replay", SAMPLE, "--keep-pins")) == 1

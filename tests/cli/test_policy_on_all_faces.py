@@ -52,7 +52,9 @@ def shown_in_the_window(policy: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_count_of_a_policy_is_the_same_on_every_face(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_count_of_a_policy_is_the_same_on_every_face(
+    policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ("--policy", policy, "--at", AT)
     count = answer(capsys, "info", SAMPLE, *words)["requests"][AT]["believed"]
     assert answer(capsys, "buffer", SAMPLE, *words)["pressure"]["believed"] == count

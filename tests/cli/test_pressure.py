@@ -29,12 +29,17 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
 
 def test_each_policy_believes_in_its_own_unit(ask: Ask) -> None:
     """What was reported and what is predicted are the same whoever looks."""
-    found = {name: ask("info", SAMPLE, "--policy", name) for name in ("roku", "pi", "learn-claude-code")}
+    found = {
+        name: ask("info", SAMPLE, "--policy", name) for name in ("roku", "pi", "learn-claude-code")
+    }
     believed = {name: info["requests"][FULL]["believed"] for name, info in found.items()}
     reported = found["roku"]["requests"][FULL]["reported"]
     assert believed["roku"] == pytest.approx(reported, rel=0.02)
     assert believed["learn-claude-code"] < 0.8 * reported, "it does not count its prompt"
-    assert len({json.dumps([one["predicted"] for one in info["requests"]]) for info in found.values()}) == 1
+    assert (
+        len({json.dumps([one["predicted"] for one in info["requests"]]) for info in found.values()})
+        == 1
+    )
 
 
 def test_what_is_believed_is_what_the_verdicts_compare(ask: Ask) -> None:
@@ -43,7 +48,11 @@ def test_what_is_believed_is_what_the_verdicts_compare(ask: Ask) -> None:
         for at in (6, FULL, "end"):
             verdicts = ask("step", SAMPLE, "--policy", name, "--at", at)["verdicts"]
             believed = (info["end"] if at == "end" else info["requests"][at])["believed"]
-            compared = {one["tokens"] for one in verdicts if one["limit"] is not None and one["tokens"] is not None}
+            compared = {
+                one["tokens"]
+                for one in verdicts
+                if one["limit"] is not None and one["tokens"] is not None
+            }
             assert compared == {believed}, (name, at)
 
 
@@ -52,7 +61,9 @@ def test_predictions_of_the_next_call_are_close(ask: Ask) -> None:
     assert requests[0]["predicted"] is None, "nothing to go by"
     errors = sorted(abs(one["predicted"] / one["reported"] - 1) for one in requests[1:])
     assert errors[len(errors) // 2] < 0.002
-    assert ask("calibrate", SAMPLE)["prediction"]["median"] == pytest.approx(errors[len(errors) // 2], abs=0.0005)
+    assert ask("calibrate", SAMPLE)["prediction"]["median"] == pytest.approx(
+        errors[len(errors) // 2], abs=0.0005
+    )
 
 
 @pytest.mark.parametrize("at", ["0", "6", "79", "end"])
@@ -66,7 +77,10 @@ def test_info_and_buffer_and_step_say_the_same(ask: Ask) -> None:
     info = ask("info", SAMPLE)
     for at in (0, FULL, 79, "end"):
         told = info["end"] if at == "end" else info["requests"][at]
-        pressure, before = ask("buffer", SAMPLE, "--at", at)["pressure"], ask("step", SAMPLE, "--at", at)["before"]
+        pressure, before = (
+            ask("buffer", SAMPLE, "--at", at)["pressure"],
+            ask("step", SAMPLE, "--at", at)["before"],
+        )
         assert (told["tokens"], told["kind"]) == (pressure["tokens"], pressure["kind"])
         assert (told["tokens"], told["kind"]) == (before["predicted"], before["kind"])
         assert told["unseen"] == pressure["unseen"] == before["unseen"]
@@ -78,7 +92,9 @@ def test_a_step_that_changes_nothing_changes_no_number(ask: Ask) -> None:
     assert {one["fate"] for one in found["fates"]} == {"kept"}
     before, after = found["before"], found["after"]
     assert after["kind"] == before["kind"] == "reported"
-    assert all(after[key] == before[key] for key in ("predicted", "band", "unseen", "tokens", "calibrated"))
+    assert all(
+        after[key] == before[key] for key in ("predicted", "band", "unseen", "tokens", "calibrated")
+    )
 
 
 @pytest.mark.parametrize("tier", ["L0", "L1", "L3b"])
@@ -98,7 +114,10 @@ FUNCTIONS = [
     {
         "name": f"tool_{n}",
         "description": "Searches the repository for text, and lists what it found. " * 12,
-        "parameters": {"type": "object", "properties": {"pattern": {"type": "string", "description": "what " * 60}}},
+        "parameters": {
+            "type": "object",
+            "properties": {"pattern": {"type": "string", "description": "what " * 60}},
+        },
     }
     for n in range(20)
 ]
@@ -108,20 +127,33 @@ BODIES: dict[str, dict[str, Any]] = {
         "max_tokens": 100,
         "system": SYSTEM,
         "tools": [
-            {"name": one["name"], "description": one["description"], "input_schema": one["parameters"]}
+            {
+                "name": one["name"],
+                "description": one["description"],
+                "input_schema": one["parameters"],
+            }
             for one in FUNCTIONS
         ],
         "messages": [{"role": "user", "content": "Hello there"}],
     },
     "openai-chat": {
         "model": "gpt-5",
-        "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "Hello there"}],
+        "messages": [
+            {"role": "system", "content": SYSTEM},
+            {"role": "user", "content": "Hello there"},
+        ],
         "tools": [{"type": "function", "function": one} for one in FUNCTIONS],
     },
     "openai-responses": {
         "model": "gpt-5",
         "instructions": SYSTEM,
-        "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello there"}]}],
+        "input": [
+            {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": "Hello there"}],
+            }
+        ],
         "tools": [{"type": "function", **one} for one in FUNCTIONS],
     },
     "gemini": {
@@ -134,7 +166,9 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("shape", BODIES)
-def test_a_request_body_counts_system_prompt_tools_and_messages(ask: Ask, tmp_path: Path, shape: str) -> None:
+def test_a_request_body_counts_system_prompt_tools_and_messages(
+    ask: Ask, tmp_path: Path, shape: str
+) -> None:
     """The policy's own rule stays in its verdict: Pulse counts what was said, and nothing else."""
     path = tmp_path / "body.json"
     path.write_text(json.dumps(BODIES[shape]), "utf-8")
@@ -154,8 +188,14 @@ def test_a_request_body_counts_system_prompt_tools_and_messages(ask: Ask, tmp_pa
 
 
 @pytest.mark.parametrize("shape", BODIES)
-def test_a_body_without_prompt_and_tools_is_its_messages(ask: Ask, tmp_path: Path, shape: str) -> None:
-    body = {key: one for key, one in BODIES[shape].items() if key not in ("system", "instructions", "tools")}
+def test_a_body_without_prompt_and_tools_is_its_messages(
+    ask: Ask, tmp_path: Path, shape: str
+) -> None:
+    body = {
+        key: one
+        for key, one in BODIES[shape].items()
+        if key not in ("system", "instructions", "tools")
+    }
     if "messages" in body:
         body["messages"] = body["messages"][-1:]
     body.pop("systemInstruction", None)

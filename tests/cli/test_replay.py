@@ -55,21 +55,36 @@ def test_every_field_of_the_contract(every: Any) -> None:
 def test_figures_add_up(every: Any) -> None:
     for one in every["policies"]:
         totals, loss, rows = one["totals"], one["loss"], one["requests"]
-        for name in ("input", "cache_read", "cache_write", "output", "summariser_input", "summariser_output"):
+        for name in (
+            "input",
+            "cache_read",
+            "cache_write",
+            "output",
+            "summariser_input",
+            "summariser_output",
+        ):
             assert totals[name] == sum(row[name] for row in rows)
         assert totals["cost_usd"] == pytest.approx(sum(row["cost_usd"] for row in rows))
         assert totals["compactions"] == len(one["compactions"])
         assert totals["peak"] == max(row["tokens"] for row in rows)
         assert totals["overflows"] == sum(row["refused"] is not None for row in rows)
-        assert all(row["input"] + row["cache_read"] + row["cache_write"] == row["tokens"] for row in rows)
+        assert all(
+            row["input"] + row["cache_read"] + row["cache_write"] == row["tokens"] for row in rows
+        )
         assert loss["facts"] == loss["kept"] + loss["paraphrased"] + loss["lost"]
-        assert loss["regret"] == len(loss["regrets"]) == sum(step["regret"] for step in one["compactions"])
+        assert (
+            loss["regret"]
+            == len(loss["regrets"])
+            == sum(step["regret"] for step in one["compactions"])
+        )
         assert loss["needed_later"] <= loss["facts"] - loss["kept"]
         for step in one["compactions"]:
             assert 0 <= step["before_request"] <= len(rows)
 
 
-def test_before_its_first_compaction_every_policy_equals_the_recording(capsys: Capture, every: Any) -> None:
+def test_before_its_first_compaction_every_policy_equals_the_recording(
+    capsys: Capture, every: Any
+) -> None:
     cli.main(["info", SAMPLE, "--json"])
     info = json.loads(capsys.readouterr().out)
     reported = [request["reported"] for request in info["requests"]]
@@ -91,7 +106,9 @@ def test_what_happened_is_always_the_first_row(capsys: Capture) -> None:
         assert (first["policy"], first["settings"]) == ("recorded", {})
         for name in ("input", "cache_read", "cache_write", "cache_write_1h", "output"):
             assert totals[name] == main[name]
-        assert [row["tokens"] for row in first["requests"]] == [one["reported"] for one in info["requests"]]
+        assert [row["tokens"] for row in first["requests"]] == [
+            one["reported"] for one in info["requests"]
+        ]
         assert [one["before_request"] for one in first["compactions"]] == [79]
         # the calls, and the one for the summary: cheaper than reading it all anew would have been
         assert main["cost_usd"] < totals["cost_usd"] < main["cost_usd"] + 152_241 * 5e-6
@@ -103,10 +120,23 @@ def test_what_happened_is_always_the_first_row(capsys: Capture) -> None:
 
 
 def test_settings_go_to_the_policies_that_have_them(capsys: Capture) -> None:
-    words = ("--policy", "roku", "--policy", "gemini", "--set", "microcompact_retain_recent=9", "--set", "window=90000")
+    words = (
+        "--policy",
+        "roku",
+        "--policy",
+        "gemini",
+        "--set",
+        "microcompact_retain_recent=9",
+        "--set",
+        "window=90000",
+    )
     _, roku, gemini = replay(capsys, SAMPLE, *words)["policies"]
     assert roku["settings"]["microcompact_retain_recent"] == 9
-    assert roku["settings"]["context_window_tokens"] == gemini["settings"]["context_window_tokens"] == 90_000
+    assert (
+        roku["settings"]["context_window_tokens"]
+        == gemini["settings"]["context_window_tokens"]
+        == 90_000
+    )
     safe = replay(capsys, SAMPLE, "--mode", "safe")["policies"][1]
     assert (safe["policy"], safe["settings"]["mode"]) == ("roku", "safe")
 
@@ -140,14 +170,19 @@ def test_expected_failures_are_one_sentence(capsys: Capture, words: list[str]) -
     assert len(out.err.strip().splitlines()) == 1
 
 
-def test_several_files_when_one_is_unreadable_compare_the_others_and_name_it(capsys: Capture, tmp_path: Path) -> None:
+def test_several_files_when_one_is_unreadable_compare_the_others_and_name_it(
+    capsys: Capture, tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text("no transcript\n", encoding="utf-8")
     words = ["replay", SAMPLE, SAMPLE, str(broken), "--policy", "codex"]
     assert cli.main([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     recorded, codex = document["policies"]
-    assert (recorded["policy"], recorded["cost"]) == ("recorded", {"mean": 1.0, "low": 1.0, "high": 1.0})
+    assert (recorded["policy"], recorded["cost"]) == (
+        "recorded",
+        {"mean": 1.0, "low": 1.0, "high": 1.0},
+    )
     assert (codex["policy"], codex["sessions"], codex["infeasible"]) == ("codex", 2, 0)
     assert list(document["errors"]) == [str(broken)]
     assert cli.main(words) == 0
@@ -156,23 +191,38 @@ def test_several_files_when_one_is_unreadable_compare_the_others_and_name_it(cap
     assert f"left out: {broken}: " in printed
 
 
-def test_one_file_says_what_is_infeasible_and_that_one_session_cannot_choose(capsys: Capture) -> None:
+def test_one_file_says_what_is_infeasible_and_that_one_session_cannot_choose(
+    capsys: Capture,
+) -> None:
     assert cli.main(["replay", SAMPLE, "--policy", "codex", "--policy", "none"]) == 0
     printed = capsys.readouterr().out
     assert (
-        "Infeasible, because requests would not have fitted into the window: none (27 requests too large)." in printed
+        "Infeasible, because requests would not have fitted into the window: none (27 requests too large)."
+        in printed
     )
     assert "One session cannot choose a policy" in printed
 
 
-@pytest.mark.parametrize("words", [["--policy", "nobody"], ["--sweep", "x"], ["--sweep", "x="], ["--jobs", "0"]])
+@pytest.mark.parametrize(
+    "words", [["--policy", "nobody"], ["--sweep", "x"], ["--sweep", "x="], ["--jobs", "0"]]
+)
 def test_wrong_usage_is_2(capsys: Capture, words: list[str]) -> None:
     assert cli.main(["replay", SAMPLE, *words]) == 2
 
 
 def test_the_table_and_the_regrets(capsys: Capture) -> None:
     names = ("roku", "codex", "none")
-    assert cli.main(["replay", SAMPLE, *(word for name in names for word in ("--policy", name)), "--regrets"]) == 0
+    assert (
+        cli.main(
+            [
+                "replay",
+                SAMPLE,
+                *(word for name in names for word in ("--policy", name)),
+                "--regrets",
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     for name in names:
         assert f"\n{name} " in out
@@ -183,11 +233,18 @@ def test_the_table_and_the_regrets(capsys: Capture) -> None:
 SWEEP = ("--sweep", "mid_ratio=0.3,0.6", "--sweep", "microcompact_retain_recent=1,9", "--jobs", "1")
 
 
-def test_a_sweep_as_json_as_csv_as_a_table_and_as_a_heat_map(tmp_path: Path, capsys: Capture) -> None:
+def test_a_sweep_as_json_as_csv_as_a_table_and_as_a_heat_map(
+    tmp_path: Path, capsys: Capture
+) -> None:
     target = tmp_path / "map.svg"
     found = replay(capsys, SAMPLE, *SWEEP, "--heatmap", target)
-    assert [point["set"] for point in found["grid"]][1] == {"mid_ratio": "0.3", "microcompact_retain_recent": "9"}
-    assert [cell["regret"] for cell in found["cells"]] == [point["regret"] for point in found["grid"]]
+    assert [point["set"] for point in found["grid"]][1] == {
+        "mid_ratio": "0.3",
+        "microcompact_retain_recent": "9",
+    }
+    assert [cell["regret"] for cell in found["cells"]] == [
+        point["regret"] for point in found["grid"]
+    ]
     assert cli.main(["replay", SAMPLE, *SWEEP, "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [int(row["regret"]) for row in rows] == [cell["regret"] for cell in found["cells"]]
@@ -204,7 +261,17 @@ def test_a_sweep_as_json_as_csv_as_a_table_and_as_a_heat_map(tmp_path: Path, cap
 def test_a_second_run_with_a_model_costs_no_call(capsys: Capture) -> None:
     with SimulatedServer(SimulatedServerState(remember=100)) as server:
         url = f"{server.url}/v1"
-        words = (SAMPLE, "--policy", "codex", "--answerer", url, "--model", "simulated", "--set", "auto_limit=90000")
+        words = (
+            SAMPLE,
+            "--policy",
+            "codex",
+            "--answerer",
+            url,
+            "--model",
+            "simulated",
+            "--set",
+            "auto_limit=90000",
+        )
         first = replay(capsys, *words)
         asked = len(server.world.seen)
         assert asked > 0

@@ -41,7 +41,16 @@ def folder(tmp_path: Path) -> Path:
 
 def words(folder: Path, *more: str, task: str = "Look after the parser.") -> list[str]:
     """A run in `folder`, its journal beside it."""
-    return ["run", "--task", task, "--workspace", str(folder), "--record", str(folder.parent / "run.jsonl"), *more]
+    return [
+        "run",
+        "--task",
+        task,
+        "--workspace",
+        str(folder),
+        "--record",
+        str(folder.parent / "run.jsonl"),
+        *more,
+    ]
 
 
 def run(capsys: Capture, *words: str) -> tuple[int, str, str]:
@@ -78,12 +87,16 @@ def test_json(capsys: Capture, folder: Path) -> None:
     assert all(tuple(one) == FIELDS for one in turns)
     assert [one["turn"] for one in turns] == list(range(len(turns)))
     recorded = journal(folder).main.requests
-    assert [one["reported"] for one in turns] == [one.usage.prompt if one.usage else None for one in recorded]
+    assert [one["reported"] for one in turns] == [
+        one.usage.prompt if one.usage else None for one in recorded
+    ]
     assert all(abs(one["ratio"] - one["reported"] / 50_000) < 1e-5 for one in turns)
     assert all((one["tokens"], one["kind"]) == (one["reported"], "reported") for one in turns)
     shown = known_pressures(journal(folder).main)
     before = [one.predicted.tokens if one.predicted else None for one in shown]
-    assert [one["predicted"] for one in turns] == before, "while it runs and in its journal: one measure"
+    assert [one["predicted"] for one in turns] == before, (
+        "while it runs and in its journal: one measure"
+    )
     assert before[0] is None
     assert all(before[1:])
     assert any(one["tools"] == ["read_file"] for one in turns)
@@ -149,7 +162,9 @@ def _hasty(made: Any) -> Any:
 
 @pytest.mark.parametrize("more", ["?api_key=sk-hidden", "/v1#sk-hidden", "/v1?"])
 @pytest.mark.parametrize("user", ["", "me:sk-hidden@"])
-def test_a_providers_address_holds_no_key(capsys: Capture, folder: Path, user: str, more: str) -> None:
+def test_a_providers_address_holds_no_key(
+    capsys: Capture, folder: Path, user: str, more: str
+) -> None:
     """One sentence that does not repeat it, before anything is written."""
     more_words = ("--provider", f"anthropic+http://{user}127.0.0.1:9{more}", "--model", "m")
     status, out, err = run(capsys, *words(folder), *more_words)

@@ -63,23 +63,41 @@ def test_pulse_by_force_and_by_its_trigger(place: Path, capsys: pytest.CaptureFi
         found = step(capsys, body, "--policy", "pulse", "--answers", answers, *words)
         assert found["fired"] == ["compact"]
         assert (found["succeeded"], found["error"]) == (True, None)
-        assert [text(one) for one in found["after"]["messages"]][:2] == ["[COMPACTED_CONTEXT]\nSUM", "q2"]
+        assert [text(one) for one in found["after"]["messages"]][:2] == [
+            "[COMPACTED_CONTEXT]\nSUM",
+            "q2",
+        ]
         (need,) = found["needs"]
-        assert (need["kind"], len(need["request"]["messages"]), need["timeout_s"]) == ("summarize", 2, None)
+        assert (need["kind"], len(need["request"]["messages"]), need["timeout_s"]) == (
+            "summarize",
+            2,
+            None,
+        )
     found = step(capsys, body, "--policy", "pulse", "--answers", answers)
     assert (found["fired"], found["needs"], found["verdicts"][0]["due"]) == ([], [], False)
 
 
 def test_pulse_falls_back(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = written(place, "answers.json", [{"error": "timeout"}])
-    found = step(capsys, payload(place, *turns(7)), "--policy", "pulse", "--tier", "compact", "--answers", answers)
+    found = step(
+        capsys,
+        payload(place, *turns(7)),
+        "--policy",
+        "pulse",
+        "--tier",
+        "compact",
+        "--answers",
+        answers,
+    )
     assert (found["succeeded"], found["error"]) == (True, "fallback")
     assert found["events"][0]["reason"] == "fallback"
     assert len(found["after"]["messages"]) == 12
 
 
 def test_micro(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = step(capsys, payload(place, *reads(*"abcd")), "--policy", "learn-claude-code", "--tier", "micro")
+    found = step(
+        capsys, payload(place, *reads(*"abcd")), "--policy", "learn-claude-code", "--tier", "micro"
+    )
     assert text(found["after"]["messages"][2]) == "[Output compacted - re-read if needed]"
     assert [fate["fate"] for fate in found["fates"]].count("cleared") == 1
     assert found["events"] == []
@@ -98,7 +116,11 @@ def test_step_with_files_of_the_same_names_here_restores_the_recorded_contents(
     files_of_other_people(place, "a", "nope")
     words = ("--policy", "learn-claude-code", "--tier", "manual", "--instructions", "keep paths")
     found = step(capsys, payload(place, *reads("a", "nope", "/etc/hostname")), *words)
-    assert [need["kind"] for need in found["needs"]] == ["save_transcript", *["read_file"] * 3, "summarize"]
+    assert [need["kind"] for need in found["needs"]] == [
+        "save_transcript",
+        *["read_file"] * 3,
+        "summarize",
+    ]
     assert [need["answer"] for need in found["needs"][1:4]] == ["x" * 5000] * 3
     assert [need["by"] for need in found["needs"][1:4]] == ["recording"] * 3
     assert "keep paths" in found["needs"][-1]["request"]["instructions"]
@@ -107,7 +129,9 @@ def test_step_with_files_of_the_same_names_here_restores_the_recorded_contents(
     kept = Path(found["events"][0]["transcript_path"])
     assert kept.is_relative_to(place / "data")
     assert len(kept.read_text().splitlines()) == 7
-    assert found["validity"][0]["rule"] == "result-without-call"  # faithful: the window of five splits a pair
+    assert (
+        found["validity"][0]["rule"] == "result-without-call"
+    )  # faithful: the window of five splits a pair
 
 
 def test_step_with_files_that_the_recording_only_names_tells_which_are_missing(
@@ -133,7 +157,9 @@ def test_step_of_claude_code_with_files_of_the_same_names_here_restores_the_reco
 ) -> None:
     files_of_other_people(place, "a.py", "b.py")
     messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-    for n, (name, path, content) in enumerate((("Read", "a.py", "recorded text"), ("Edit", "b.py", "updated"))):
+    for n, (name, path, content) in enumerate(
+        (("Read", "a.py", "recorded text"), ("Edit", "b.py", "updated"))
+    ):
         use = {"type": "tool_use", "id": f"c{n}", "name": name, "input": {"file_path": path}}
         out = {"type": "tool_result", "tool_use_id": f"c{n}", "content": content}
         messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [out]}]
@@ -142,18 +168,24 @@ def test_step_of_claude_code_with_files_of_the_same_names_here_restores_the_reco
     assert found["missing_files"] == ["b.py"]
 
 
-def test_the_script_answers_in_order_or_the_model_alone(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_answers_in_order_or_the_model_alone(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     body = payload(place, *reads("a"))
     words = ("--policy", "learn-claude-code", "--tier", "auto", "--answers")
     alone = step(capsys, body, *words, written(place, "one.json", ["SUM"]))
     restored = "SUM\n\n[Restored after compact] a:\n"
-    assert text(alone["after"]["messages"][0]) == f"[Conversation compressed]\n{restored}{'x' * 5000}"
+    assert (
+        text(alone["after"]["messages"][0]) == f"[Conversation compressed]\n{restored}{'x' * 5000}"
+    )
     whole = step(capsys, body, *words, written(place, "all.json", ["there", "then", "SUM"]))
     assert text(whole["after"]["messages"][0]).endswith(f"{restored}then")
     assert whole["events"][0]["transcript_path"] == "there"
 
 
-def test_a_failed_summary_counts_in_safe_mode(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_summary_counts_in_safe_mode(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     answers = written(place, "answers.json", [{"error": "http", "status": 500}])
     words = ("--policy", "learn-claude-code", "--tier", "auto", "--answers", answers)
     for mode, failures in (("faithful", 0), ("safe", 1)):
@@ -163,17 +195,32 @@ def test_a_failed_summary_counts_in_safe_mode(place: Path, capsys: pytest.Captur
         assert found["state"]["breaker"]["failures"] == failures
 
 
-def test_a_threshold_below_zero_is_refused_in_safe_mode(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_threshold_below_zero_is_refused_in_safe_mode(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     body = str(payload(place, *turns(2)))
-    words = ["step", body, "--policy", "learn-claude-code", "--window", "20000", "--set", "max_output=8000"]
+    words = [
+        "step",
+        body,
+        "--policy",
+        "learn-claude-code",
+        "--window",
+        "20000",
+        "--set",
+        "max_output=8000",
+    ]
     assert cli.main([*words, "--mode", "safe"]) == 1
     assert "-1,000" in capsys.readouterr().err
     assert cli.main(words) == 0
 
 
-def test_a_fixed_window_stays_whatever_the_model_is(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fixed_window_stays_whatever_the_model_is(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Pulse fires at 48,000 on any session; `window=model` is a choice, the user's word on the window one, too."""
-    path = written(place, "body.json", {"model": "claude-opus-4-5", "max_tokens": 10, "messages": turns(7)})
+    path = written(
+        place, "body.json", {"model": "claude-opus-4-5", "max_tokens": 10, "messages": turns(7)}
+    )
 
     def verdict(name: str, *words: str) -> tuple[int, str, str]:
         found = step(capsys, path, "--policy", name, *words)
@@ -192,12 +239,32 @@ def test_a_fixed_window_stays_whatever_the_model_is(place: Path, capsys: pytest.
 
 
 def test_replay_and_sweep_know_the_choice(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(written(place, "body.json", {"model": "claude-opus-4-5", "max_tokens": 10, "messages": turns(7)}))
-    for words, trigger in (((), 48_000), (("--set", "window=model"), 150_000), (("--window", "20000"), 15_000)):
+    path = str(
+        written(
+            place, "body.json", {"model": "claude-opus-4-5", "max_tokens": 10, "messages": turns(7)}
+        )
+    )
+    for words, trigger in (
+        ((), 48_000),
+        (("--set", "window=model"), 150_000),
+        (("--window", "20000"), 15_000),
+    ):
         assert cli.main(["replay", path, "--policy", "pulse", "--json", *words]) == 0
         found = json.loads(capsys.readouterr().out)["policies"]
-        assert [one["settings"]["compact_trigger"] for one in found if one["policy"] == "pulse"] == [trigger]
-    sweep = ["replay", path, "--policy", "pulse", "--sweep", "window=model,64000", "--jobs", "1", "--json"]
+        assert [
+            one["settings"]["compact_trigger"] for one in found if one["policy"] == "pulse"
+        ] == [trigger]
+    sweep = [
+        "replay",
+        path,
+        "--policy",
+        "pulse",
+        "--sweep",
+        "window=model,64000",
+        "--jobs",
+        "1",
+        "--json",
+    ]
     assert cli.main(sweep) == 0
 
 
@@ -208,9 +275,14 @@ def test_the_users_table_of_models_tells_the_window(
     table = place / "config" / "context-inspector" / "models.toml"
     table.parent.mkdir(parents=True)
     table.write_text('[models."house-model"]\nwindow = 50000\n')
-    body = written(place, "body.json", {"model": "house-model", "max_tokens": 10, "messages": turns(2)})
+    body = written(
+        place, "body.json", {"model": "house-model", "max_tokens": 10, "messages": turns(2)}
+    )
     found = step(capsys, body, "--policy", "roku")
-    assert (found["settings"]["context_window_tokens"], found["settings"]["window_from"]) == (50_000, "model")
+    assert (found["settings"]["context_window_tokens"], found["settings"]["window_from"]) == (
+        50_000,
+        "model",
+    )
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
@@ -221,5 +293,9 @@ def test_step_shows_the_count_that_its_verdicts_compare(
     told = step(capsys, resource("sample.jsonl"), "--policy", policy, "--at", at)
     by = POLICIES[policy]
     tiers = {tier for line in by.watermarks(by.settings(window=200_000)) for tier in line.tiers}
-    compared = {verdict["tokens"] for verdict in told["verdicts"] if verdict["tier"] in tiers and verdict["limit"]}
+    compared = {
+        verdict["tokens"]
+        for verdict in told["verdicts"]
+        if verdict["tier"] in tiers and verdict["limit"]
+    }
     assert told["before"]["calibrated"] in compared or not compared

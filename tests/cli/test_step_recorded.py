@@ -15,7 +15,9 @@ def ran(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
     return found
 
 
-def test_what_the_recording_did_and_a_tier_on_the_buffer_before(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_recording_did_and_a_tier_on_the_buffer_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["info", str(SAMPLE), "--json"]) == 0
     made = json.loads(capsys.readouterr().out)["compactions"][0]
     at = str(made["before_request"])
@@ -24,7 +26,10 @@ def test_what_the_recording_did_and_a_tier_on_the_buffer_before(capsys: pytest.C
     before, after = recorded["before"], recorded["after"]
     assert isinstance(before, dict)
     assert isinstance(after, dict)
-    assert (before["predicted"], after["predicted"]) == (made["tokens_before"], made["tokens_after"])
+    assert (before["predicted"], after["predicted"]) == (
+        made["tokens_before"],
+        made["tokens_after"],
+    )
     fates = recorded["fates"]
     assert isinstance(fates, list)
     assert sum(one["fate"] != "inserted" for one in fates) == before["messages"]

@@ -27,7 +27,18 @@ def test_saved_steps_are_replayed_on_the_same_buffer(tmp_path: Path) -> None:
 
 def test_an_exported_test_runs(tmp_path: Path) -> None:
     path = tmp_path / "test_exported.py"
-    words = ["step", SAMPLE, "--at", "end", "--tier", "L1", "--set", "mid_ratio=0.1", "--export-pytest", str(path)]
+    words = [
+        "step",
+        SAMPLE,
+        "--at",
+        "end",
+        "--tier",
+        "L1",
+        "--set",
+        "mid_ratio=0.1",
+        "--export-pytest",
+        str(path),
+    ]
     assert cli.main(words) == 0
     root = Path(__file__).resolve().parent.parent.parent
     ran = subprocess.run(
@@ -58,10 +69,20 @@ def test_the_state_is_written_over_the_one_before(tmp_path: Path) -> None:
     """Handed on from step to step in one file; what came out of it is not written over anything unasked."""
     state, out = tmp_path / "state.json", tmp_path / "out.jsonl"
     for at in ("20", "60"):
-        assert cli.main(["step", SAMPLE, "--at", at, "--tier", "L0", "--save-state", str(state)]) == 0
+        assert (
+            cli.main(["step", SAMPLE, "--at", at, "--tier", "L0", "--save-state", str(state)]) == 0
+        )
         out.write_text(state.read_text("utf-8"), "utf-8")
-    assert cli.main(["step", SAMPLE, "--state", str(state), "--save-state", str(state), "--tier", "L1"]) == 0
-    assert cli.main(["step", SAMPLE, "--tier", "L0", "--output", str(out), "--save-state", str(state)]) == 1
+    assert (
+        cli.main(
+            ["step", SAMPLE, "--state", str(state), "--save-state", str(state), "--tier", "L1"]
+        )
+        == 0
+    )
+    assert (
+        cli.main(["step", SAMPLE, "--tier", "L0", "--output", str(out), "--save-state", str(state)])
+        == 1
+    )
     assert out.read_text("utf-8").startswith("{")
 
 

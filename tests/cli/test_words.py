@@ -21,7 +21,9 @@ from tests.core.policies.build import assistant, buffer, user
         (7_605, "7,605 tokens are duplicates (free if only the newest copies are kept):"),
     ],
 )
-def test_duplicates_words_when_there_are_0_1_or_many_agree_in_number(tokens: int, words: str) -> None:
+def test_duplicates_words_when_there_are_0_1_or_many_agree_in_number(
+    tokens: int, words: str
+) -> None:
     assert duplicates_words(tokens) == words
 
 
@@ -33,13 +35,20 @@ def test_duplicates_words_when_there_are_0_1_or_many_agree_in_number(tokens: int
         (206, 152_241, "206 messages, 152,241 tokens estimated; roku's own count 12"),
     ],
 )
-def test_size_words_when_there_are_0_1_or_many_agree_in_number(messages: int, tokens: int, words: str) -> None:
+def test_size_words_when_there_are_0_1_or_many_agree_in_number(
+    messages: int, tokens: int, words: str
+) -> None:
     side = {"predicted": tokens, "kind": "estimated", "band": None, "calibrated": 12}
     assert step_size_words(messages, side, "roku") == words
 
 
 def test_size_words_when_the_size_is_predicted_give_the_band() -> None:
-    side = {"predicted": 41_200, "kind": "predicted", "band": (40_100, 42_300), "calibrated": 40_950}
+    side = {
+        "predicted": 41_200,
+        "kind": "predicted",
+        "band": (40_100, 42_300),
+        "calibrated": 40_950,
+    }
     assert (
         step_size_words(13, side, "pi")
         == "13 messages, 41,200 tokens predicted (40,100 to 42,300); pi's own count 40,950"
@@ -55,7 +64,10 @@ def test_call_words_when_the_answer_has_no_limit_say_so() -> None:
         "most_output": None,
         "cost_usd": None,
     }
-    assert step_call_words(calls) == "1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (no limit)"
+    assert (
+        step_call_words(calls)
+        == "1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (no limit)"
+    )
     assert step_call_words(calls | {"most_output": 20_000}).endswith("(at most 20,000)")
 
 
@@ -68,15 +80,21 @@ def test_compared_cost_when_the_recorded_cost_is_known_gives_the_difference(
     assert compared_cost(cost, recorded) == words
 
 
-@pytest.mark.parametrize(("requests", "words"), [(0, "0 requests. "), (1, "1 request. "), (1_200, "1,200 requests. ")])
-def test_kept_words_when_there_are_0_1_or_many_requests_agree_in_number(requests: int, words: str) -> None:
+@pytest.mark.parametrize(
+    ("requests", "words"), [(0, "0 requests. "), (1, "1 request. "), (1_200, "1,200 requests. ")]
+)
+def test_kept_words_when_there_are_0_1_or_many_requests_agree_in_number(
+    requests: int, words: str
+) -> None:
     assert kept_words({"recorded": ()}, requests).startswith(words)
 
 
 def document_of_cost(**fields: Any) -> dict[str, Any]:
     """A `cost` document without anything, and with these fields."""
     bill = dict.fromkeys(("input", "cache_read", "cache_write_5m", "cache_write_1h", "output"), 0)
-    nothing = dict.fromkeys(("total", "known_usd", "calls_beside_usd", "estimated_usd", "breaks_usd"))
+    nothing = dict.fromkeys(
+        ("total", "known_usd", "calls_beside_usd", "estimated_usd", "breaks_usd")
+    )
     lists: dict[str, Any] = {
         "what_if": [],
         "breaks": [],
@@ -89,20 +107,32 @@ def document_of_cost(**fields: Any) -> dict[str, Any]:
 
 
 def cost_miss(request: int) -> dict[str, Any]:
-    return {"thread": "main", "request": request, "tokens": 1, "usd": 0.5, "cause": "expired", "evidence": "A pause."}
+    return {
+        "thread": "main",
+        "request": request,
+        "tokens": 1,
+        "usd": 0.5,
+        "cause": "expired",
+        "evidence": "A pause.",
+    }
 
 
 def test_cost_lines_when_nothing_is_known_say_why() -> None:
-    assert list(cost_lines(document_of_cost())) == ["total  unknown: the file records no token usage"]
+    assert list(cost_lines(document_of_cost())) == [
+        "total  unknown: the file records no token usage"
+    ]
 
 
 def test_cost_lines_when_the_output_may_be_larger_say_at_least() -> None:
-    (line,) = cost_lines(document_of_cost(total=1.2, known_usd=1.2, input=0.8, output=0.4, output_is_final=False))
+    (line,) = cost_lines(
+        document_of_cost(total=1.2, known_usd=1.2, input=0.8, output=0.4, output_is_final=False)
+    )
     assert line == "total  at least $1.20 = $0.80 input, at least $0.40 output"
 
 
 @pytest.mark.parametrize(
-    ("count", "words"), [(1, "1 cache miss re-sent 1 token, $0.50:"), (2, "2 cache misses re-sent 2 tokens, $1.00:")]
+    ("count", "words"),
+    [(1, "1 cache miss re-sent 1 token, $0.50:"), (2, "2 cache misses re-sent 2 tokens, $1.00:")],
 )
 def test_cost_lines_when_there_are_1_or_many_misses_agree_in_number(count: int, words: str) -> None:
     misses = [cost_miss(n) for n in range(count)]

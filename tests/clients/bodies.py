@@ -44,10 +44,16 @@ def of_body(body: Mapping[str, Any]) -> Told:
         system = _texts(body.get("systemInstruction", {}).get("parts"), "\n\n")
         return Told(system, _gemini_tools(body), tuple(_gemini(body)))
     if "input" in body:
-        return Told(str(body.get("instructions") or ""), _names(body), tuple(_responses(body["input"])))
-    if any("tool_calls" in one or one.get("role") == "tool" for one in body["messages"]) or _is_chat(body):
+        return Told(
+            str(body.get("instructions") or ""), _names(body), tuple(_responses(body["input"]))
+        )
+    if any(
+        "tool_calls" in one or one.get("role") == "tool" for one in body["messages"]
+    ) or _is_chat(body):
         return _chat(body)
-    return Told(_texts(body.get("system"), "\n\n"), _names(body), tuple(_anthropic(body["messages"])))
+    return Told(
+        _texts(body.get("system"), "\n\n"), _names(body), tuple(_anthropic(body["messages"]))
+    )
 
 
 def of_buffer(buffer: Buffer) -> Told:
@@ -125,7 +131,11 @@ def _anthropic(messages: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
 
 def _is_chat(body: Mapping[str, Any]) -> bool:
     tools = body.get("tools") or ()
-    return any("function" in tool for tool in tools) or "max_completion_tokens" in body or "stream_options" in body
+    return (
+        any("function" in tool for tool in tools)
+        or "max_completion_tokens" in body
+        or "stream_options" in body
+    )
 
 
 def _chat(body: Mapping[str, Any]) -> Told:
@@ -135,7 +145,9 @@ def _chat(body: Mapping[str, Any]) -> Told:
         lead += 1
     tools = tuple(str(tool["function"]["name"]) for tool in body.get("tools") or ())
     system = "\n\n".join(_texts(one["content"], "\n\n") for one in messages[:lead])
-    return Told(system, tools, tuple(piece for one in messages[lead:] for piece in _chat_message(one)))
+    return Told(
+        system, tools, tuple(piece for one in messages[lead:] for piece in _chat_message(one))
+    )
 
 
 def _chat_message(message: Mapping[str, Any]) -> Iterator[Piece]:
@@ -143,7 +155,9 @@ def _chat_message(message: Mapping[str, Any]) -> Iterator[Piece]:
     if role == "tool":
         yield "tool", "result", _texts(content)
         return
-    for text in [content] if isinstance(content, str) else [one.get("text", "") for one in content or ()]:
+    for text in (
+        [content] if isinstance(content, str) else [one.get("text", "") for one in content or ()]
+    ):
         if text:
             yield role, "text", text
     for call in message.get("tool_calls") or ():
@@ -159,7 +173,11 @@ def _responses(items: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
             case "message":
                 role = {"developer": "system"}.get(item["role"], item["role"])
                 content = item["content"]
-                for text in [content] if isinstance(content, str) else [one.get("text", "") for one in content]:
+                for text in (
+                    [content]
+                    if isinstance(content, str)
+                    else [one.get("text", "") for one in content]
+                ):
                     yield role, "text", text
             case "agent_message":
                 for part in item["content"]:
@@ -181,7 +199,9 @@ def _responses(items: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
 
 
 def _gemini_tools(body: Mapping[str, Any]) -> tuple[str, ...]:
-    listed = (one for tool in body.get("tools") or () for one in tool.get("functionDeclarations") or ())
+    listed = (
+        one for tool in body.get("tools") or () for one in tool.get("functionDeclarations") or ()
+    )
     return tuple(str(one["name"]) for one in listed)
 
 
@@ -190,9 +210,17 @@ def _gemini(body: Mapping[str, Any]) -> Iterator[Piece]:
         role = "assistant" if content.get("role") == "model" else "user"
         for part in content["parts"]:
             if "functionCall" in part:
-                yield role, "call", f"{part['functionCall']['name']} {_plain(part['functionCall'].get('args') or {})}"
+                yield (
+                    role,
+                    "call",
+                    f"{part['functionCall']['name']} {_plain(part['functionCall'].get('args') or {})}",
+                )
             elif "functionResponse" in part:
-                yield "tool", "result", _gemini_result(part["functionResponse"].get("response") or {})
+                yield (
+                    "tool",
+                    "result",
+                    _gemini_result(part["functionResponse"].get("response") or {}),
+                )
             elif "text" in part:
                 yield role, "thinking" if part.get("thought") else "text", part["text"]
             else:

@@ -51,20 +51,44 @@ class Codex:
         return [*self._exec(), "resume", "--last", words]
 
     def _exec(self) -> Sequence[str]:
-        command = [node_of("codex"), program("codex", "codex"), "exec", "--json", "-s", "danger-full-access"]
+        command = [
+            node_of("codex"),
+            program("codex", "codex"),
+            "exec",
+            "--json",
+            "-s",
+            "danger-full-access",
+        ]
         return [*command, "--skip-git-repo-check"]
 
 
 def _login() -> dict[str, object]:
-    claims = {"chatgpt_plan_type": "pro", "chatgpt_account_id": "nobody", "chatgpt_user_id": "nobody"}
-    token = _token({"email": "nobody@example.invalid", "exp": 4_102_444_800, "https://api.openai.com/auth": claims})
-    tokens = {"id_token": token, "access_token": token, "refresh_token": "none", "account_id": "nobody"}
+    claims = {
+        "chatgpt_plan_type": "pro",
+        "chatgpt_account_id": "nobody",
+        "chatgpt_user_id": "nobody",
+    }
+    token = _token(
+        {
+            "email": "nobody@example.invalid",
+            "exp": 4_102_444_800,
+            "https://api.openai.com/auth": claims,
+        }
+    )
+    tokens = {
+        "id_token": token,
+        "access_token": token,
+        "refresh_token": "none",
+        "account_id": "nobody",
+    }
     return {"OPENAI_API_KEY": None, "tokens": tokens, "last_refresh": "2099-01-01T00:00:00Z"}
 
 
 def _token(claims: dict[str, object]) -> str:
     parts = ({"alg": "none", "typ": "JWT"}, claims)
-    packed = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts]
+    packed = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts
+    ]
     return ".".join([*packed, "bm9uZQ"])
 
 

@@ -18,7 +18,9 @@ def spaces() -> list[str]:
     """The command that puts a play into a network of its own."""
     command = unshare()
     if command is None:
-        pytest.skip("real agents are only run where they reach nothing: `unshare --net --pid` is not allowed here")
+        pytest.skip(
+            "real agents are only run where they reach nothing: `unshare --net --pid` is not allowed here"
+        )
     return command
 
 

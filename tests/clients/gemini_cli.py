@@ -33,7 +33,14 @@ class GeminiCli:
 
     def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task; another where it is to compact: it does so between two of them."""
-        first = [node_of("gemini-cli"), program("gemini-cli", "gemini"), "-p", task, "--yolo", "--skip-trust"]
+        first = [
+            node_of("gemini-cli"),
+            program("gemini-cli", "gemini"),
+            "-p",
+            task,
+            "--yolo",
+            "--skip-trust",
+        ]
         return [first, [*first, "-r", "latest"]] if limits else [first]
 
     def again(self, wire: str, words: str) -> Sequence[str]:

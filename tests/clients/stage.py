@@ -33,11 +33,22 @@ def main(folder: Path) -> None:
     _loopback_up()
     with ExitStack() as running:
         log = ["--log", str(folder / "wire.jsonl")]
-        _served(running, folder, play, "simulate", ["--port", str(BEHIND if play["proxy"] is not None else AT), *log])
+        _served(
+            running,
+            folder,
+            play,
+            "simulate",
+            ["--port", str(BEHIND if play["proxy"] is not None else AT), *log],
+        )
         if play["proxy"] is not None:
             to = ["--upstream", f"http://127.0.0.1:{BEHIND}", "--port", str(AT)]
-            _served(running, folder, play, "proxy", [*to, "--record", str(folder / "recording.jsonl")])
-        ways = [partial(_run, folder, n, step, play["environment"]) for n, step in enumerate(play["steps"])]
+            _served(
+                running, folder, play, "proxy", [*to, "--record", str(folder / "recording.jsonl")]
+            )
+        ways = [
+            partial(_run, folder, n, step, play["environment"])
+            for n, step in enumerate(play["steps"])
+        ]
         if play["at_once"]:
             with ThreadPoolExecutor(len(ways)) as threads:
                 results = [one.result() for one in [threads.submit(way) for way in ways]]
@@ -53,7 +64,9 @@ def _loopback_up() -> None:
         fcntl.ioctl(asked, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
 
 
-def _served(running: ExitStack, folder: Path, play: dict[str, Any], name: str, more: list[str]) -> None:
+def _served(
+    running: ExitStack, folder: Path, play: dict[str, Any], name: str, more: list[str]
+) -> None:
     """Start one of our own commands; returns once it listens, and has it end with the stage."""
     err: Any = running.enter_context((folder / f"{name}.stderr").open("wb"))
     stdin: Any = subprocess.DEVNULL

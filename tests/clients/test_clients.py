@@ -16,7 +16,9 @@ from tests.clients.scenarios import Scenario
 
 
 @pytest.mark.parametrize(("actor", "wire", "scenario"), cases())
-def test_through_the_proxy_as_without_it(plays: Plays, actor: Actor, wire: str, scenario: Scenario) -> None:
+def test_through_the_proxy_as_without_it(
+    plays: Plays, actor: Actor, wire: str, scenario: Scenario
+) -> None:
     """The same exit status, the same words, the same requests; and all of it stands in the recording."""
     skip_where_missing(actor)
     trait = actor.wires[wire]
@@ -40,9 +42,9 @@ def _held(scenario: Scenario, played: Played) -> None:
     if scenario.changes:
         assert "changed" in ways
         assert "cut again" in ways or ways.count("changed") > 1, "what was cut stays cut"
-        assert all(wire.status < 400 for wire in played.wire if "/v1" in wire.path and wire.method != "GET"), (
-            "nothing was refused"
-        )
+        assert all(
+            wire.status < 400 for wire in played.wire if "/v1" in wire.path and wire.method != "GET"
+        ), "nothing was refused"
         assert any(line["type"] == "sent" for line in lines)
     else:
         assert ways == (["as it was"] if scenario.pause_s else [])
@@ -56,7 +58,8 @@ def _same(direct: list[Wire], through: list[Wire]) -> None:
     """In the same order, but for calls that were made at once. What a client asks beside its work (plugins, models)
     comes when it comes, as often as there is time."""
     ones, others = (
-        [seen(one) for one in side if one.method in ("POST", "WS") and "/v1" in one.path] for side in (direct, through)
+        [seen(one) for one in side if one.method in ("POST", "WS") and "/v1" in one.path]
+        for side in (direct, through)
     )
     assert [one[:3] for one in others] == [one[:3] for one in ones]
     if ones != others:
@@ -69,7 +72,9 @@ def _went_as_written(scenario: Scenario, trait: Trait, played: Played) -> None:
     statuses = Counter(one.status for one in played.wire)
     if scenario.status(trait) == 0 and played.stdout[-1].strip():
         assert "That is done" in played.stdout[-1], _told(played)
-        results = [len(_RESULT.findall(body_of(one))) for one in played.wire]  # a WebSocket brings the new ones only
+        results = [
+            len(_RESULT.findall(body_of(one))) for one in played.wire
+        ]  # a WebSocket brings the new ones only
         assert (sum(results) if trait.only_new else max(results)) >= 3 or scenario.tiny
     match scenario.name:
         case "too-many-requests":
@@ -78,15 +83,21 @@ def _went_as_written(scenario: Scenario, trait: Trait, played: Played) -> None:
             assert statuses[529] == 1 or any(b'"status":529' in one.sent for one in played.wire)
 
 
-_RESULT = re.compile(r'"type": ?"(?:tool_result|\w+_call_output)"|"role": ?"tool"|"functionResponse"')
+_RESULT = re.compile(
+    r'"type": ?"(?:tool_result|\w+_call_output)"|"role": ?"tool"|"functionResponse"'
+)
 
 
 def _recorded(recorded: list[Exchange], wire: list[Wire]) -> None:
     """What the provider got is what was recorded, and what it sent too: byte for byte, by their sums."""
     assert Counter(one.received for one in recorded) == Counter(one.received_sha256 for one in wire)
     sums = Counter((one.received, one.sent) for one in recorded if not one.frames)
-    assert sums == Counter((one.received_sha256, one.sent_sha256) for one in wire if one.method != "WS")
-    frames = [[json.loads(line) for line in one.sent.splitlines()] for one in wire if one.method == "WS"]
+    assert sums == Counter(
+        (one.received_sha256, one.sent_sha256) for one in wire if one.method != "WS"
+    )
+    frames = [
+        [json.loads(line) for line in one.sent.splitlines()] for one in wire if one.method == "WS"
+    ]
     assert [one.frames for one in recorded if one.frames] == frames
     assert not [one for one in recorded for value in one.headers.values() if KEY in value]
 
@@ -98,11 +109,15 @@ def _opens(played: Played, scenario: Scenario, trait: Trait) -> None:
     if scenario.changes:
         assert told["drops"], "what the proxy changed is told"
     else:
-        assert bool(sum(thread["compactions"] for thread in told["threads"])) == bool(scenario.compactions(trait))
+        assert bool(sum(thread["compactions"] for thread in told["threads"])) == bool(
+            scenario.compactions(trait)
+        )
     if scenario.compactions(trait):
         assert [call for call in told["side_calls"] if call["kind"] == "compaction"]
         untold = [drop for drop in told["drops"] if drop["loss"] and drop["compaction"] is None]
-        if len(played.statuses) > 1:  # a client that is resumed may say anew what it says of the folder
+        if (
+            len(played.statuses) > 1
+        ):  # a client that is resumed may say anew what it says of the folder
             untold = [drop for drop in untold if drop["kind"] != "edit"]
         assert not untold, "all losses are told"
     if len(played.statuses) == 1:

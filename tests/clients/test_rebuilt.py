@@ -39,7 +39,9 @@ def test_from_the_recording(plays: Plays, actor: Actor, wire: str, scenario: Sce
     _totals(found, command("info", str(played.recording)))
 
 
-@pytest.mark.parametrize(("actor", "wire", "scenario"), [one for one in cases() if not one.values[2].changes])
+@pytest.mark.parametrize(
+    ("actor", "wire", "scenario"), [one for one in cases() if not one.values[2].changes]
+)
 def test_from_its_own_transcript(
     plays: Plays, comparison: ModuleType, actor: Actor, wire: str, scenario: Scenario
 ) -> None:
@@ -55,7 +57,9 @@ def test_from_its_own_transcript(
     _same_window(played, own, scenario)
 
 
-@pytest.mark.parametrize(("actor", "wire", "scenario"), [one for one in cases() if one.values[2].changes])
+@pytest.mark.parametrize(
+    ("actor", "wire", "scenario"), [one for one in cases() if one.values[2].changes]
+)
 def test_what_a_cut_dropped(plays: Plays, actor: Actor, wire: str, scenario: Scenario) -> None:
     """By what the client sent and what the provider got: just that is told as lost or changed, with both sizes."""
     skip_where_missing(actor)
@@ -68,7 +72,9 @@ def test_what_a_cut_dropped(plays: Plays, actor: Actor, wire: str, scenario: Sce
         request = thread.requests[drop.request]
         number = found.lines[request.line - 1]["exchange"]
         went, came = Counter(found.provider_saw(request).told.talk), Counter(asked[number].talk)
-        gone = [message for message in request.asked or () if message.id in {*drop.lost, *drop.changed}]
+        gone = [
+            message for message in request.asked or () if message.id in {*drop.lost, *drop.changed}
+        ]
         assert set(came - went) <= set(of_messages(gone)), "what is missing is told"
         assert gone
         assert all(_is_missing(message, came - went) for message in gone), "what is told is missing"
@@ -103,8 +109,14 @@ def same_as_its_own(
 
     By the wire alone, and by the comparison that docs/fidelity.md is made with.
     """
-    answered = [request for request in thread.requests if request.finish != "cut" and request.usage is not None]
-    requests = thread.requests if len(own.requests) == len(thread.requests) else answered  # not all write those down
+    answered = [
+        request
+        for request in thread.requests
+        if request.finish != "cut" and request.usage is not None
+    ]
+    requests = (
+        thread.requests if len(own.requests) == len(thread.requests) else answered
+    )  # not all write those down
     for ours, theirs in zip(own.requests, requests, strict=True):
         saw, told = found.provider_saw(theirs), of_buffer(ours.buffer())
         same_row(told.talk, saw.told.talk, f"{own.id} {ours.index}")
@@ -132,7 +144,9 @@ def _all_told(found: Recorded) -> None:
     assert numbers == Counter(line["exchange"] for line in found.lines if line["type"] == "request")
     threads = {thread.id for thread in found.session.threads}
     assert [
-        call.kind for call in found.session.side_calls if call.kind not in BESIDE and call.thread not in threads
+        call.kind
+        for call in found.session.side_calls
+        if call.kind not in BESIDE and call.thread not in threads
     ] == []
 
 

@@ -59,7 +59,9 @@ def test_two_at_once(plays: Plays, actor: Actor, wire: str) -> None:
         for thread in found.session.threads
     ]
     assert kinds[0] == kinds[1]
-    assert not [call for call in found.session.side_calls if call.kind not in BESIDE and not call.thread]
+    assert not [
+        call for call in found.session.side_calls if call.kind not in BESIDE and not call.thread
+    ]
     assert all(TASK[:20] in thread.title for thread in found.session.threads)
 
 
@@ -96,5 +98,9 @@ def test_a_sub_agent(plays: Plays, actor: Actor, wire: str) -> None:
     assert (main.parent, helper.parent) == ("", "main")
     assert helper.parent_call in {call.id for message in main.messages for call in message.calls}
     assert helper.title.startswith("read")
-    assert any("read notes.txt" in piece[2] for piece in of_buffer(helper.requests[0].buffer()).talk)
-    assert not [call for call in found.session.side_calls if call.kind not in BESIDE and not call.thread]
+    assert any(
+        "read notes.txt" in piece[2] for piece in of_buffer(helper.requests[0].buffer()).talk
+    )
+    assert not [
+        call for call in found.session.side_calls if call.kind not in BESIDE and not call.thread
+    ]

@@ -18,7 +18,9 @@ MODEL = "claude-opus-4-5-20251101"
 
 def thread_cost(thread: Thread) -> Decimal | None:
     """US dollars of all requests, each once. None where one of them has no price."""
-    return sum_prices(call_cost(model, one.usage, one.time) for one, model in named_models(thread) if one.usage)
+    return sum_prices(
+        call_cost(model, one.usage, one.time) for one, model in named_models(thread) if one.usage
+    )
 
 
 def thread(k: int, body: str, usage: Usage | None = None) -> Thread:
@@ -45,7 +47,9 @@ def said(*steps: tuple[str, str]) -> Thread:
             continue
         path, _, content = text.partition(" ")
         name = "Read" if kind == "read" else "Write"
-        stretch.append(Message(f"a{n}", "assistant", (ToolCall(f"c{n}", name, {"file_path": path}),)))
+        stretch.append(
+            Message(f"a{n}", "assistant", (ToolCall(f"c{n}", name, {"file_path": path}),))
+        )
         stretch.append(Message(f"t{n}", "tool", (ToolResult(f"c{n}", content or "done"),)))
     return Thread("main", model=MODEL, requests=requests, end=stretch.view(), messages=stretch.own)
 
@@ -56,7 +60,14 @@ def _request(before: Sequence[Request], stretch: Stretch) -> Request:
     if before and before[-1].usage is not None:
         read = before[-1].usage.prompt
     usage = Usage(cache_read=read, cache_write=prompt - read, output=10)
-    return Request(index, view, usage=usage, model=MODEL, finish="tool_use", time=f"2026-01-01T00:{index:02}:00Z")
+    return Request(
+        index,
+        view,
+        usage=usage,
+        model=MODEL,
+        finish="tool_use",
+        time=f"2026-01-01T00:{index:02}:00Z",
+    )
 
 
 def compacted(before: int, after: int, kept: int = 0, swallowed: int = 0) -> Thread:
@@ -64,7 +75,9 @@ def compacted(before: int, after: int, kept: int = 0, swallowed: int = 0) -> Thr
     old = build(before, "result " * 20).messages
     body = [Message(m.id, m.role, m.parts) for m in old]
     first = Stretch(None, body[: len(body) - swallowed])
-    requests = [Request(n, first.view(1 + 2 * n), usage=Usage(input=1_000 + 100 * n)) for n in range(before)]
+    requests = [
+        Request(n, first.view(1 + 2 * n), usage=Usage(input=1_000 + 100 * n)) for n in range(before)
+    ]
     summary = Message("summary", "user", (Text("what was done"),), summary=True)
     added = Message("file", "user", (Text("File a.py: x = 1"),), mark="attachment")
     rest = list(build(after, "more").messages)

@@ -11,7 +11,11 @@ from inspector.core.needs import ContextWindowExceeded, ProviderFailure, Timeout
     [
         (400, "prompt is too long: 209741 tokens > 200000 maximum", ""),
         (400, "input length and `max_tokens` exceed context limit: 189136 + 20000 > 204648", ""),
-        (400, "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000", ""),
+        (
+            400,
+            "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000",
+            "",
+        ),
         (400, "Your input exceeds the context window of this model.", "context_length_exceeded"),
         (500, "", "context_length_exceeded"),
         (413, "Request exceeds the maximum size", ""),
@@ -44,7 +48,9 @@ def test_a_server_that_ran_out_of_time(status: int) -> None:
     assert isinstance(http_failure(status, ""), Timeout)
 
 
-@pytest.mark.parametrize(("header", "told"), [("17", "17 s"), ("Wed, 21 Oct 2026 07:28:00 GMT", "GMT"), ("", "")])
+@pytest.mark.parametrize(
+    ("header", "told"), [("17", "17 s"), ("Wed, 21 Oct 2026 07:28:00 GMT", "GMT"), ("", "")]
+)
 def test_retry_after_is_kept(header: str, told: str) -> None:
     message = str(http_failure(429, "slow down", retry_after=header))
     assert message.startswith("slow down")

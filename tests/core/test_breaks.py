@@ -10,7 +10,13 @@ from inspector.core.buffer import Prompt, Stretch, Tool
 from inspector.core.dialects.anthropic import read_anthropic_usage
 from inspector.core.findings.answers import describe_cost
 from inspector.core.findings.breaks import Rebilling, cache_breaks, last_written_ttl
-from inspector.core.findings.spending import session_cost, subtotal_words, sum_bills, thread_bills, what_ifs
+from inspector.core.findings.spending import (
+    session_cost,
+    subtotal_words,
+    sum_bills,
+    thread_bills,
+    what_ifs,
+)
 from inspector.core.message import Message, Role, Text
 from inspector.core.session import Compaction, Request, Session, Sign, Thread
 from inspector.core.tokens.prices import Bill, billed
@@ -25,16 +31,19 @@ def used(read: int, written: int, *, hourly: bool = False) -> Usage:
     return Usage(2, read, written, 100, cache_write_1h=written if hourly else 0)
 
 
-def session(*usages: Usage, minutes: tuple[float, ...] = (), model: str = MODEL, hourly: bool = False) -> Thread:
+def session(
+    *usages: Usage, minutes: tuple[float, ...] = (), model: str = MODEL, hourly: bool = False
+) -> Thread:
     """A call a minute, each buffer two messages longer."""
     stretch, requests = Stretch(), list[Request]()
     for n, usage in enumerate(usages):
         stretch.append(user(f"question {n} " * 40))
-        time = (
-            f"{datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes[n] if minutes else n):%Y-%m-%dT%H:%M:%SZ}"
-        )
+        moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes[n] if minutes else n)
+        time = f"{moment:%Y-%m-%dT%H:%M:%SZ}"
         usage = replace(usage, cache_write_1h=usage.cache_write) if hourly else usage
-        requests.append(Request(n, stretch.view(), usage=usage, model=model, time=time, line=10 * n + 5))
+        requests.append(
+            Request(n, stretch.view(), usage=usage, model=model, time=time, line=10 * n + 5)
+        )
         stretch.append(assistant(f"answer {n} " * 40))
     return Thread("main", model=model, requests=requests, end=stretch.view(), messages=stretch.own)
 
@@ -78,11 +87,18 @@ def test_what_was_billed_again_and_what_of_it_could_be_saved() -> None:
             "6 min 30 s since the previous request, written to be kept for 5 minutes.",
         ),
         (59, True, "prefix-changed", "although 59 min had passed and no recorded message changed"),
-        (61, True, "expired", "1 h 1 min since the previous request, written to be kept for 1 hour."),
+        (
+            61,
+            True,
+            "expired",
+            "1 h 1 min since the previous request, written to be kept for 1 hour.",
+        ),
         (300, True, "expired", "5 h since the previous request"),
     ],
 )
-def test_expired_by_the_life_that_was_written(pause: float, hourly: bool, cause: str, words: str) -> None:
+def test_expired_by_the_life_that_was_written(
+    pause: float, hourly: bool, cause: str, words: str
+) -> None:
     head = used(0, 50_000)
     calls = (head, used(50_002, 1_000), used(51_004, 1_000))
     found = broken(session(*calls, LOST, minutes=(0, 1, 2, 2 + pause), hourly=hourly))
@@ -113,13 +129,21 @@ def test_advisor_when_named_in_an_iteration_is_billed_at_its_own_model() -> None
             "output_tokens": 10,
             "iterations": [
                 {"type": "message", "input_tokens": 100, "output_tokens": 10},
-                {"type": "advisor_message", "model": "claude-opus-4-5", "input_tokens": 1_000, "output_tokens": 200},
+                {
+                    "type": "advisor_message",
+                    "model": "claude-opus-4-5",
+                    "input_tokens": 1_000,
+                    "output_tokens": 200,
+                },
             ],
         }
     )
     assert usage is not None
     assert (usage.input, usage.output, usage.prompt) == (1_100, 210, 100)
-    haiku, opus = billed("claude-haiku-4-5", Usage(100, output=10)), billed("claude-opus-4-5", Usage(1_000, output=200))
+    haiku, opus = (
+        billed("claude-haiku-4-5", Usage(100, output=10)),
+        billed("claude-opus-4-5", Usage(1_000, output=200)),
+    )
     assert haiku is not None
     assert opus is not None
     assert billed("claude-haiku-4-5", usage) == haiku + opus
@@ -156,8 +180,12 @@ def test_a_compaction_before_a_call_that_reported_nothing() -> None:
     assert (found.request, found.cause, found.inferred) == (4, "compaction", False)
 
 
-@pytest.mark.parametrize(("read", "cause"), [(0, "expired"), (9_000, "expired"), (30_000, "compaction")])
-def test_what_had_expired_was_not_lost_by_a_compaction_that_nobody_announced(read: int, cause: str) -> None:
+@pytest.mark.parametrize(
+    ("read", "cause"), [(0, "expired"), (9_000, "expired"), (30_000, "compaction")]
+)
+def test_what_had_expired_was_not_lost_by_a_compaction_that_nobody_announced(
+    read: int, cause: str
+) -> None:
     thread = session(*GREW, used(read, 38_000 - read), minutes=(0, 1, 2, 20))
     assert broken(thread).cause == cause
     assert broken(replace(thread, compactions=(Compaction(3, "auto"),))).cause == "compaction"
@@ -173,14 +201,20 @@ def test_another_model() -> None:
 
 def test_other_tools_and_another_system_prompt_where_the_file_holds_them() -> None:
     thread = session(*GREW, LOST)
-    one, two = Prompt("Be brief.", (Tool("Read", {}),)), Prompt("Be brief.", (Tool("Read", {}), Tool("Grep", {})))
+    one, two = (
+        Prompt("Be brief.", (Tool("Read", {}),)),
+        Prompt("Be brief.", (Tool("Read", {}), Tool("Grep", {}))),
+    )
 
     def with_prompts(last: Prompt) -> Thread:
         before = [replace(request, prompt=one) for request in thread.requests[:3]]
         return replace(thread, requests=[*before, replace(thread.requests[3], prompt=last)])
 
     found = broken(with_prompts(two))
-    assert (found.cause, found.evidence) == ("tools-changed", "The tool definitions changed: added Grep.")
+    assert (found.cause, found.evidence) == (
+        "tools-changed",
+        "The tool definitions changed: added Grep.",
+    )
     other = broken(with_prompts(Prompt("Be long.", one.tools)))
     assert (other.cause, other.diff) == ("tools-changed", ("- Be brief.", "+ Be long."))
 
@@ -190,7 +224,9 @@ def test_a_message_that_reads_otherwise_is_named_and_shown() -> None:
     messages = list(thread.requests[3].view.messages())
     messages[2] = Message(messages[2].id, "user", (Text("question 1, put otherwise"),))
     view = Stretch(None, messages).view()
-    found = broken(replace(thread, requests=[*thread.requests[:3], replace(thread.requests[3], view=view)]))
+    found = broken(
+        replace(thread, requests=[*thread.requests[:3], replace(thread.requests[3], view=view)])
+    )
     assert (found.cause, found.message, found.place) == ("prefix-changed", messages[2].id, 2)
     assert "differs from message 2 of 5 on" in found.evidence
     assert found.diff[-1] == "+ question 1, put otherwise"
@@ -204,13 +240,17 @@ def test_a_message_that_reads_otherwise_is_named_and_shown() -> None:
         (2_400, "unknown", "27,600 tokens before that message were not"),
     ],
 )
-def test_a_message_that_reads_otherwise_explains_what_stands_after_it(read: int, cause: str, words: str) -> None:
+def test_a_message_that_reads_otherwise_explains_what_stands_after_it(
+    read: int, cause: str, words: str
+) -> None:
     calls = (24_100, 2_400), (30_000, 24_000), (40_000, 29_900), (40_500, read)
     thread = session(*(Usage(sent - got, got, output=5) for sent, got in calls), model="gpt-5")
     *before, last = thread.requests
     messages = list(last.view.messages())
     messages[4] = Message(messages[4].id, "user", (Text("question 2, put otherwise"),))
-    found = broken(replace(thread, requests=[*before, replace(last, view=Stretch(None, messages).view())]))
+    found = broken(
+        replace(thread, requests=[*before, replace(last, view=Stretch(None, messages).view())])
+    )
     assert found.cause == cause
     assert words in found.evidence
 
@@ -218,9 +258,16 @@ def test_a_message_that_reads_otherwise_explains_what_stands_after_it(read: int,
 @pytest.mark.parametrize(("kind", "cause"), [("restart", "restart"), ("tools", "tools-changed")])
 def test_what_the_file_tells_beside_the_messages(kind: str, cause: str) -> None:
     sign = Sign(kind, "version 1 became 2", 30)  # type: ignore[arg-type]
-    found = broken(session(*GREW, LOST), sign, replace(sign, line=7), replace(sign, thread="other", what="not ours"))
+    found = broken(
+        session(*GREW, LOST),
+        sign,
+        replace(sign, line=7),
+        replace(sign, thread="other", what="not ours"),
+    )
     assert found.cause == cause
-    assert found.evidence.startswith("Version 1 became 2 (line 30). Nothing was read from the cache")
+    assert found.evidence.startswith(
+        "Version 1 became 2 (line 30). Nothing was read from the cache"
+    )
 
 
 def test_the_place_at_which_a_provider_stopped_reading_tells_what_changed() -> None:
@@ -236,7 +283,11 @@ def test_the_place_at_which_a_provider_stopped_reading_tells_what_changed() -> N
 
 
 def test_a_cache_that_the_provider_keeps_by_itself_may_lose_anything() -> None:
-    calls = (Usage(10_000, 40_000, output=5), Usage(1_000, 50_000, output=5), Usage(40_000, 12_000, output=5))
+    calls = (
+        Usage(10_000, 40_000, output=5),
+        Usage(1_000, 50_000, output=5),
+        Usage(40_000, 12_000, output=5),
+    )
     found = broken(session(*calls, model="gpt-5"))
     assert found.cause == "unknown"
     assert "does not promise" in found.evidence
@@ -257,19 +308,31 @@ def test_a_cache_that_the_provider_keeps_by_itself_may_lose_anything() -> None:
 def test_how_long_a_cache_lives_is_as_the_maker_of_the_model_says(
     model: str, minutes: float, cause: str, words: str
 ) -> None:
-    calls = (Usage(10_000, 40_000, output=5), Usage(1_000, 50_000, output=5), Usage(40_000, 12_000, output=5))
+    calls = (
+        Usage(10_000, 40_000, output=5),
+        Usage(1_000, 50_000, output=5),
+        Usage(40_000, 12_000, output=5),
+    )
     found = broken(session(*calls, minutes=(0, 1, minutes), model=model))
     assert (found.cause, words in found.evidence) == (cause, True)
 
 
-def test_a_message_that_reads_otherwise_explains_more_than_a_pause_where_all_before_it_was_read() -> None:
+def test_a_message_that_reads_otherwise_explains_more_than_a_pause_where_all_before_it_was_read() -> (
+    None
+):
     calls = (24_100, 2_400), (30_000, 24_000), (40_000, 29_900), (40_500, 29_900)
-    thread = session(*(Usage(sent - got, got, output=5) for sent, got in calls), minutes=(0, 1, 2, 12), model="gpt-5")
+    thread = session(
+        *(Usage(sent - got, got, output=5) for sent, got in calls),
+        minutes=(0, 1, 2, 12),
+        model="gpt-5",
+    )
     assert broken(thread).cause == "expired"
     *before, last = thread.requests
     messages = list(last.view.messages())
     messages[4] = Message(messages[4].id, "user", (Text("question 2, put otherwise"),))
-    found = broken(replace(thread, requests=[*before, replace(last, view=Stretch(None, messages).view())]))
+    found = broken(
+        replace(thread, requests=[*before, replace(last, view=Stretch(None, messages).view())])
+    )
     assert (found.cause, found.place) == ("prefix-changed", 4)
 
 
@@ -283,15 +346,26 @@ def test_another_reasoning_effort_is_another_prompt_from_its_beginning_with_open
         return told.cause, "Effort changed (line 30)." in told.evidence
 
     assert found("gpt-5.5", 2_400, sign) == ("prefix-changed", True)
-    assert found("gpt-5.5", 2_400, replace(sign, what="approval policy changed")) == ("unknown", False)
+    assert found("gpt-5.5", 2_400, replace(sign, what="approval policy changed")) == (
+        "unknown",
+        False,
+    )
     assert found("gpt-5.5", 28_000, sign) == ("unknown", True)  # the beginning was read
     assert found("glm-5", 2_400, sign) == ("unknown", True)
 
 
-def by_itself(*calls: tuple[int, int], minutes: tuple[float, ...] = (), role: Role = "user") -> list[Rebilling]:
+def by_itself(
+    *calls: tuple[int, int], minutes: tuple[float, ...] = (), role: Role = "user"
+) -> list[Rebilling]:
     """Breaks of calls to a provider that keeps its caches by itself: (tokens sent, tokens read)."""
-    thread = session(*(Usage(sent - read, read, output=5) for sent, read in calls), minutes=minutes, model="gpt-5")
-    anew = {id(one): replace(one, role=role) if one.role == "user" else one for one in thread.messages}
+    thread = session(
+        *(Usage(sent - read, read, output=5) for sent, read in calls),
+        minutes=minutes,
+        model="gpt-5",
+    )
+    anew = {
+        id(one): replace(one, role=role) if one.role == "user" else one for one in thread.messages
+    }
     whole = Stretch(own=[anew[id(one)] for one in thread.messages])
     requests = [replace(one, view=whole.view(len(one.view))) for one in thread.requests]
     thread = replace(thread, requests=requests, messages=whole.own, end=whole.view())
@@ -307,17 +381,26 @@ def test_a_provider_that_answers_from_a_cache_that_has_seen_less() -> None:
     assert "Request 4 read 39,900 tokens again, up to the end of request 2." in found.evidence
     (found,) = by_itself(*OTHER_CACHE[:3], (48_000, 24_000), role="tool")
     assert found.cause == "other-cache"
-    assert "up to the end of request 0. Request 2 had read 31,900 tokens of the same prompt." in found.evidence
+    assert (
+        "up to the end of request 0. Request 2 had read 31,900 tokens of the same prompt."
+        in found.evidence
+    )
 
 
 def test_it_is_not_the_provider_where_no_count_shows_that_it_still_had_it() -> None:
     assert [one.cause for one in by_itself(*OTHER_CACHE, (50_000, 41_900))] == ["unknown"]
-    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 28_000), role="tool")] == ["unknown"]
-    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 24_000))] == ["unknown"]  # a turn begins there
+    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 28_000), role="tool")] == [
+        "unknown"
+    ]
+    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 24_000))] == [
+        "unknown"
+    ]  # a turn begins there
     after_a_while = by_itself(*OTHER_CACHE, (50_000, 39_900), minutes=(0, 1, 2, 3, 20))
     assert [one.cause for one in after_a_while] == ["unknown"]
     close = (30_100, 2_400), (31_000, 30_000), (31_900, 30_900), (37_900, 31_800), (39_000, 30_000)
-    assert [one.cause for one in by_itself(*close, role="tool")] == ["unknown"]  # any place is the end of some call
+    assert [one.cause for one in by_itself(*close, role="tool")] == [
+        "unknown"
+    ]  # any place is the end of some call
 
 
 def test_what_the_provider_did_was_not_avoidable() -> None:
@@ -332,7 +415,10 @@ def test_the_short_answer_says_no_more_than_the_evidence() -> None:
     """Where no message reads otherwise, none is said to have changed."""
     twice = session(*GREW, used(10_100, 43_000), used(53_102, 500), used(10_100, 44_000))
     found = describe_cost(session_cost(Session("made", (twice,)))).text
-    assert "tokens were re-sent: something early in the prompt changed that the file does not record." in found
+    assert (
+        "tokens were re-sent: something early in the prompt changed that the file does not record."
+        in found
+    )
     assert "2 cache misses outside compactions: 85,406 tokens" in found
 
 
@@ -371,7 +457,10 @@ def test_what_five_minutes_would_have_lost() -> None:
 
 
 def test_a_session_is_the_sum_of_its_threads() -> None:
-    one, two = session(*GREW, LOST, minutes=(0, 1, 2, 20)), replace(session(*GREW), id="sub", parent="main")
+    one, two = (
+        session(*GREW, LOST, minutes=(0, 1, 2, 20)),
+        replace(session(*GREW), id="sub", parent="main"),
+    )
     found = session_cost(Session("made", (one, two)))
     assert found.bill is not None
     assert found.bill.total == (thread_cost(one) or 0) + (thread_cost(two) or 0)

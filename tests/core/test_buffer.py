@@ -19,7 +19,10 @@ def weigh(one: Message) -> int:
     return len(one.text) + 1
 
 
-STEPS = st.lists(st.tuples(st.sampled_from(["append", "back", "rewrite", "look"]), st.integers(0, 30)), max_size=40)
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["append", "back", "rewrite", "look"]), st.integers(0, 30)),
+    max_size=40,
+)
 
 
 @given(STEPS)
@@ -37,7 +40,9 @@ def test_a_view_is_the_list_it_stands_for(steps: list[tuple[str, int]]) -> None:
             case "back":
                 stretch, plain = Stretch(View(stretch, at)), plain[:at]
             case "rewrite" if plain:
-                new = {k: (plain[k], message(f"r{n}{k}")) for k in {at % len(plain), size % len(plain)}}
+                new = {
+                    k: (plain[k], message(f"r{n}{k}")) for k in {at % len(plain), size % len(plain)}
+                }
                 stretch = Stretch(stretch.view(), (), new)
                 plain = [new[k][1] if k in new else one for k, one in enumerate(plain)]
             case _:
@@ -59,10 +64,16 @@ def test_a_view_is_the_list_it_stands_for(steps: list[tuple[str, int]]) -> None:
         assert same in (len(mine), len(theirs)) or mine[same] is not theirs[same]
         rewritten = other.rewritten_since(one)
         if rewritten is not None:
-            assert [rewritten[k][1] if k in rewritten else m for k, m in enumerate(mine)] == theirs[: len(mine)]
+            assert [rewritten[k][1] if k in rewritten else m for k, m in enumerate(mine)] == theirs[
+                : len(mine)
+            ]
             assert all(mine[k] is old for k, (old, _) in rewritten.items())
         else:
-            assert len(theirs) < len(mine) or mine != theirs[: len(mine)] or one.stretch is not other.stretch
+            assert (
+                len(theirs) < len(mine)
+                or mine != theirs[: len(mine)]
+                or one.stretch is not other.stretch
+            )
 
 
 def test_clearing_old_messages_costs_what_was_cleared() -> None:

@@ -30,10 +30,16 @@ def lines(name: str, folder: Path = DATA) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize(
     ("folder", "samples"),
-    [(DATA, ("held",)), (DATA, ("tuning", "held", "fresh", "last")), (ENGLISH, ("tuning", "fresh"))],
+    [
+        (DATA, ("held",)),
+        (DATA, ("tuning", "held", "fresh", "last")),
+        (ENGLISH, ("tuning", "fresh")),
+    ],
     ids=["chinese, held", "chinese", "english"],
 )
-def test_what_is_found_is_that_and_most_of_it_is_found(folder: Path, samples: tuple[str, ...]) -> None:
+def test_what_is_found_is_that_and_most_of_it_is_found(
+    folder: Path, samples: tuple[str, ...]
+) -> None:
     leasts = {"instruction": 0.9, "constraint": 0.9, "decision": 0.9, "error": 0.85}
     for kind, least in list(leasts.items())[: None if folder == DATA else 2]:
         right = found = there = 0
@@ -41,7 +47,11 @@ def test_what_is_found_is_that_and_most_of_it_is_found(folder: Path, samples: tu
             if sample in samples:
                 part = ToolResult("c", text) if who == "tool" else Text(text)
                 told = kind in {fact.kind for fact in facts(Message("m", WHO[who], (part,)))}
-                found, there, right = found + told, there + (label == kind), right + (told and label == kind)
+                found, there, right = (
+                    found + told,
+                    there + (label == kind),
+                    right + (told and label == kind),
+                )
         assert there >= 8
         assert right >= 0.9 * found, (samples, right, found)
         assert right >= least * there, (samples, right, there)

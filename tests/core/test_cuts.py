@@ -11,7 +11,16 @@ from inspector.core.dialects.cuts import BufferCut, Recut, cut_of, recut
 from inspector.core.dialects.rewrite import items_of, plan_recipes, with_items
 from inspector.core.message import Message, Text
 from inspector.core.validity import find_refusals
-from tests.core.dialects.bodies import DIALECTS, TURNS, body_of, buffer_of, marked, rewrite, said, wire_items
+from tests.core.dialects.bodies import (
+    DIALECTS,
+    TURNS,
+    body_of,
+    buffer_of,
+    marked,
+    rewrite,
+    said,
+    wire_items,
+)
 from tests.core.dialects.edits import SUMMARY, buffer_ends_open, edited
 
 
@@ -67,12 +76,17 @@ def test_more_behind_it_is_passed_on(data: st.DataObject, grown: Any) -> None:
     count = len(after) - len(before)
     expected = [*recut([cut], before).items, *after[len(before) :]]
     again, wanted = (
-        buffer_of(dialect, body_of(dialect, one)) for one in (_bare(dialect, done.items), _bare(dialect, expected))
+        buffer_of(dialect, body_of(dialect, one))
+        for one in (_bare(dialect, done.items), _bare(dialect, expected))
     )
     assert said(again.messages) == said(wanted.messages)
     if count > 1:
-        assert all(one is other for one, other in zip(done.items[-count:-1], moved[-count:-1], strict=True))
-    broken = {bad.rule for bad in find_refusals(new)} | {bad.rule for bad in find_refusals(buffer_of(dialect, later))}
+        assert all(
+            one is other for one, other in zip(done.items[-count:-1], moved[-count:-1], strict=True)
+        )
+    broken = {bad.rule for bad in find_refusals(new)} | {
+        bad.rule for bad in find_refusals(buffer_of(dialect, later))
+    }
     assert {bad.rule for bad in find_refusals(again)} <= broken
 
 
@@ -108,17 +122,25 @@ def test_another_beginning_is_told(dialect: str, turns: Any) -> None:
     cut = _cut(dialect, body, buffer, buffer.with_messages([SUMMARY, buffer.messages[-1]]))
     if cut is None:
         return
-    other = body_of(dialect, wire_items(dialect, [replace(turns[0], said="its own summary"), *turns[1:]]))
+    other = body_of(
+        dialect, wire_items(dialect, [replace(turns[0], said="its own summary"), *turns[1:]])
+    )
     same, told = recut_body([cut], other)
     assert (told.made, told.left) == (0, 1)
     assert same == other
 
 
 CLAUDE = [
-    {"role": "user", "content": [{"type": "text", "text": "do", "cache_control": {"type": "ephemeral"}}]},
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "do", "cache_control": {"type": "ephemeral"}}],
+    },
     {
         "role": "assistant",
-        "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "I did"}],
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "s"},
+            {"type": "text", "text": "I did"},
+        ],
     },
     {"role": "user", "content": [{"type": "text", "text": "and this"}]},
 ]
@@ -149,7 +171,9 @@ def test_a_piece_is_found_in_a_string_too() -> None:
     body = body_of("anthropic", [{"role": "user", "content": [{"type": "text", "text": "a"}]}])
     buffer = buffer_of("anthropic", body)
     parts = (*buffer.messages[0].parts, Text("b"))
-    cut = _cut("anthropic", body, buffer, buffer.with_messages([replace(buffer.messages[0], parts=parts)]))
+    cut = _cut(
+        "anthropic", body, buffer, buffer.with_messages([replace(buffer.messages[0], parts=parts)])
+    )
     (item,) = recut([cut], [{"role": "user", "content": "a"}]).items
     assert [block["text"] for block in item["content"]] == ["a", "b"]
 

@@ -17,8 +17,12 @@ LINES = st.lists(st.sampled_from(["a", "b", "", "中"]), max_size=12)
 @given(LINES, LINES)
 def test_line_diff_tells_both_texts(old: list[str], new: list[str]) -> None:
     runs = line_diff("\n".join(old), "\n".join(new))
-    assert "\n".join(old) == "\n".join(line for run in runs if run.mark != "+" for line in run.lines)
-    assert "\n".join(new) == "\n".join(line for run in runs if run.mark != "-" for line in run.lines)
+    assert "\n".join(old) == "\n".join(
+        line for run in runs if run.mark != "+" for line in run.lines
+    )
+    assert "\n".join(new) == "\n".join(
+        line for run in runs if run.mark != "-" for line in run.lines
+    )
 
 
 @given(LINES, LINES)
@@ -31,11 +35,17 @@ def message(id: str, text: str) -> Message:  # noqa: A002
     return Message(id, "user", (Text(text),))
 
 
-@given(st.lists(st.sampled_from("abcdefgh"), unique=True), st.lists(st.sampled_from("abcdefghXY"), unique=True))
+@given(
+    st.lists(st.sampled_from("abcdefgh"), unique=True),
+    st.lists(st.sampled_from("abcdefghXY"), unique=True),
+)
 def test_fates_name_every_message_once(old: list[str], new: list[str]) -> None:
     shared = [one for one in old if one in new]
     new = sorted(n for n in new if n not in old) + shared  # a tier never reorders what it keeps
-    before, after = Buffer(tuple(message(o, o) for o in old)), Buffer(tuple(message(n, n) for n in new))
+    before, after = (
+        Buffer(tuple(message(o, o) for o in old)),
+        Buffer(tuple(message(n, n) for n in new)),
+    )
     found = fates(before, Outcome("t", after, None))
     assert sorted(fate.id for fate in found) == sorted({*old, *new})
     assert [f.id for f in found if f.after is not None] == new

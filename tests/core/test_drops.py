@@ -32,7 +32,9 @@ def says(id: str, text: str = "", *parts: Any) -> Message:  # noqa: A002
 
 def calls(id: str, number: int, arguments: Any = None) -> Message:  # noqa: A002
     return Message(
-        id, "assistant", (ToolCall(f"c{number}", "read", {"path": "a"} if arguments is None else arguments),)
+        id,
+        "assistant",
+        (ToolCall(f"c{number}", "read", {"path": "a"} if arguments is None else arguments),),
     )
 
 
@@ -43,7 +45,9 @@ def result(id: str, number: int, content: str = "a long result " * 30, **more: A
 BASE = (user("u0", "do it"), calls("a1", 1), result("r1", 1), calls("a2", 2), result("r2", 2))
 THOUGHT = Message("a1", "assistant", (Thinking("hm"), *BASE[1].parts))
 IMAGE = Message("r1", "tool", (*BASE[2].parts, Image("image/png", "AAAA")))
-REMINDED = Message("u0", "user", (Text("do it"), Text("<system-reminder>\ntoday is Monday\n</system-reminder>")))
+REMINDED = Message(
+    "u0", "user", (Text("do it"), Text("<system-reminder>\ntoday is Monday\n</system-reminder>"))
+)
 
 
 def thread(
@@ -70,7 +74,15 @@ def thread(
         model = models[n] if n < len(models) else "m"
         prompt = prompts[n] if n < len(prompts) else KNOWN
         requests.append(
-            Request(n, stretch.view(), prompt, usage, model, line=n + 1, edits=tuple((edits or {}).get(n, ())))
+            Request(
+                n,
+                stretch.view(),
+                prompt,
+                usage,
+                model,
+                line=n + 1,
+                edits=tuple((edits or {}).get(n, ())),
+            )
         )
     return Thread(more.pop("id", "main"), requests=requests, compactions=compactions, **more)
 
@@ -89,10 +101,34 @@ LONGER = (*BASE, says("a3"), user("u1"))
     [
         ("compaction", True, (SUMMARY, user("u1")), 5, 0),
         ("compaction", True, (SUMMARY, *BASE[3:], user("u1")), 3, 0),
-        ("micro-compaction", True, (*BASE[:2], result("r1", 1, "[Old tool result content cleared]"), *BASE[3:]), 0, 1),
-        ("micro-compaction", True, (*BASE[:2], result("x", 1, "[cleared]"), *BASE[3:], user("u1")), 0, 1),
-        ("micro-compaction", True, (*BASE[:2], result("r1", 1, "[Previous: used Bash]"), *BASE[3:]), 0, 1),
-        ("micro-compaction", True, (*BASE[:2], result("r1", 1, "", mark="placeholder"), *BASE[3:]), 0, 1),
+        (
+            "micro-compaction",
+            True,
+            (*BASE[:2], result("r1", 1, "[Old tool result content cleared]"), *BASE[3:]),
+            0,
+            1,
+        ),
+        (
+            "micro-compaction",
+            True,
+            (*BASE[:2], result("x", 1, "[cleared]"), *BASE[3:], user("u1")),
+            0,
+            1,
+        ),
+        (
+            "micro-compaction",
+            True,
+            (*BASE[:2], result("r1", 1, "[Previous: used Bash]"), *BASE[3:]),
+            0,
+            1,
+        ),
+        (
+            "micro-compaction",
+            True,
+            (*BASE[:2], result("r1", 1, "", mark="placeholder"), *BASE[3:]),
+            0,
+            1,
+        ),
         ("rewind", True, (*BASE[:1], user("u9", "rather not")), 4, 0),
         ("rewind", True, (*BASE[:3],), 2, 0),
         ("edit", True, (BASE[0], *BASE[3:], user("u1")), 2, 0),
@@ -122,8 +158,16 @@ def test_kinds(kind: str, loss: bool, after: Sequence[Message], lost: int, chang
             (*BASE[:2], IMAGE, *BASE[3:]),
             (*BASE[:2], result("x", 1, f"{'a long result ' * 30}[image]"), *BASE[3:]),
         ),
-        ("reminders", (REMINDED, *BASE[1:]), (*BASE, user("n", "<system-reminder>\nx\n</system-reminder>"))),
-        ("reminders", (BASE[0], user("m", "<system-reminder>\nx\n</system-reminder>"), *BASE[1:]), BASE),
+        (
+            "reminders",
+            (REMINDED, *BASE[1:]),
+            (*BASE, user("n", "<system-reminder>\nx\n</system-reminder>")),
+        ),
+        (
+            "reminders",
+            (BASE[0], user("m", "<system-reminder>\nx\n</system-reminder>"), *BASE[1:]),
+            BASE,
+        ),
         ("thinking", (BASE[0], Message("t", "assistant", (Thinking("hm"),)), *BASE[1:]), BASE),
     ],
 )
@@ -146,18 +190,35 @@ def test_what_the_file_records_is_told_as_that() -> None:
     compaction = Compaction(1, "auto", summary=SUMMARY, kept=0)
     found = thread(BASE, (SUMMARY, user("u1")), tokens=(100_000, 20_000), compactions=(compaction,))
     drop = only(found)
-    assert (drop.kind, drop.marker, drop.compaction, len(drop.lost)) == ("compaction", "recorded auto compaction", 0, 5)
+    assert (drop.kind, drop.marker, drop.compaction, len(drop.lost)) == (
+        "compaction",
+        "recorded auto compaction",
+        0,
+        5,
+    )
     micro = Compaction(1, "micro", kind="micro", cleared=("r1",))
-    drop = only(thread(BASE, (*BASE[:2], replace(BASE[2], mark="placeholder"), *BASE[3:]), compactions=(micro,)))
+    drop = only(
+        thread(
+            BASE, (*BASE[:2], replace(BASE[2], mark="placeholder"), *BASE[3:]), compactions=(micro,)
+        )
+    )
     assert (drop.kind, drop.compaction) == ("micro-compaction", 0)
 
 
-CLEARED = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 3, "cleared_input_tokens": 40_000}
+CLEARED = {
+    "type": "clear_tool_uses_20250919",
+    "cleared_tool_uses": 3,
+    "cleared_input_tokens": 40_000,
+}
 
 
 def test_the_provider_says_what_it_cleared() -> None:
     found = thread(
-        BASE, LONGER, (*LONGER, user("u2")), tokens=(90_000, 52_000, 52_500), edits={1: [CLEARED], 2: [CLEARED]}
+        BASE,
+        LONGER,
+        (*LONGER, user("u2")),
+        tokens=(90_000, 52_000, 52_500),
+        edits={1: [CLEARED], 2: [CLEARED]},
     )
     drop = only(found)  # once, although it is cleared again in every later request
     assert (drop.kind, drop.request, drop.loss) == ("server-side clearing", 1, True)
@@ -168,7 +229,9 @@ def test_the_provider_says_what_it_cleared() -> None:
 def _predicted_end(found: Thread) -> int | None:
     """What the second request would have come to by the report of the first."""
     first, second = found.requests
-    shorter = replace(found, requests=(first,), end=second.view, prompt=first.prompt, compactions=())
+    shorter = replace(
+        found, requests=(first,), end=second.view, prompt=first.prompt, compactions=()
+    )
     return thread_pressures(shorter).end.tokens
 
 
@@ -177,11 +240,17 @@ def _predicted_end(found: Thread) -> int | None:
     [
         ("server-side clearing", True, {}),
         ("model switch", False, {"models": ("m", "other")}),
-        ("prompt", False, {"prompts": (KNOWN, Prompt("sys", KNOWN.tools[:1] if KNOWN.tools else ()))}),
+        (
+            "prompt",
+            False,
+            {"prompts": (KNOWN, Prompt("sys", KNOWN.tools[:1] if KNOWN.tools else ()))},
+        ),
         ("unexplained", True, {"prompts": (Prompt(), Prompt())}),
     ],
 )
-def test_the_counts_fall_while_the_messages_grow(kind: str, loss: bool, more: dict[str, Any]) -> None:
+def test_the_counts_fall_while_the_messages_grow(
+    kind: str, loss: bool, more: dict[str, Any]
+) -> None:
     fallen = thread(BASE, LONGER, tokens=(90_000, 50_000), **more)
     drop = only(fallen)
     assert (drop.kind, drop.loss) == (kind, loss)
@@ -246,12 +315,19 @@ def test_placeholders(text: str, is_one: bool) -> None:
 
 
 _PARTS = st.one_of(
-    st.builds(Text, st.sampled_from(["", "a", "b c", "<system-reminder>x</system-reminder>", '{"a": 1}'])),
+    st.builds(
+        Text, st.sampled_from(["", "a", "b c", "<system-reminder>x</system-reminder>", '{"a": 1}'])
+    ),
     st.builds(Thinking, st.sampled_from(["", "t"])),
     st.builds(
-        ToolCall, st.sampled_from(["c1", "c2", ""]), st.just("f"), st.sampled_from([{}, {"a": [1]}, "free", "[1"])
+        ToolCall,
+        st.sampled_from(["c1", "c2", ""]),
+        st.just("f"),
+        st.sampled_from([{}, {"a": [1]}, "free", "[1"]),
     ),
-    st.builds(ToolResult, st.sampled_from(["c1", "c2", ""]), st.sampled_from(["", "out", "[cleared]"])),
+    st.builds(
+        ToolResult, st.sampled_from(["c1", "c2", ""]), st.sampled_from(["", "out", "[cleared]"])
+    ),
     st.builds(Image, st.just("image/png"), st.sampled_from(["", "AA"])),
     st.builds(Opaque, st.just("x"), st.sampled_from([None, {"a": 1}])),
 )

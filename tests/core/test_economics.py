@@ -15,27 +15,39 @@ from inspector.core.usage import HOUR_S
 from tests.core.sessions import MODEL, compacted, said
 
 MILLION = Decimal(1_000_000)
-WRITE, WRITE_1H, READ = 25 / (4 * MILLION), 10 / MILLION, 1 / (2 * MILLION)  # of claude-opus-4-5: $6.25, $10, $0.50
+WRITE, WRITE_1H, READ = (
+    25 / (4 * MILLION),
+    10 / MILLION,
+    1 / (2 * MILLION),
+)  # of claude-opus-4-5: $6.25, $10, $0.50
 
 
 def thread(*minutes: float, model: str = MODEL) -> Thread:
     times = [f"2026-01-01T{int(m) // 60:02}:{int(m) % 60:02}:00Z" for m in minutes]
     view = Thread("main").end
-    return Thread("main", model=model, requests=[Request(n, view, time=at) for n, at in enumerate(times)])
+    return Thread(
+        "main", model=model, requests=[Request(n, view, time=at) for n, at in enumerate(times)]
+    )
 
 
 def reads(prompt: int, written: int, hourly: bool = False) -> Spending:
-    return Spending(cache_read=prompt - written, cache_write=written, cache_write_1h=written if hourly else 0)
+    return Spending(
+        cache_read=prompt - written, cache_write=written, cache_write_1h=written if hourly else 0
+    )
 
 
 BEFORE, AFTER = reads(100_000, 1_000), reads(20_000, 15_000)
 
 
-def step(at: int, freed: int = 80_000, summary: str | None = "0.10", *, ends: bool = True) -> CompactionStep:
+def step(
+    at: int, freed: int = 80_000, summary: str | None = "0.10", *, ends: bool = True
+) -> CompactionStep:
     return CompactionStep(at, ends, freed, None if summary is None else Decimal(summary))
 
 
-def of(minutes: list[float], spent: list[Spending], *steps: CompactionStep, ttl_s: int = 300) -> tuple[Economics, ...]:
+def of(
+    minutes: list[float], spent: list[Spending], *steps: CompactionStep, ttl_s: int = 300
+) -> tuple[Economics, ...]:
     return economics(thread(*minutes), [CacheFacts(ttl_s=ttl_s)] * len(spent), spent, steps)
 
 
@@ -75,7 +87,9 @@ def test_a_saving_ends_at_the_next_summary_and_goes_on_after_a_micro_compaction(
 
 
 def test_two_before_one_request_share_what_was_written_anew_by_what_they_freed() -> None:
-    big, small = of([0, 1, 2], [BEFORE, AFTER, AFTER], step(1, 60_000, "0"), step(1, 20_000, "0", ends=False))
+    big, small = of(
+        [0, 1, 2], [BEFORE, AFTER, AFTER], step(1, 60_000, "0"), step(1, 20_000, "0", ends=False)
+    )
     assert big.cost_usd is not None
     assert small.cost_usd is not None
     assert big.cost_usd == 3 * small.cost_usd
@@ -86,29 +100,43 @@ def test_two_before_one_request_share_what_was_written_anew_by_what_they_freed()
 def test_what_frees_nothing_never_pays_and_what_has_no_price_is_unknown() -> None:
     assert of([0, 1, 2], [BEFORE, BEFORE, BEFORE], step(1, -500))[0].paid is False
     assert of([0, 1, 2], [BEFORE, AFTER, AFTER], step(1, summary=None))[0] == Economics()
-    nameless = economics(thread(0, 1, model="nobody's"), [CacheFacts()] * 2, [BEFORE, AFTER], [step(1)])
+    nameless = economics(
+        thread(0, 1, model="nobody's"), [CacheFacts()] * 2, [BEFORE, AFTER], [step(1)]
+    )
     assert nameless[0].paid is None
 
 
 def test_after_the_last_request_only_the_summary_costs() -> None:
     (found,) = of([0, 1], [BEFORE, BEFORE], step(2))
-    assert (found.cost_usd, found.saved_per_request_usd, found.paid) == (Decimal("0.10"), 80_000 * READ, False)
+    assert (found.cost_usd, found.saved_per_request_usd, found.paid) == (
+        Decimal("0.10"),
+        80_000 * READ,
+        False,
+    )
 
 
 def test_three_in_a_row_that_did_not_pay_are_thrash() -> None:
     no, yes = Economics(Decimal(1)), Economics(Decimal(1), paid_after_requests=2)
-    assert thrash([(3, no), (9, no), (12, no), (20, yes), (30, no), (33, no)]) == (Thrash(3, 12, 3),)
+    assert thrash([(3, no), (9, no), (12, no), (20, yes), (30, no), (33, no)]) == (
+        Thrash(3, 12, 3),
+    )
     assert thrash([(3, no), (3, yes), (9, no), (12, no), (20, Economics())]) == ()
     assert thrash([(3, no), (3, no), (9, no)]) == ()
 
 
 @pytest.mark.parametrize("name", ["recorded", "roku"])
 def test_reports_tell_it_of_every_compaction(name: str) -> None:
-    long = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
+    long = said(
+        ("user", "go"),
+        *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)],
+        ("answer", "done"),
+    )
     ground = Ground(compacted(8, 8) if name == "recorded" else long, 40_000)
     policy = POLICIES["roku"]
     found = (
-        recorded(ground) if name == "recorded" else replay_report(ground, policy, policy.settings((), 40_000), offline)
+        recorded(ground)
+        if name == "recorded"
+        else replay_report(ground, policy, policy.settings((), 40_000), offline)
     )
     assert found.compactions
     assert all(one.economics.paid is not None for one in found.compactions)

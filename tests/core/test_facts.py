@@ -94,7 +94,8 @@ def wanted(text: str) -> list[tuple[str, str]]:
 
 def test_what_the_user_wants_and_forbids() -> None:
     text = (
-        "Keep the API as it is. 请先修复指针问题。不要改接口，谢谢。Then run the tests! You must not touch migrations."
+        "Keep the API as it is. 请先修复指针问题。不要改接口，谢谢。"
+        "Then run the tests! You must not touch migrations."
     )
     assert wanted(text) == [
         ("constraint", "Keep the API as it is."),
@@ -135,11 +136,15 @@ def test_what_is_no_wish_of_the_user(text: str) -> None:
     ],
 )
 def test_decisions(text: str, told: bool) -> None:
-    assert [fact.text for fact in facts(said(text)) if fact.kind == "decision"] == ([text] if told else [])
+    assert [fact.text for fact in facts(said(text)) if fact.kind == "decision"] == (
+        [text] if told else []
+    )
 
 
 def test_arguments_are_read_as_a_person_would() -> None:
-    message = Message("m", "assistant", (ToolCall("c", "Edit", {"file_path": "a/b.py", "new": ["x\nrate_book"]}),))
+    message = Message(
+        "m", "assistant", (ToolCall("c", "Edit", {"file_path": "a/b.py", "new": ["x\nrate_book"]}),)
+    )
     assert {fact.text for fact in facts(message)} >= {"a/b.py", "rate_book"}
 
 
@@ -157,7 +162,8 @@ def test_lost_is_what_stands_nowhere() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a/" * 50_000, "a_" * 50_000, "Aa" * 50_000, "1," * 50_000, "0a" * 50_000, "[" * 99_999]
+    "text",
+    ["a/" * 50_000, "a_" * 50_000, "Aa" * 50_000, "1," * 50_000, "0a" * 50_000, "[" * 99_999],
 )
 def test_no_text_makes_it_slow(text: str) -> None:
     facts(said(text, "user"))
@@ -196,7 +202,9 @@ def test_what_a_user_pastes_is_no_rule_and_no_wish(pasted: str) -> None:
 def test_which_tool_comes_next_is_no_decision_and_what_is_chosen_is() -> None:
     assert not list(find_decisions("Let's use find_file to see where it is."))
     assert [one.kind for one in find_decisions("Let's use decimals for all rates.")] == ["decision"]
-    assert wanted("Update README and the Makefile") == [("instruction", "Update README and the Makefile")]
+    assert wanted("Update README and the Makefile") == [
+        ("instruction", "Update README and the Makefile")
+    ]
 
 
 def test_blank_lines_are_read_once() -> None:

@@ -36,6 +36,10 @@ _HOLDERS = (
 
 @pytest.mark.parametrize("name", _HOLDERS)
 def test_every_one_can_be_compiled(name: str) -> None:
-    found = [one for one in vars(import_module(f"inspector.{name}")).values() if isinstance(one, type(pattern("")))]
+    found = [
+        one
+        for one in vars(import_module(f"inspector.{name}")).values()
+        if isinstance(one, type(pattern("")))
+    ]
     assert found
     assert all(isinstance(one.pattern, str) for one in found)

@@ -52,7 +52,12 @@ def test_the_bound_is_where_it_is_said_to_be(levels: int) -> None:
         assert is_deeper(loads(text.encode(), deepest=WRAPPED), DEEPEST) == (levels > DEEPEST)
 
 
-@given(st.recursive(st.integers(0, 9), lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=2), inner)))
+@given(
+    st.recursive(
+        st.integers(0, 9),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=2), inner),
+    )
+)
 def test_depth_is_what_it_is(value: Any) -> None:
     def depth(one: Any) -> int:
         inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else None
@@ -62,14 +67,19 @@ def test_depth_is_what_it_is(value: Any) -> None:
         assert is_deeper(value, levels) == (depth(value) > levels)
 
 
-@given(st.integers(-(10**30), 10**30) | st.integers(-(1 << 65), 1 << 65), st.sampled_from(["", "NaN, "]))
+@given(
+    st.integers(-(10**30), 10**30) | st.integers(-(1 << 65), 1 << 65),
+    st.sampled_from(["", "NaN, "]),
+)
 def test_whole_numbers_have_64_bits_whoever_parses(number: int, odd: str) -> None:
     told = loads(f"[{odd}{number}]".encode())[-1]
     assert told == (number if -(1 << 63) <= number < 1 << 64 else float(number))
     assert type(told) is (int if -(1 << 63) <= number < 1 << 64 else float)
 
 
-@pytest.mark.parametrize("digits", ["1e309", "1e99999999", "1" + "0" * 309, "9" * 6000, "123456789" * 40 + ".5e10"])
+@pytest.mark.parametrize(
+    "digits", ["1e309", "1e99999999", "1" + "0" * 309, "9" * 6000, "123456789" * 40 + ".5e10"]
+)
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_numbers_are_finite(digits: str, sign: str) -> None:
     told: list[str] = []

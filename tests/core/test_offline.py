@@ -10,7 +10,10 @@ SESSION = (
     Message(
         "2",
         "assistant",
-        (Text("The cause is float division."), ToolCall("c", "Edit", {"file_path": "ledger/money.py"})),
+        (
+            Text("The cause is float division."),
+            ToolCall("c", "Edit", {"file_path": "ledger/money.py"}),
+        ),
     ),
     Message("3", "tool", (ToolResult("c", "String not found", True),)),
 )

@@ -16,7 +16,9 @@ from inspector.core.usage import Usage
 class Plain:
     name: str
     size: int = 3
-    notes: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False, hash=False)
+    notes: dict[str, int] = field(
+        default_factory=dict, init=False, compare=False, repr=False, hash=False
+    )
 
 
 @quick
@@ -24,7 +26,9 @@ class Plain:
 class Quick:
     name: str
     size: int = 3
-    notes: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False, hash=False)
+    notes: dict[str, int] = field(
+        default_factory=dict, init=False, compare=False, repr=False, hash=False
+    )
 
 
 def test_made_alike() -> None:
@@ -48,4 +52,6 @@ def test_still_frozen_equal_and_hashed() -> None:
     assert message == Message("m", "user", (Text("hi"),)) != replace(message, id="n")
     assert hash(Usage(1, 2)) == hash(Usage(1, cache_read=2))
     assert replace(message, summary=True).summary
-    assert deepcopy(ToolCall("c", "n", {"a": [1]})) == pickle.loads(pickle.dumps(ToolCall("c", "n", {"a": [1]})))
+    assert deepcopy(ToolCall("c", "n", {"a": [1]})) == pickle.loads(
+        pickle.dumps(ToolCall("c", "n", {"a": [1]}))
+    )

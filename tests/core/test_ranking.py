@@ -22,12 +22,18 @@ from inspector.core.replay.report import Compacted, ReplayReport, RequestRow
 
 
 def report(
-    policy: str, cost: str | None, needed: int, freed: Sequence[int] = (10_000,), largest: int = 100_000
+    policy: str,
+    cost: str | None,
+    needed: int,
+    freed: Sequence[int] = (10_000,),
+    largest: int = 100_000,
 ) -> ReplayReport:
     """A replay with these totals in a window of 200,000 tokens."""
     spent = Spending(cost_usd=None if cost is None else Decimal(cost))
     row = RequestRow(0, largest, "predicted", 1, (), 0, spent)
-    steps = tuple(Compacted(At(n, "L0"), "micro", 50_000 + size, 50_000, 9, 9) for n, size in enumerate(freed))
+    steps = tuple(
+        Compacted(At(n, "L0"), "micro", 50_000 + size, 50_000, 9, 9) for n, size in enumerate(freed)
+    )
     losses = Losses(needed_later=needed)
     return ReplayReport(policy, policy, {}, 200_000, (row,), steps, losses, 0, spent)
 
@@ -45,9 +51,15 @@ def test_policy_when_a_request_overflows_is_infeasible_and_never_in_front() -> N
 
 
 def test_front_when_two_policies_trade_cost_for_needs_has_both_and_not_the_dominated() -> None:
-    cheap, careful, worse = report("cheap", "5.00", 9), report("careful", "7.00", 1), report("worse", "8.00", 9)
+    cheap, careful, worse = (
+        report("cheap", "5.00", 9),
+        report("careful", "7.00", 1),
+        report("worse", "8.00", 9),
+    )
     assert names_in_front(cheap, careful, worse) == ["cheap", "careful"]
-    assert "cheap ($5.00, 0.90), careful ($7.00, 0.10)." in " ".join(describe_ranking((worse, careful, cheap)))
+    assert "cheap ($5.00, 0.90), careful ($7.00, 0.10)." in " ".join(
+        describe_ranking((worse, careful, cheap))
+    )
 
 
 def test_front_when_one_policy_wins_on_both_names_it_alone() -> None:
@@ -65,7 +77,10 @@ def test_policy_when_it_compacts_often_for_little_is_named() -> None:
         sentence.startswith("often compacted 42 times and freed 470 tokens each (median)")
         for sentence in describe_ranking((often,))
     )
-    assert not any("compacted" in sentence for sentence in describe_ranking((replace(often, policy="recorded"),)))
+    assert not any(
+        "compacted" in sentence
+        for sentence in describe_ranking((replace(often, policy="recorded"),))
+    )
 
 
 def test_policy_without_a_price_is_not_in_front() -> None:
@@ -87,7 +102,10 @@ def test_mean_interval_holds_the_mean_and_is_the_same_each_time() -> None:
 
 def standings(**policies: Any) -> tuple[Standing, ...]:
     """(cost, needed, too large) by policy."""
-    return tuple(Standing(name, Decimal(str(values[0])), values[1], values[2]) for name, values in policies.items())
+    return tuple(
+        Standing(name, Decimal(str(values[0])), values[1], values[2])
+        for name, values in policies.items()
+    )
 
 
 def test_sessions_when_a_policy_is_infeasible_in_one_leave_that_out_of_its_mean() -> None:

@@ -34,11 +34,15 @@ def user(id: str, text: str) -> Message:  # noqa: A002
 
 def call(n: int) -> tuple[Message, Message]:
     made = ToolCall(f"c{n}", "read", {"path": f"src/{n}.py"})
-    return Message(f"a{n}", "assistant", (made,)), Message(f"r{n}", "tool", (ToolResult(made.id, LONG),))
+    return Message(f"a{n}", "assistant", (made,)), Message(
+        f"r{n}", "tool", (ToolResult(made.id, LONG),)
+    )
 
 
 def thread(views: list[Stretch], messages: list[Message], *compactions: Compaction) -> Thread:
-    requests = [Request(n, one.view(), usage=Usage(9_000 - 1_000 * n)) for n, one in enumerate(views[:-1])]
+    requests = [
+        Request(n, one.view(), usage=Usage(9_000 - 1_000 * n)) for n, one in enumerate(views[:-1])
+    ]
     return Thread("main", "", "m", requests, messages, views[-1].view(), compactions=compactions)
 
 
@@ -72,7 +76,9 @@ def test_a_summary_with_what_was_kept_swallowed_and_attached() -> None:
     assert (step.request, step.name, step.compactions) == (4, "auto compaction", (0,))
     last = found.requests[3].view.messages()
     assert step.before.messages[: len(last)] == last
-    assert len(step.before.messages) > len(last)  # the answer that no request ever showed, and what was asked next
+    assert len(step.before.messages) > len(
+        last
+    )  # the answer that no request ever showed, and what was asked next
     assert counts(step)["kept"] == 3  # two that stay, and what the user said next
     assert counts(step)["inserted"] == 2  # the summary, and the file that the client attached anew
     assert counts(step)["summarised"] == len(step.before.messages) - 3
@@ -81,7 +87,10 @@ def test_a_summary_with_what_was_kept_swallowed_and_attached() -> None:
 
 def test_micro_compaction_rewind_and_a_first_request() -> None:
     task, anew = user("u", "do it"), user("u2", "something else")
-    (a, full), cleared = call(0), Message("r0", "tool", (ToolResult("c0", "[Old tool result content cleared]"),))
+    (a, full), cleared = (
+        call(0),
+        Message("r0", "tool", (ToolResult("c0", "[Old tool result content cleared]"),)),
+    )
     first = Stretch(own=[task, a, full])
     second = Stretch(first.view(2), [cleared])
     third = Stretch(first.view(1), [anew])
@@ -146,7 +155,9 @@ def test_whether_it_paid_by_the_request_after_it() -> None:
 
 def check_counts(drops: Drops, step: RecordedStep) -> None:
     """The list of compactions counts what the step shows."""
-    listed = [drop for drop in drops.found if drop.request == step.request and drop.kind != "sub-agent"]
+    listed = [
+        drop for drop in drops.found if drop.request == step.request and drop.kind != "sub-agent"
+    ]
     for drop in listed:
         shown = Counter(fate.name for fate in step.fates() if fate.name not in ("kept", "inserted"))
         assert Counter(drop.fates.values()) == shown, (step.request, drop.kind)
@@ -170,7 +181,9 @@ def test_on_every_real_transcript_kept_changed_and_gone_are_the_messages_before(
             for step in listed:
                 check_adds_up(step)
                 sizes = recorded_sizes(step, one, pressures)
-                assert sizes.tokens == tuple(size or 0 for size in change_sizes(one, pressures, step.request).tokens)
+                assert sizes.tokens == tuple(
+                    size or 0 for size in change_sizes(one, pressures, step.request).tokens
+                )
                 check_counts(drops, step)
                 assert sizes.before.tokens(step.before) == sizes.tokens[0]
                 assert sizes.tokens[1] == (pressures.at(step.request).tokens or 0)

@@ -19,8 +19,18 @@ def through_json(value: Any) -> Any:
 
 ANSWERS = [
     Answer("a summary", by="person"),
-    Answer("文件", usage=Usage(10, 20, 30, 40, 5, False, 12), finish="end_turn", elapsed_ms=1234, by="anthropic"),
-    Answer(messages=(Message("x", "assistant", (Opaque("compaction", {"encrypted": "…"}, 9),), summary=True),)),
+    Answer(
+        "文件",
+        usage=Usage(10, 20, 30, 40, 5, False, 12),
+        finish="end_turn",
+        elapsed_ms=1234,
+        by="anthropic",
+    ),
+    Answer(
+        messages=(
+            Message("x", "assistant", (Opaque("compaction", {"encrypted": "…"}, 9),), summary=True),
+        )
+    ),
     Answer(),
 ]
 
@@ -63,12 +73,20 @@ def test_what_is_no_answer_is_refused(value: Any) -> None:
 def test_values_leave_out_their_defaults_and_come_back_equal() -> None:
     moment = PolicyInput(3, "m", Usage(1, context=7), remote=True, idle_s=2, max_tokens=None)
     told = to_json(moment)
-    assert told == {"step": 3, "model": "m", "usage": {"input": 1, "context": 7}, "remote": True, "idle_s": 2}
+    assert told == {
+        "step": 3,
+        "model": "m",
+        "usage": {"input": 1, "context": 7},
+        "remote": True,
+        "idle_s": 2,
+    }
     assert from_json(PolicyInput, through_json(told)) == moment
     assert from_json(PolicyInput, {"step": 1, "of another version": 2}) == PolicyInput(1)
 
 
-@pytest.mark.parametrize("value", [{"step": "3"}, {"step": True}, {"remote": 1}, {"usage": []}, {"model": None}, 3])
+@pytest.mark.parametrize(
+    "value", [{"step": "3"}, {"step": True}, {"remote": 1}, {"usage": []}, {"model": None}, 3]
+)
 def test_a_wrong_value_is_refused_with_a_sentence(value: Any) -> None:
     with pytest.raises(InspectorError):
         from_json(PolicyInput, value)

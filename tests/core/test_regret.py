@@ -18,7 +18,9 @@ STEP = At(1, "compact")
 
 
 def ledger(index: FactIndex | None = None) -> LossLedger:
-    return LossLedger(index or FactIndex(), lambda message: len(message.result.content) if message.result else 0)
+    return LossLedger(
+        index or FactIndex(), lambda message: len(message.result.content) if message.result else 0
+    )
 
 
 def story(before: Sequence[Message], after: Sequence[Message], later: Sequence[Message]) -> Losses:
@@ -32,7 +34,9 @@ def story(before: Sequence[Message], after: Sequence[Message], later: Sequence[M
 
 
 READ = assistant("", ("c1", "Read", {"file_path": "src/a.py"}))
-TOLD = result("c1", "def load_rates(): raise RateMissing  # since 4.0.17, see https://example.org/rates")
+TOLD = result(
+    "c1", "def load_rates(): raise RateMissing  # since 4.0.17, see https://example.org/rates"
+)
 
 
 def test_a_fact_is_lost_where_it_stands_nowhere() -> None:
@@ -42,7 +46,13 @@ def test_a_fact_is_lost_where_it_stands_nowhere() -> None:
         ("url", "https://example.org/rates"),
     }  # fmt: skip
     assert {one.message for one in found.losses} == {TOLD.id}
-    assert (found.facts, found.kept, found.lost, found.needed_later, found.regrets) == (4, 0, 4, 0, ())
+    assert (found.facts, found.kept, found.lost, found.needed_later, found.regrets) == (
+        4,
+        0,
+        4,
+        0,
+        (),
+    )
 
 
 def test_a_fact_that_a_summary_names_is_kept() -> None:
@@ -71,7 +81,12 @@ def test_text_counts_even_where_no_pattern_finds_it() -> None:
 def test_a_lost_fact_that_is_referred_to_is_regretted(message: Message, how: str) -> None:
     found = story([user("go"), READ, TOLD], [READ], [message, message])
     (regret,) = found.regrets
-    assert (regret.fact.text, regret.how, regret.needed_by, regret.at) == ("load_rates", how, 1, STEP)
+    assert (regret.fact.text, regret.how, regret.needed_by, regret.at) == (
+        "load_rates",
+        how,
+        1,
+        STEP,
+    )
     assert (regret.message, regret.repaired, regret.price) == (message.id, False, 0)
     assert (found.needed_later, found.lost) == (1, 4)
 
@@ -90,7 +105,9 @@ def test_what_nobody_said_is_no_regret_but_brings_the_fact_back(message: Message
 
 
 def test_a_path_is_used_wherever_a_line_begins_with_it_and_a_word_of_a_schema_is_no_fact() -> None:
-    edit = assistant("Now the fix.", ("c2", "Edit", {"file_path": "src/deep/a.py", "status": "in_progress"}))
+    edit = assistant(
+        "Now the fix.", ("c2", "Edit", {"file_path": "src/deep/a.py", "status": "in_progress"})
+    )
     read = assistant("", ("c1", "Read", {"file_path": "src/deep/a.py", "status": "in_progress"}))
     found = story([user("go"), read], [], [edit])
     assert [(one.fact.text, one.how) for one in found.regrets] == [("src/deep/a.py", "call")]
@@ -107,7 +124,9 @@ def test_a_path_is_used_wherever_a_line_begins_with_it_and_a_word_of_a_schema_is
 def test_a_rule_that_the_user_repeats_was_needed_again(rule: str, again: str) -> None:
     summary = Message("s", "user", (Text("The user wants a report."),), summary=True)
     found = story([user(rule)], [summary], [assistant("done"), user(again)])
-    assert [(one.needed_by, one.how) for one in found.regrets if one.fact.kind == "constraint"] == [(2, "user")]
+    assert [(one.needed_by, one.how) for one in found.regrets if one.fact.kind == "constraint"] == [
+        (2, "user")
+    ]
 
 
 def test_a_file_with_a_chinese_name_is_carried_by_its_name() -> None:
@@ -119,9 +138,13 @@ def test_a_file_with_a_chinese_name_is_carried_by_its_name() -> None:
 
 def test_what_the_summary_says_in_other_words_is_carried() -> None:
     rule = "Never change the migrations folder of the backend."
-    asked, read = user(f"{rule} And add a test for load_rates in src/deep/rates.py."), user("see src/__init__.py")
+    asked, read = (
+        user(f"{rule} And add a test for load_rates in src/deep/rates.py."),
+        user("see src/__init__.py"),
+    )
     said = (
-        "The user said to never touch the migrations folder of the backend. rates.py, __init__.py and loadRates matter."
+        "The user said to never touch the migrations folder of the backend. "
+        "rates.py, __init__.py and loadRates matter."
     )
     summary = Message("s", "user", (Text(said),), summary=True)
     found = story([asked, read], [summary], [assistant("loadRates and load_rates")])
@@ -131,7 +154,13 @@ def test_what_the_summary_says_in_other_words_is_carried() -> None:
         "src/__init__.py",
     ]
     assert {rule, "src/deep/rates.py", "load_rates"} <= fates.keys()
-    assert (found.facts, found.kept, found.paraphrased, found.lost, found.needed_later) == (5, 0, 3, 2, 1)
+    assert (found.facts, found.kept, found.paraphrased, found.lost, found.needed_later) == (
+        5,
+        0,
+        3,
+        2,
+        1,
+    )
     rows = lost_between([asked, read], [summary])
     assert {row.fact.text: row.fate == "paraphrased" for row in rows} == fates  # one rule
 
@@ -151,14 +180,22 @@ def test_a_fact_can_be_lost_and_regretted_again() -> None:
 
 def test_sentence_that_an_attachment_cites_is_lost_again_when_that_goes() -> None:
     rule = "Never touch the migrations folder."
-    cites = Message("log", "user", (Text(f"The log of the session\nUSER: {rule}\nends here."),), mark="attachment")
+    cites = Message(
+        "log",
+        "user",
+        (Text(f"The log of the session\nUSER: {rule}\nends here."),),
+        mark="attachment",
+    )
     asked = user(rule)
     followed, step = ledger(), At(1, "L1")
     followed.arrive([asked], 0)
     followed.change([user("summary")], step)
     followed.arrive([cites], 1)
     followed.change([user("summary")], At(2, "L1"))
-    assert [(one.fact.text, one.at) for one in followed.losses().losses] == [(rule, step), (rule, At(2, "L1"))]
+    assert [(one.fact.text, one.at) for one in followed.losses().losses] == [
+        (rule, step),
+        (rule, At(2, "L1")),
+    ]
 
 
 def test_what_the_recording_itself_takes_away_is_not_the_policys() -> None:
@@ -175,7 +212,12 @@ def test_a_file_that_is_read_again_is_a_regret_with_a_price() -> None:
     kept = user("look at src/a.py")
     found = story([kept, READ, TOLD], [kept], [again, answer])
     (regret,) = found.regrets
-    assert (regret.fact, regret.repaired, regret.price, regret.needed_by) == (Fact("path", "src/a.py"), True, 77, 1)
+    assert (regret.fact, regret.repaired, regret.price, regret.needed_by) == (
+        Fact("path", "src/a.py"),
+        True,
+        77,
+        1,
+    )
     assert (found.rereads, found.reread_tokens, found.needed_later) == (
         1,
         77,
@@ -198,7 +240,9 @@ def test_a_path_that_was_lost_and_is_read_again_is_one_regret() -> None:
         [assistant("", ("r", "Read", {"file_path": "src/a.py"})), result("r", "fresh")],
     ],
 )
-def test_a_file_that_changed_or_stands_again_is_not_read_for_its_loss(between: list[Message]) -> None:
+def test_a_file_that_changed_or_stands_again_is_not_read_for_its_loss(
+    between: list[Message],
+) -> None:
     again = assistant("", ("c2", "Read", {"file_path": "src/a.py"}))
     kept = user("look at src/a.py")
     found = story([kept, READ, TOLD], [kept], [*between, again, result("c2", "x")])
@@ -235,7 +279,9 @@ WORDS = st.lists(
 
 
 @given(st.lists(WORDS, min_size=1, max_size=8), st.data())
-def test_it_agrees_with_the_loss_of_a_single_step(texts: list[list[str]], data: st.DataObject) -> None:
+def test_it_agrees_with_the_loss_of_a_single_step(
+    texts: list[list[str]], data: st.DataObject
+) -> None:
     before = [result(f"c{n}", " | ".join(words)) for n, words in enumerate(texts)]
     after = [message for message in before if data.draw(st.booleans())]
     assert {one.fact for one in story(before, after, []).losses} == set(lost(before, after))
@@ -255,7 +301,9 @@ def test_the_figures_add_up(script: list[tuple[list[str], bool]], data: st.DataO
     found = book.losses()
     assert found.facts == found.kept + found.paraphrased + found.lost
     assert found.paraphrased + found.lost == len({one.fact for one in found.losses})
-    assert found.needed_later == len({one.fact for one in found.regrets if one.fact in {x.fact for x in found.losses}})
+    assert found.needed_later == len(
+        {one.fact for one in found.regrets if one.fact in {x.fact for x in found.losses}}
+    )
     assert found.needed_later <= found.paraphrased + found.lost
     for regret in found.regrets:
         assert regret.needed_by >= regret.at.before_request

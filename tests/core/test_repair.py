@@ -34,7 +34,16 @@ def test_an_orphan_result_is_dropped() -> None:
 def test_an_unanswered_call_gets_an_answer_behind_its_turn() -> None:
     broken = buffer(user("go"), call("a"), call("b"), result("b", "2"), user("and then"), call("c"))
     mended = repair(broken, None).buffer
-    assert texts(mended.messages) == ["go", "calling", "calling", "2", REMOVED, "and then", "calling", REMOVED]
+    assert texts(mended.messages) == [
+        "go",
+        "calling",
+        "calling",
+        "2",
+        REMOVED,
+        "and then",
+        "calling",
+        REMOVED,
+    ]
     assert [one.result.is_error for one in mended.messages if one.result] == [False, True, True]
     assert not find_refusals(mended)
     names = [fate.name for fate in fates(broken, repair(broken, None))]
@@ -42,12 +51,16 @@ def test_an_unanswered_call_gets_an_answer_behind_its_turn() -> None:
 
 
 def test_a_second_answer_is_dropped() -> None:
-    mended = repair(buffer(user("go"), call("a"), result("a", "1"), result("a", "again")), None).buffer
+    mended = repair(
+        buffer(user("go"), call("a"), result("a", "1"), result("a", "again")), None
+    ).buffer
     assert texts(mended.messages) == ["go", "calling", "1"]
 
 
 def test_a_call_id_used_twice_and_answered_once() -> None:
-    mended = repair(buffer(user("go"), call("a"), result("a", "1"), user("x"), call("a"), user("y")), None).buffer
+    mended = repair(
+        buffer(user("go"), call("a"), result("a", "1"), user("x"), call("a"), user("y")), None
+    ).buffer
     assert texts(mended.messages) == ["go", "calling", "1", "x", "calling", REMOVED, "y"]
 
 
@@ -65,5 +78,7 @@ def test_whatever_comes_in_pairs_up_afterwards(messages: list[Message]) -> None:
     assert not {found.rule for found in find_refusals(mended.buffer)} & PAIRING
     assert repair(mended.buffer, None).buffer is mended.buffer
     stayed = [one for one in mended.buffer.messages if not one.id.startswith("repair-")]
-    assert [id(one) for one in stayed] == [id(one) for one in messages if one.id not in mended.changed]
+    assert [id(one) for one in stayed] == [
+        id(one) for one in messages if one.id not in mended.changed
+    ]
     assert len({one.id for one in mended.buffer.messages}) == len(mended.buffer.messages)

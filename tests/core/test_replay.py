@@ -26,7 +26,9 @@ from tests.core.policies.build import build
 from tests.core.sessions import OVERHEAD, compacted, said, thread
 
 
-def run(recorded: Thread, policy: Policy[Any, Any], window: int | None = None, **values: object) -> list[Replayed]:
+def run(
+    recorded: Thread, policy: Policy[Any, Any], window: int | None = None, **values: object
+) -> list[Replayed]:
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
     return list(replay_requests(Ground(recorded, window), policy, settings, offline))
 
@@ -37,7 +39,9 @@ def ids(messages: Any) -> list[str]:
 
 def test_a_policy_that_never_fires_sends_what_was_recorded() -> None:
     recorded = thread(10, "x" * 400, Usage(input=700, output=3))
-    for one, request in zip(run(recorded, POLICY, microcompact_retain_recent=99), recorded.requests, strict=True):
+    for one, request in zip(
+        run(recorded, POLICY, microcompact_retain_recent=99), recorded.requests, strict=True
+    ):
         assert one.buffer.messages == request.view.messages()
         assert (one.tokens, one.kind, one.usage) == (700, "reported", request.usage)
         assert not one.fired
@@ -46,7 +50,13 @@ def test_a_policy_that_never_fires_sends_what_was_recorded() -> None:
 def test_tiers_fire_and_the_buffer_stays_below_the_window() -> None:
     done = run(thread(60, "x" * 2000), POLICY, 4000)
     assert {"L0", "L1"} <= {tier for one in done for tier in one.fired}
-    assert max(POLICY.measure(PolicyContext(one.buffer, POLICY.settings(), one.running))[1] for one in done) < 4000
+    assert (
+        max(
+            POLICY.measure(PolicyContext(one.buffer, POLICY.settings(), one.running))[1]
+            for one in done
+        )
+        < 4000
+    )
     assert [one.index for one in done] == list(range(60))
 
 
@@ -87,11 +97,16 @@ def test_a_rewind_and_an_edit_are_passed_on() -> None:
     thinking = Message(base[1].id, "assistant", (Thinking("t"), *base[1].parts))
     second = Stretch(None, [base[0], thinking, *base[2:5], Message("n", "user", (Text("again"),))])
     requests = [Request(0, first.view(5)), Request(1, first.view()), Request(2, second.view())]
-    recorded = Thread("main", requests=requests, end=second.view(), messages=[*base, second.own[-1]])
+    recorded = Thread(
+        "main", requests=requests, end=second.view(), messages=[*base, second.own[-1]]
+    )
     _, _, edit, _ = arrivals(recorded)
     assert dict(edit.swapped) == {base[1].id: thinking}
     assert edit.gone == {base[5].id, base[6].id}
-    for untouched in (run(recorded, none.POLICY), run(recorded, POLICY, microcompact_retain_recent=9)):
+    for untouched in (
+        run(recorded, none.POLICY),
+        run(recorded, POLICY, microcompact_retain_recent=9),
+    ):
         assert untouched[2].buffer.messages == second.view().messages()
     cleared = run(recorded, POLICY, microcompact_retain_recent=0)[2].buffer.messages
     assert ids(cleared) == ids(second.own)
@@ -103,7 +118,11 @@ def test_additions_skip_recorded_summaries_and_what_was_there() -> None:
     summary = Message("s", "user", (Text("summary"),), summary=True)
     new = Stretch(None, [summary, old.own[-1], Message("n", "user", (Text("new"),))])
     requests = [Request(0, old.view(3)), Request(1, old.view()), Request(2, new.view())]
-    assert [ids(added) for added in additions(requests)] == [ids(old.own[:3]), ids(old.own[3:]), ["n"]]
+    assert [ids(added) for added in additions(requests)] == [
+        ids(old.own[:3]),
+        ids(old.own[3:]),
+        ["n"],
+    ]
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 3), st.integers(0, 2))
@@ -131,9 +150,19 @@ def test_a_size_is_the_reported_one_and_what_the_other_buffer_has_more_or_less()
 
 def test_a_size_is_never_negative_where_the_estimator_counts_too_much() -> None:
     stretch = Stretch(None, build(1, "x" * 4_000).messages)
-    sizes = Sizes(Thread("main", requests=[Request(0, stretch.view(), usage=Usage(input=100))], end=stretch.view()))
+    sizes = Sizes(
+        Thread(
+            "main",
+            requests=[Request(0, stretch.view(), usage=Usage(input=100))],
+            end=stretch.view(),
+        )
+    )
     whole = sizes.weigh(stretch.own)
-    assert [sizes.size(0, weight, NOT_IN_FILE, False)[0] for weight in (whole, whole // 2, 0)] == [100, 50, 0]
+    assert [sizes.size(0, weight, NOT_IN_FILE, False)[0] for weight in (whole, whole // 2, 0)] == [
+        100,
+        50,
+        0,
+    ]
 
 
 def test_without_usage_a_size_is_the_estimate() -> None:
@@ -170,7 +199,9 @@ class Telling(type(none.POLICY)):  # type: ignore[misc]
     def __init__(self) -> None:
         self.told: list[Any] = []
 
-    def before_call(self, context: PolicyContext[SimpleSettings, SimpleState]) -> AllDone[SimpleState]:
+    def before_call(
+        self, context: PolicyContext[SimpleSettings, SimpleState]
+    ) -> AllDone[SimpleState]:
         self.told.append(context.moment)
         yield from ()
         return ()
@@ -191,11 +222,15 @@ def test_a_policy_is_told_of_the_call_before() -> None:
 def test_a_buffer_beyond_the_window_is_refused_once() -> None:
     recorded = said(("user", "go"), *[("read", f"f{n}.py {'x' * 4000}") for n in range(9)])
     done = run(recorded, none.POLICY, 10_000)
-    assert [one.refused for one in done] == [one.tokens if one.tokens > 10_000 else 0 for one in done]
+    assert [one.refused for one in done] == [
+        one.tokens if one.tokens > 10_000 else 0 for one in done
+    ]
     assert done[-1].refused > 10_000
     policy = Telling()
     list(replay_requests(Ground(recorded, 10_000), policy, policy.settings((), 10_000), offline))
-    assert [bool(moment.overflow) for moment in policy.told].count(True) == sum(one.refused > 0 for one in done)
+    assert [bool(moment.overflow) for moment in policy.told].count(True) == sum(
+        one.refused > 0 for one in done
+    )
     saved = run(recorded, codex.POLICY, 10_000, auto_limit=9_999_999, user_message_tokens=100)
     assert any(one.refused for one in saved) or any(one.fired for one in saved)
     assert max(one.tokens for one in saved) <= 10_000
@@ -205,7 +240,9 @@ def test_known_is_for_any_number_of_replays() -> None:
     recorded = said(("user", "go"), *[("read", f"f{n}.py {'x' * 4000}") for n in range(5)])
     ground = Ground(recorded)
     once = [one.tokens for one in replay_requests(ground, POLICY, POLICY.settings(), offline)]
-    assert once == [one.tokens for one in replay_requests(ground, POLICY, POLICY.settings(), offline)]
+    assert once == [
+        one.tokens for one in replay_requests(ground, POLICY, POLICY.settings(), offline)
+    ]
 
 
 def test_the_world_reads_what_the_session_read_and_writes_nothing() -> None:
@@ -233,12 +270,17 @@ def test_the_world_reads_what_the_session_read_and_writes_nothing() -> None:
 def late(requests: int, tokens: int = 140_000) -> Thread:
     """A session of which the file holds the end only: each request reports so many tokens more than its messages."""
     made = thread(requests, "x" * 800)
-    reported = [replace(request, usage=Usage(input=tokens + 250 * len(request.view))) for request in made.requests]
+    reported = [
+        replace(request, usage=Usage(input=tokens + 250 * len(request.view)))
+        for request in made.requests
+    ]
     return replace(made, requests=reported, begins_late=True)
 
 
 @pytest.mark.parametrize("late_at", [True, False], ids=["in the middle", "whole"])
-def test_a_policy_when_the_file_begins_in_the_middle_summarises_what_came_before_once(late_at: bool) -> None:
+def test_a_policy_when_the_file_begins_in_the_middle_summarises_what_came_before_once(
+    late_at: bool,
+) -> None:
     recorded = replace(late(40), begins_late=late_at)
     done = run(recorded, POLICY, 200_000)
     fired = [one.index for one in done if {"L1", "L2", "L3", "L4"} & set(one.fired)]
@@ -247,7 +289,9 @@ def test_a_policy_when_the_file_begins_in_the_middle_summarises_what_came_before
     assert (max(after) < 60_000) is late_at
 
 
-def test_a_policy_that_only_clears_when_the_file_begins_in_the_middle_leaves_what_came_before() -> None:
+def test_a_policy_that_only_clears_when_the_file_begins_in_the_middle_leaves_what_came_before() -> (
+    None
+):
     done = run(late(20), anthropic_editing.POLICY, 200_000, trigger_value=1_000, keep=0)
     assert any(one.fired for one in done)
     assert all(one.tokens > 140_000 for one in done)

@@ -22,11 +22,17 @@ from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage
 from tests.core.policies.build import assistant, user
 from tests.core.sessions import MODEL, compacted, said, thread, thread_cost
 
-LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
+LONG = said(
+    ("user", "go"),
+    *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)],
+    ("answer", "done"),
+)
 
 
 def driven(one: Thread, name: str, window: int | None = 200_000) -> ReplayReport:
-    return replay_report(Ground(one, window), POLICIES[name], POLICIES[name].settings((), window), offline)
+    return replay_report(
+        Ground(one, window), POLICIES[name], POLICIES[name].settings((), window), offline
+    )
 
 
 def used(*usages: Usage | None, times: tuple[str, ...] = ()) -> Thread:
@@ -44,7 +50,9 @@ def used(*usages: Usage | None, times: tuple[str, ...] = ()) -> Thread:
 
 
 def test_it_is_what_was_reported() -> None:
-    one = used(Usage(5, 0, 1_000, 10, cache_write_1h=1_000), Usage(6, 1_000, 1_100, 20, cache_write_1h=900))
+    one = used(
+        Usage(5, 0, 1_000, 10, cache_write_1h=1_000), Usage(6, 1_000, 1_100, 20, cache_write_1h=900)
+    )
     found = recorded(Ground(one, 200_000))
     assert (found.policy, found.settings, found.failures) == ("recorded", {}, 0)
     assert [(row.tokens, row.kind, row.fired, row.refused) for row in found.rows] == [
@@ -61,7 +69,10 @@ def test_it_is_what_was_reported() -> None:
 
 def test_a_call_that_reports_nothing_is_worked_out() -> None:
     whole = used(Usage(0, 0, 5_000, 10), Usage(0, 5_000, 1_100, 10), Usage(0, 6_100, 1_100, 10))
-    gap = replace(whole, requests=[replace(one, usage=None) if one.index == 1 else one for one in whole.requests])
+    gap = replace(
+        whole,
+        requests=[replace(one, usage=None) if one.index == 1 else one for one in whole.requests],
+    )
     row = recorded(Ground(gap, None)).rows[1]
     assert row.kind == "predicted"
     assert row.spent.cache_read == 5_000
@@ -74,7 +85,11 @@ def test_a_call_that_reports_nothing_is_worked_out() -> None:
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_a_policy_that_never_fires_costs_what_happened(name: str) -> None:
     """To the cent: also where the provider's cache did what no simulation would."""
-    one = used(Usage(5, 0, 9_000, 10), Usage(9_700, 0, 900, 20), Usage(0, 10, 11_500, 5, cache_write_1h=11_500))
+    one = used(
+        Usage(5, 0, 9_000, 10),
+        Usage(9_700, 0, 900, 20),
+        Usage(0, 10, 11_500, 5, cache_write_1h=11_500),
+    )
     found, happened = driven(one, name), recorded(Ground(one, 200_000))
     assert found.spent == happened.spent
     assert [row.spent for row in found.rows] == [row.spent for row in happened.rows]
@@ -82,10 +97,15 @@ def test_a_policy_that_never_fires_costs_what_happened(name: str) -> None:
 
 def with_summary(prompt: int, time: str = "2026-01-01T00:03:00Z") -> Thread:
     """Two calls, a summary, one call."""
-    before, first = used(Usage(0, 0, 5_000, 10), Usage(0, 5_000, prompt - 5_000, 10)), "path/to/lost.py"
+    before, first = (
+        used(Usage(0, 0, 5_000, 10), Usage(0, 5_000, prompt - 5_000, 10)),
+        "path/to/lost.py",
+    )
     summary = Message("s", "user", (Text("S" * 400),), summary=True)
     after = Stretch(None, [summary, user("go on")])
-    last = Request(2, after.view(), usage=Usage(0, 0, 3_000, 10), model=MODEL, time="2026-01-01T00:04:00Z")
+    last = Request(
+        2, after.view(), usage=Usage(0, 0, 3_000, 10), model=MODEL, time="2026-01-01T00:04:00Z"
+    )
     compaction = Compaction(2, "auto", summary=summary, tokens_before=prompt + 50, time=time)
     spoken = replace(before.requests[0].view.messages()[0], parts=(Text(first),))
     messages = [spoken, *before.messages[1:], *after.own]
@@ -96,7 +116,9 @@ def with_summary(prompt: int, time: str = "2026-01-01T00:03:00Z") -> Thread:
 @pytest.mark.parametrize(
     ("model", "lives_s"), [("gpt-5.5", 24 * HOUR_S), ("gpt-5.6-sol", HOUR_S // 2), ("gpt-5.1", 300)]
 )
-def test_a_cache_that_the_provider_keeps_by_itself_lives_as_its_maker_says(model: str, lives_s: int) -> None:
+def test_a_cache_that_the_provider_keeps_by_itself_lives_as_its_maker_says(
+    model: str, lives_s: int
+) -> None:
     one = used(Usage(5_000, 0, 0, 10), Usage(1_100, 5_000, 0, 10))
     one = replace(one, model=model, requests=[replace(each, model=model) for each in one.requests])
     assert {known.ttl_s for known in cache_facts(one)} == {lives_s}
@@ -135,14 +157,23 @@ def test_the_call_for_a_summary_reads_nothing_after_a_long_pause() -> None:
 def test_call_for_a_summary_that_is_not_in_the_file_writes_as_much_as_others() -> None:
     one = with_summary(20_000)
     (made,) = one.compactions
-    hidden = recorded(Ground(replace(one, compactions=(replace(made, summary=None),)))).rows[2].spent
-    assert (hidden.summariser_calls, hidden.summariser_input, hidden.summariser_output) == (1, 20_050, TYPICAL_OUTPUT)
+    hidden = (
+        recorded(Ground(replace(one, compactions=(replace(made, summary=None),)))).rows[2].spent
+    )
+    assert (hidden.summariser_calls, hidden.summariser_input, hidden.summariser_output) == (
+        1,
+        20_050,
+        TYPICAL_OUTPUT,
+    )
 
 
 def test_a_call_for_a_summary_that_the_file_holds_costs_what_it_did() -> None:
     one = with_summary(20_000)
     own = Usage(7, 19_000, 500, 300)
-    calls = [SideCall("compaction", "main", 2, 0, usage=own), SideCall("title", "main", 2, usage=Usage(9))]
+    calls = [
+        SideCall("compaction", "main", 2, 0, usage=own),
+        SideCall("title", "main", 2, usage=Usage(9)),
+    ]
     found = recorded(Ground(one, 200_000, calls=calls))
     assert (found.spent.summariser_input, found.spent.summariser_output) == (19_507, 300)
     assert found.spent.cost_usd == (thread_cost(one) or 0) + (call_cost(MODEL, own) or 0)
@@ -165,7 +196,9 @@ def test_what_no_usage_tells_is_estimated_and_without_it_the_cost_is_the_bill() 
         SideCall("probe", "", 0, usage=Usage(90), model=MODEL),
     )
     for side, without in (((), ()), ((), (1,)), (calls, ()), (calls, (0, 1))):
-        requests = [replace(each, usage=None) if each.index in without else each for each in one.requests]
+        requests = [
+            replace(each, usage=None) if each.index in without else each for each in one.requests
+        ]
         gap = replace(one, requests=requests)
         spent = recorded(Ground(gap, 200_000, calls=side)).spent
         found = session_cost(Session("made", (gap,), side_calls=side))
@@ -185,26 +218,40 @@ def test_a_compaction_behind_the_last_request_counts() -> None:
     assert [step.at.before_request for step in found.compactions] == [2]
     assert found.spent.summariser_calls == 1
     assert found.spent == found.rows[0].spent.__class__(
-        **{n: getattr(found.rows[0].spent, n) + getattr(found.rows[1].spent, n) for n in found.spent.__slots__}
+        **{
+            n: getattr(found.rows[0].spent, n) + getattr(found.rows[1].spent, n)
+            for n in found.spent.__slots__
+        }
     )
 
 
 def test_what_was_compacted_before_the_file_begins_is_everybodys() -> None:
     one = with_summary(20_000)
-    late = Thread("main", "", MODEL, [replace(one.requests[2], index=0)], one.messages[-2:], one.end)
+    late = Thread(
+        "main", "", MODEL, [replace(one.requests[2], index=0)], one.messages[-2:], one.end
+    )
     late = replace(late, compactions=(replace(one.compactions[0], before_request=0),))
     found = recorded(Ground(late, 200_000))
     assert (found.compactions, found.spent.summariser_calls, found.losses.facts) == ((), 0, 0)
 
 
 def test_what_it_lost_is_told_as_of_any_policy() -> None:
-    read = said(("user", "go"), ("read", "src/a.py see lib/deep/c.py"), ("answer", "read"), ("user", "and src/a.py ?"))
+    read = said(
+        ("user", "go"),
+        ("read", "src/a.py see lib/deep/c.py"),
+        ("answer", "read"),
+        ("user", "and src/a.py ?"),
+    )
     summary = Message("s", "user", (Text("was done"),), summary=True)
     after = Stretch(None, [summary, read.messages[-1]])
     requests = [*read.requests, Request(2, after.view(), usage=Usage(100), model=MODEL)]
     compaction = Compaction(2, "auto", summary=summary)
     one = replace(
-        read, requests=requests, end=after.view(), messages=[*read.messages, summary], compactions=(compaction,)
+        read,
+        requests=requests,
+        end=after.view(),
+        messages=[*read.messages, summary],
+        compactions=(compaction,),
     )
     found = recorded(Ground(one, None))
     assert found.losses.lost > 0
@@ -216,7 +263,9 @@ def test_recorded_compactions_of_many_kinds() -> None:
     assert [step.at.tier for step in found.compactions] == ["auto"]
     plain = thread(3, "x" * 400)
     edits = [Compaction(1, "", "edit", cleared=("a",)), Compaction(1, "", "edit", cleared=("b",))]
-    both = recorded(Ground(replace(plain, compactions=[*edits, Compaction(2, "micro", "micro")]), None))
+    both = recorded(
+        Ground(replace(plain, compactions=[*edits, Compaction(2, "micro", "micro")]), None)
+    )
     assert [(step.at.before_request, step.at.tier, step.kind) for step in both.compactions] == [
         (1, "edit", "micro"),
         (2, "micro", "micro"),
@@ -285,7 +334,10 @@ def test_what_broke_the_cache_of_the_session_breaks_a_policys() -> None:
     meter = Meter(Sizes(LONG), MODEL)
     messages = LONG.requests[9].view.messages()
     meter.request(Buffer(messages[:-1]), 40_000, 0, ())
-    assert meter.request(Buffer(messages), 41_000, 0, (), cache=CacheFacts(most=9_000)).cache_read == 9_000
+    assert (
+        meter.request(Buffer(messages), 41_000, 0, (), cache=CacheFacts(most=9_000)).cache_read
+        == 9_000
+    )
 
 
 @pytest.mark.parametrize(
@@ -306,7 +358,9 @@ def test_the_cache_expires_by_the_recorded_pause(pause: int, ttl_s: int, read: i
     spent = meter.request(Buffer(messages), 41_000, 0, (), "", later, known)
     assert (spent.cache_read, spent.cache_write) == (read, 41_000 - read)
     assert spent.cache_write_1h == (spent.cache_write if ttl_s == HOUR_S else 0)
-    assert spent.cost_usd == call_cost(MODEL, Usage(0, read, 41_000 - read, cache_write_1h=spent.cache_write_1h))
+    assert spent.cost_usd == call_cost(
+        MODEL, Usage(0, read, 41_000 - read, cache_write_1h=spent.cache_write_1h)
+    )
 
 
 def test_without_times_nothing_expires() -> None:

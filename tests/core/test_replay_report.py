@@ -23,10 +23,16 @@ from inspector.core.usage import Usage
 from tests.core.policies.build import assistant, user
 from tests.core.sessions import MODEL, compacted, said, thread
 
-LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
+LONG = said(
+    ("user", "go"),
+    *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)],
+    ("answer", "done"),
+)
 
 
-def made(recorded: Thread, name: str, window: int | None = 20_000, **values: object) -> ReplayReport:
+def made(
+    recorded: Thread, name: str, window: int | None = 20_000, **values: object
+) -> ReplayReport:
     policy = POLICIES[name]
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
     return replay_report(Ground(recorded, window), policy, settings, offline)
@@ -46,7 +52,9 @@ def test_totals_are_the_sums_over_requests(name: str) -> None:
     assert found.peak == max(row.tokens for row in found.rows)
     assert all(row.spent.prompt == row.tokens for row in found.rows)
     assert found.spent.cost_usd
-    assert {step.at.tier for step in found.compactions} <= {tier for row in found.rows for tier in row.fired}
+    assert {step.at.tier for step in found.compactions} <= {
+        tier for row in found.rows for tier in row.fired
+    }
     assert len(found.losses.regrets) >= found.losses.needed_later
 
 
@@ -54,7 +62,9 @@ def test_totals_are_the_sums_over_requests(name: str) -> None:
 def test_a_policy_that_never_fires_equals_the_recording(name: str) -> None:
     recorded = said(("user", "go"), ("read", "a.py x"), ("read", "b.py y"), ("answer", "done"))
     found = made(recorded, name, 200_000)
-    assert [row.tokens for row in found.rows] == [one.usage.prompt for one in recorded.requests if one.usage]
+    assert [row.tokens for row in found.rows] == [
+        one.usage.prompt for one in recorded.requests if one.usage
+    ]
     assert {row.kind for row in found.rows} == {"reported"}
     assert (found.compactions, found.losses.facts, found.overflows) == ((), 0, 0)
     assert found.spent.output == 30
@@ -110,7 +120,14 @@ def test_it_can_be_watched_and_stopped() -> None:
         return len(seen) == 3
 
     with pytest.raises(Cancelled):
-        replay_report(ground, policy, policy.settings(), offline, progress=lambda *at: seen.append(at), cancelled=stop)
+        replay_report(
+            ground,
+            policy,
+            policy.settings(),
+            offline,
+            progress=lambda *at: seen.append(at),
+            cancelled=stop,
+        )
     assert seen == [(1, 31), (2, 31), (3, 31)]
 
 
@@ -126,26 +143,37 @@ def asked(reply: Answer | ProviderFailure, need: Any = None) -> AnsweredNeed:
     [
         (asked(Answer("s" * 200)), (224, 50, 1)),
         (asked(Answer("s", usage=Usage(5, 6, 7, 8))), (18, 8, 1)),
-        (asked(Answer(messages=(assistant("s" * 80),)), RemoteCompact("i" * 40, (user("m" * 40),))), (24, 24, 1)),
+        (
+            asked(
+                Answer(messages=(assistant("s" * 80),)), RemoteCompact("i" * 40, (user("m" * 40),))
+            ),
+            (24, 24, 1),
+        ),
         (asked(ProviderFailure("no")), (0, 0, 0)),
         (asked(Answer("path"), SaveText("x" * 4000)), (0, 0, 0)),
     ],
 )
-def test_summaries_are_counted_as_answered_or_estimated(one: AnsweredNeed, spent: tuple[int, int, int]) -> None:
+def test_summaries_are_counted_as_answered_or_estimated(
+    one: AnsweredNeed, spent: tuple[int, int, int]
+) -> None:
     meter = Meter(Sizes(Thread("main")), MODEL)
     found = meter.request(Buffer(()), 0, 0, [one])
     assert (found.summariser_input, found.summariser_output, found.summariser_calls) == spent
 
 
 def test_a_summary_has_the_price_of_its_model() -> None:
-    plain = Meter(Sizes(Thread("main")), MODEL).request(Buffer(()), 0, 0, [asked(Answer("s" * 200))])
+    plain = Meter(Sizes(Thread("main")), MODEL).request(
+        Buffer(()), 0, 0, [asked(Answer("s" * 200))]
+    )
     cheap = Meter(Sizes(Thread("main")), MODEL, "claude-haiku-4-5").request(
         Buffer(()), 0, 0, [asked(Answer("s" * 200))]
     )
     assert plain.cost_usd == call_cost(MODEL, Usage(input=224, output=50))
     assert cheap.cost_usd
     assert cheap.cost_usd < (plain.cost_usd or 0)
-    unknown = Meter(Sizes(Thread("main")), MODEL, "no-such-model").request(Buffer(()), 0, 0, [asked(Answer("s"))])
+    unknown = Meter(Sizes(Thread("main")), MODEL, "no-such-model").request(
+        Buffer(()), 0, 0, [asked(Answer("s"))]
+    )
     assert unknown.cost_usd is None
 
 
@@ -160,7 +188,9 @@ def test_another_prompt_reads_nothing_from_the_cache() -> None:
 @given(st.lists(st.sampled_from("abcd"), max_size=6), st.lists(st.sampled_from("abcd"), max_size=6))
 def test_common_prefix(before: list[str], after: list[str]) -> None:
     known = {name: user(name) for name in "abcd"}
-    found = common_length(tuple(known[name] for name in before), tuple(known[name] for name in after))
+    found = common_length(
+        tuple(known[name] for name in before), tuple(known[name] for name in after)
+    )
     assert before[:found] == after[:found]
     assert found == min(len(before), len(after)) or before[found] != after[found]
 

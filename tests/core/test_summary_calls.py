@@ -25,7 +25,9 @@ from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.usage import Usage
 
 MODEL = "claude-opus-4-5-20251101"
-PROMPT = Prompt("You are careful.", (Tool("read", {"name": "read", "description": "Reads a file. " * 40}),))
+PROMPT = Prompt(
+    "You are careful.", (Tool("read", {"name": "read", "description": "Reads a file. " * 40}),)
+)
 EXPECTED = ExpectedOutput(700, "in a test")
 
 
@@ -39,7 +41,13 @@ MESSAGES = tuple(said(f"m{n}", f"message {n} " * 200) for n in range(6))
 def measured() -> Sizer:
     """Of a thread whose first request was reported with 9,000 tokens: some of them are in no file."""
     view = Stretch(own=MESSAGES).view()
-    thread = Thread("main", model=MODEL, requests=[Request(0, view, PROMPT, Usage(9_000))], end=view, prompt=PROMPT)
+    thread = Thread(
+        "main",
+        model=MODEL,
+        requests=[Request(0, view, PROMPT, Usage(9_000))],
+        end=view,
+        prompt=PROMPT,
+    )
     return sizer(thread_pressures(thread), 0)
 
 
@@ -51,7 +59,9 @@ def answered(need: Need) -> AnsweredNeed:
     return AnsweredNeed(need, offline(need))
 
 
-def whole(text: str = "Summarise.", messages: tuple[Message, ...] = MESSAGES, limit: int | None = 20_000) -> Summarize:
+def whole(
+    text: str = "Summarise.", messages: tuple[Message, ...] = MESSAGES, limit: int | None = 20_000
+) -> Summarize:
     """As Claude Code asks: with its own prompt, on the buffer as it is."""
     return Summarize(PROMPT.system or "", text, messages, limit, source=messages)
 
@@ -59,7 +69,9 @@ def whole(text: str = "Summarise.", messages: tuple[Message, ...] = MESSAGES, li
 def test_call_with_the_prompt_and_messages_that_were_sent_reads_them_from_the_cache() -> None:
     (call,) = summary_calls([answered(whole())], PROMPT, SIZE, EXPECTED, SENT)
     assert call.usage.cache_read == 6_000
-    assert call.usage.prompt == 9_000 + SIZE.text("Summarise."), "tools and what the file does not hold go along"
+    assert call.usage.prompt == 9_000 + SIZE.text("Summarise."), (
+        "tools and what the file does not hold go along"
+    )
     assert (call.usage.output, call.most_output) == (700, 20_000)
 
 
@@ -78,7 +90,9 @@ def test_call_whose_messages_part_from_those_that_were_sent_reads_up_to_there() 
     ],
     ids=["messages", "text", "remote"],
 )
-def test_call_with_another_prompt_reads_nothing_from_the_cache(need: Summarize | RemoteCompact) -> None:
+def test_call_with_another_prompt_reads_nothing_from_the_cache(
+    need: Summarize | RemoteCompact,
+) -> None:
     (call,) = summary_calls([answered(need)], PROMPT, SIZE, EXPECTED, SENT)
     text = need.text if isinstance(need, Summarize) else ""
     assert call.usage.cache_read == 0
@@ -107,7 +121,9 @@ def test_output_is_what_a_model_wrote_else_what_is_expected_within_the_limit() -
     reported = AnsweredNeed(need, Answer("...", usage=Usage(10, 20, 0, 321), by="anthropic"))
     failed = AnsweredNeed(need, ProviderFailure("no"))
     file = AnsweredNeed(ReadFile("a.py"), Answer("x"))
-    short, person, model = summary_calls([answered(need), failed, file, wrote, reported], PROMPT, SIZE, EXPECTED)
+    short, person, model = summary_calls(
+        [answered(need), failed, file, wrote, reported], PROMPT, SIZE, EXPECTED
+    )
     assert (short.usage.output, short.most_output) == (500, 500)
     assert person.usage.output == person.most_output == SIZE.text("what a person wrote " * 20)
     assert (model.usage, model.most_output) == (Usage(10, 20, 0, 321), 321)
@@ -128,7 +144,10 @@ def test_costs_are_the_catalogues_with_the_upper_bound_by_the_limit() -> None:
 
 
 def thread(*summaries: str) -> Thread:
-    made = [Compaction(n, "auto", summary=Message(f"s{n}", "user", (Text(text),))) for n, text in enumerate(summaries)]
+    made = [
+        Compaction(n, "auto", summary=Message(f"s{n}", "user", (Text(text),)))
+        for n, text in enumerate(summaries)
+    ]
     return Thread("main", compactions=made)
 
 
@@ -144,7 +163,9 @@ def test_expected_output_is_the_median_of_what_the_session_records() -> None:
     assert expected_output(thread(*texts), calls, SIZE) == ExpectedOutput(
         4_000, "the median of 1 recorded summary of this session"
     )
-    assert expected_output(thread("", " "), (), SIZE) == TYPICAL, "what cannot be read tells nothing"
+    assert expected_output(thread("", " "), (), SIZE) == TYPICAL, (
+        "what cannot be read tells nothing"
+    )
 
 
 def test_recorded_summary_call_reads_the_request_before_as_far_as_it_is_cached() -> None:

@@ -11,11 +11,16 @@ REJECTED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
     "new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
 )
-SENDER = 'Sender (untrusted metadata):\n```json\n{\n  "label": "control-ui",\n  "id": "7"\n}\n```\n\n'
+SENDER = (
+    'Sender (untrusted metadata):\n```json\n{\n  "label": "control-ui",\n  "id": "7"\n}\n```\n\n'
+)
 
 
 def read(part: Part, role: Role = "user", mark: Mark = "") -> list[tuple[str, str]]:
-    return [(words.place, words.text.strip()) for words in user_words(Message("m", role, (part,), mark=mark))]
+    return [
+        (words.place, words.text.strip())
+        for words in user_words(Message("m", role, (part,), mark=mark))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,8 @@ def test_message_that_a_client_wrote_holds_no_words(text: str) -> None:
 
 def test_arguments_of_a_slash_command_are_words() -> None:
     command = (
-        "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>{}</command-args>"
+        "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n"
+        "<command-args>{}</command-args>"
     )
     assert read(Text(command.format(WORDS))) == [("command", WORDS)]
     assert read(Text(command.format(""))) == []
@@ -135,7 +141,13 @@ def test_part_of_the_message_is_named() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<a_b>" * 40_000, "".join(f"<a_{n:x}z>" for n in range(20_000)), "[" * 99_999, "[a] " * 40_000, "{" * 99_999],
+    [
+        "<a_b>" * 40_000,
+        "".join(f"<a_{n:x}z>" for n in range(20_000)),
+        "[" * 99_999,
+        "[a] " * 40_000,
+        "{" * 99_999,
+    ],
 )
 def test_text_of_openings_without_ends_is_read_in_time(text: str) -> None:
     user_words(Message("m", "user", (Text(text),)))

@@ -32,13 +32,28 @@ GOOD = {
     "two users": [U, U, A],
     "call and result": [U, call("1"), answer("1"), A],
     "parallel calls": [U, call("1", "2"), answer("2"), answer("1"), A],
-    "calls in neighbouring messages": [U, call("1"), call("2", name="d"), answer("1"), answer("2"), U],
+    "calls in neighbouring messages": [
+        U,
+        call("1"),
+        call("2", name="d"),
+        answer("1"),
+        answer("2"),
+        U,
+    ],
     "result with user text behind": [U, call("1"), answer("1"), U],
     "an empty result": [U, call("1"), Message("t", "tool", (ToolResult("1", ""),)), U],
-    "white space before thinking": [U, message("assistant", Text("\n\n"), Thinking("hm"), Text("so")), U],
+    "white space before thinking": [
+        U,
+        message("assistant", Text("\n\n"), Thinking("hm"), Text("so")),
+        U,
+    ],
     "thinking beside its answer": [U, message("assistant", Thinking("hm")), A, U],
     "an answer that was interrupted while it thought": [U, message("assistant", Thinking("hm")), U],
-    "thinking of which only the signature is known": [U, message("assistant", Thinking("", "c2ln")), U],
+    "thinking of which only the signature is known": [
+        U,
+        message("assistant", Thinking("", "c2ln")),
+        U,
+    ],
     "an empty last answer": [U, message("assistant", Text(""))],
 }
 
@@ -50,17 +65,29 @@ def test_good(messages: list[Message]) -> None:
 
 BAD = {
     "result-without-call": ([U, answer("1"), A], ["result-without-call t1"]),
-    "result before its call": ([U, answer("1"), call("1"), U], ["result-without-call t1", "call-without-result c"]),
+    "result before its call": (
+        [U, answer("1"), call("1"), U],
+        ["result-without-call t1", "call-without-result c"],
+    ),
     "call-without-result": ([U, call("1", "2"), answer("1"), U], ["call-without-result c"]),
     "call at the end": ([U, call("1")], ["call-without-result c"]),
-    "duplicate-answer": ([U, call("1"), answer("1"), answer("1", "again"), U], ["duplicate-answer again"]),
+    "duplicate-answer": (
+        [U, call("1"), answer("1"), answer("1", "again"), U],
+        ["duplicate-answer again"],
+    ),
     "duplicate-call": (
         [U, call("1"), answer("1"), call("1", name="d"), answer("1", "again"), U],
         ["duplicate-call d"],
     ),
-    "order": ([U, call("1"), Message("between", "user", (Text("wait"),)), answer("1"), A], ["order t1"]),
+    "order": (
+        [U, call("1"), Message("between", "user", (Text("wait"),)), answer("1"), A],
+        ["order t1"],
+    ),
     "order of two": ([U, call("1", "2"), answer("1"), U, answer("2"), A], ["order t2"]),
-    "an assistant's text between": ([U, call("1", "2"), answer("1"), A, answer("2"), A], ["order t2"]),
+    "an assistant's text between": (
+        [U, call("1", "2"), answer("1"), A, answer("2"), A],
+        ["order t2"],
+    ),
     "first-role": ([S, A, U], ["first-role a"]),
     "empty-message": ([message("user"), A], ["empty-message m"]),
     "white space": ([message("user", Text(" \n")), A], ["empty-message m"]),
@@ -97,6 +124,11 @@ def test_a_well_behaved_agent_is_never_refused(steps: list[str]) -> None:
     assert find_refusals(Buffer(tuple(messages))) == ()
 
 
-@given(st.lists(st.sampled_from([U, A, call("1"), call("2", name="d"), answer("1"), answer("2")]), max_size=10))
+@given(
+    st.lists(
+        st.sampled_from([U, A, call("1"), call("2", name="d"), answer("1"), answer("2")]),
+        max_size=10,
+    )
+)
 def test_any_list_of_messages_can_be_checked(messages: list[Message]) -> None:
     find_refusals(Buffer(tuple(messages)))

@@ -14,9 +14,14 @@ BODY = {
         {"role": "user", "content": "read a.py and b.py"},
         {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": "one", "name": "Read", "input": {"path": "a.py"}}],
+            "content": [
+                {"type": "tool_use", "id": "one", "name": "Read", "input": {"path": "a.py"}}
+            ],
         },
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "one", "content": "x = 1\n" * 500}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "one", "content": "x = 1\n" * 500}],
+        },
         {
             "role": "assistant",
             "content": [
@@ -39,7 +44,10 @@ def summarise_the_start(items: Any, ask: Any) -> Any:
 
 
 def shorten_results(items: Any, ask: Any) -> Any:
-    return [item | {"content": item["content"][:20]} if item["role"] == "tool" else item for item in items]
+    return [
+        item | {"content": item["content"][:20]} if item["role"] == "tool" else item
+        for item in items
+    ]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -59,7 +67,9 @@ def test_function_that_asks_for_a_summary_gets_the_answer_of_the_caller() -> Non
         asked.append(need)
         return Answer(text="a.py was read")
 
-    result = inspector.policy_from(summarise_the_start, "openai-chat").compact(buffer, answer=answer)
+    result = inspector.policy_from(summarise_the_start, "openai-chat").compact(
+        buffer, answer=answer
+    )
     assert [need.text for need in asked if isinstance(need, Summarize)] == ["what was read"]
     first, *kept = result.buffer.messages
     assert (first.text, first.summary) == ("a.py was read", True)
@@ -74,7 +84,9 @@ def test_summary_that_fails_leaves_the_buffer_and_says_why() -> None:
     def refuse(need: Need) -> Answer:
         raise ProviderFailure("no key")
 
-    result = inspector.policy_from(summarise_the_start, "openai-chat").compact(buffer, answer=refuse)
+    result = inspector.policy_from(summarise_the_start, "openai-chat").compact(
+        buffer, answer=refuse
+    )
     assert not result.succeeded
     assert "no key" in result.outcomes[0].error
     assert result.buffer.messages == buffer.messages
@@ -83,7 +95,9 @@ def test_summary_that_fails_leaves_the_buffer_and_says_why() -> None:
 def test_shortened_result_keeps_the_id_of_its_message() -> None:
     buffer = inspector.read_request(BODY, "anthropic")
     result = inspector.policy_from(shorten_results, "openai-chat").compact(buffer)
-    assert [message.id for message in result.buffer.messages] == [message.id for message in buffer.messages]
+    assert [message.id for message in result.buffer.messages] == [
+        message.id for message in buffer.messages
+    ]
     named = {fate.id: fate.name for fate in fates(buffer, result.outcomes[0])}
     assert [id_ for id_, name in named.items() if name == "replaced"] == [buffer.messages[2].id]
 

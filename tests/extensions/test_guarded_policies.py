@@ -14,9 +14,14 @@ from inspector.extensions.policies import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = str(ROOT / "resources" / "sample.jsonl")
-(GUIDE,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "add-a-policy.md").read_text("utf-8"), re.DOTALL)
+(GUIDE,) = re.findall(
+    r"```python\n(.*?)```", (ROOT / "docs" / "add-a-policy.md").read_text("utf-8"), re.DOTALL
+)
 RAISES = ("    start = turns[-keep]\n", "    start = turns[-keep]\n    raise KeyError('boom')\n")
-TWICE = ("[messages[0], *new, *messages[start:]]", "[messages[0], messages[0], *new, *messages[start:]]")
+TWICE = (
+    "[messages[0], *new, *messages[start:]]",
+    "[messages[0], messages[0], *new, *messages[start:]]",
+)
 PARTED = (
     "    start = turns[-keep]\n",
     "    start = next(at for at in range(40, len(messages)) if messages[at].role == 'tool')\n",
@@ -25,7 +30,10 @@ FATE = ('fate: FateName = "summarised" if new else "dropped"', 'fate: FateName =
 MARK = ('settings.limit, "slide_share"', 'settings.limit, "slide_part"')
 TIER = ('"slide_share", (TIER,))', '"slide_share", ("glide",))')
 CLASS = ("POLICY = SlidingPolicy()", "POLICY = SlidingPolicy")
-DUE = ("tokens, limit = self.tokens(context), context.settings.limit\n", "tokens, limit = 1 // 0, 1\n")
+DUE = (
+    "tokens, limit = self.tokens(context), context.settings.limit\n",
+    "tokens, limit = 1 // 0, 1\n",
+)
 Write = Callable[[tuple[str, str]], Path]
 
 
@@ -50,7 +58,9 @@ def line_of(path: Path, text: str) -> int:
 def test_policy_that_raises_is_one_sentence_with_file_and_line(
     command: str, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change, text, error = (DUE, "1 // 0", "ZeroDivisionError") if command == "info" else (RAISES, "boom", "KeyError")
+    change, text, error = (
+        (DUE, "1 // 0", "ZeroDivisionError") if command == "info" else (RAISES, "boom", "KeyError")
+    )
     path = write(change)
     more = ["--tier", "slide"] if command == "step" else []
     assert cli.main([command, SAMPLE, "--policy", str(path), *more]) == 1
@@ -83,11 +93,16 @@ def test_outcome_that_contradicts_itself_is_one_sentence(
             MARK,
             r"the setting 'slide_part' of the watermark '80% slide' does not exist\. Its settings are .*slide_share",
         ),
-        (TIER, r"the tier 'glide' of the watermark '80% slide' does not exist\. Its tiers are slide\."),
+        (
+            TIER,
+            r"the tier 'glide' of the watermark '80% slide' does not exist\. Its tiers are slide\.",
+        ),
         (CLASS, r"holds a class\. Make an object of it: POLICY = SlidingPolicy\(\)\."),
     ],
 )
-def test_policy_that_contradicts_itself_is_not_loaded(change: tuple[str, str], sentence: str, write: Write) -> None:
+def test_policy_that_contradicts_itself_is_not_loaded(
+    change: tuple[str, str], sentence: str, write: Write
+) -> None:
     with pytest.raises(InspectorError, match=sentence):
         load_file(write(change))
 
@@ -100,12 +115,26 @@ def test_every_policy_of_the_house_passes_the_checks(name: str) -> None:
 
 
 def test_demo_with_a_policy_of_ones_own_runs_that_policy(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    write: Write,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     path, journal = write(("0.8, ", "0.3, ")), tmp_path / "journal.jsonl"
     status = cli.main(
-        ["run", "--demo", "--policy", str(path), "--set", "keep_turns=1", "--max-turns", "3", "--record", str(journal)]
+        [
+            "run",
+            "--demo",
+            "--policy",
+            str(path),
+            "--set",
+            "keep_turns=1",
+            "--max-turns",
+            "3",
+            "--record",
+            str(journal),
+        ]
     )
     assert status == 1, "three turns are not enough"
     header = journal.read_text("utf-8").splitlines()[0]

@@ -9,7 +9,9 @@ from inspector.extensions.windows import models_path, user_windows
 from inspector.resources import resource
 
 
-def test_a_table_is_read_from_the_configuration_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_table_is_read_from_the_configuration_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert user_windows() == {}
     models_path().parent.mkdir()
@@ -17,7 +19,9 @@ def test_a_table_is_read_from_the_configuration_folder(monkeypatch: pytest.Monke
     assert user_windows() == {"my-model": 5000}
 
 
-def test_without_the_variable_it_is_below_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_variable_it_is_below_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert models_path() == tmp_path / ".config/context-inspector/models.toml"

@@ -76,7 +76,13 @@ def _of_gauge(gauge: GaugeReading, at: int | None) -> Iterator[tuple[What, objec
 
 def _of_buffer_command(session: Session, at: int | None) -> Iterator[tuple[What, object]]:
     pressure = cli_buffer.describe(selection_at(session, at))["pressure"]
-    names = {"size": "tokens", "kind": "kind", "band": "band", "not recorded": "unseen", "window": "window"}
+    names = {
+        "size": "tokens",
+        "kind": "kind",
+        "band": "band",
+        "not recorded": "unseen",
+        "window": "window",
+    }
     for what, name in names.items():
         yield (what, at), pressure[name]
     for name, tokens in pressure["categories"].items():
@@ -88,7 +94,13 @@ def _of_follow(bench: Workbench, at: int) -> Iterator[tuple[What, object]]:
     assert thread is not None
     assert pressures is not None
     document = cli_follow.describe_request(thread, at, pressures, read_gauge(bench).window, 0)
-    names = {"size": "tokens", "kind": "kind", "band": "band", "not recorded": "unseen", "window": "window"}
+    names = {
+        "size": "tokens",
+        "kind": "kind",
+        "band": "band",
+        "not recorded": "unseen",
+        "window": "window",
+    }
     for what, name in names.items():
         yield (what, at), document[name]
     listed = document["compactions"]
@@ -112,7 +124,10 @@ def _of_breakdown(bench: Workbench, at: int | None) -> Iterator[tuple[What, obje
     tree = filling(bench.state, calls_of(bench.state)).tree
     yield ("size", at), tree.tokens
     for child in tree.children:
-        yield ("not recorded", at) if child.name == "unseen" else ("category", child.name, at), child.tokens
+        yield (
+            ("not recorded", at) if child.name == "unseen" else ("category", child.name, at),
+            child.tokens,
+        )
 
 
 def show_policy(figures: Figures, bench: Workbench, at: int | None, name: str) -> None:
@@ -125,19 +140,29 @@ def show_policy(figures: Figures, bench: Workbench, at: int | None, name: str) -
     figures.add("gauge, its lines", dict(_of_lines(bench, gauge, at, name)))
     due = tuple(verdict.tier for verdict in previews.verdicts if verdict.due)
     figures.add("tiers", {("own count", name, at): previews.tokens, ("due", name, at): due})
-    figures.add("tiers", {("size", at): previews.shown_tokens if gauge.pressure.tokens is not None else None})
+    figures.add(
+        "tiers",
+        {("size", at): previews.shown_tokens if gauge.pressure.tokens is not None else None},
+    )
     figures.add("tiers, verdicts", dict(_of_verdicts(bench, at, name)))
-    for tier in ("", *(tier for tier, preview in previews.by_tier.items() if preview.outcome is not None)):
+    for tier in (
+        "",
+        *(tier for tier, preview in previews.by_tier.items() if preview.outcome is not None),
+    ):
         document = _stepped(session, at, name, tier, bench)
         shown = dict(_of_step_command(document, at, name, tier))
         figures.add("step", shown)
         if tier:
             _show_tier(figures, bench, at, name, previews, previews.by_tier[tier])
-    pressure = cli_buffer.describe(selection_at(session, at), bench.state.user_window, POLICIES[name])["pressure"]
+    pressure = cli_buffer.describe(
+        selection_at(session, at), bench.state.user_window, POLICIES[name]
+    )["pressure"]
     figures.add("buffer", {("own count", name, at): pressure["believed"]})
 
 
-def _of_lines(bench: Workbench, gauge: GaugeReading, at: int | None, name: str) -> Iterator[tuple[What, object]]:
+def _of_lines(
+    bench: Workbench, gauge: GaugeReading, at: int | None, name: str
+) -> Iterator[tuple[What, object]]:
     """What the gauge says of a line: by how much the policy's own count is over it, or below."""
     if gauge.believed is None:
         return
@@ -158,7 +183,10 @@ def _of_verdicts(bench: Workbench, at: int | None, name: str) -> Iterator[tuple[
             continue
         first, limit = numbers_in(room[1])[0], numbers_in(room[3])[0]
         is_over = room[2] == "is over"
-        yield ("room", name, verdict.tier, limit, at), (is_over, first - limit if is_over else first)
+        yield (
+            ("room", name, verdict.tier, limit, at),
+            (is_over, first - limit if is_over else first),
+        )
 
 
 @cache
@@ -169,13 +197,19 @@ def step_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _stepped(session: Session, at: int | None, name: str, tier: str, bench: Workbench) -> dict[str, Any]:
+def _stepped(
+    session: Session, at: int | None, name: str, tier: str, bench: Workbench
+) -> dict[str, Any]:
     words = ["file", "--policy", name, *(["--tier", tier] if tier else [])]
     words += ["--window", str(bench.state.user_window)] if bench.state.user_window else []
-    return cli_step.describe(cli_step.take_step(selection_at(session, at), step_parser().parse_args(words)))
+    return cli_step.describe(
+        cli_step.take_step(selection_at(session, at), step_parser().parse_args(words))
+    )
 
 
-def _of_step_command(document: dict[str, Any], at: int | None, name: str, tier: str) -> Iterator[tuple[What, object]]:
+def _of_step_command(
+    document: dict[str, Any], at: int | None, name: str, tier: str
+) -> Iterator[tuple[What, object]]:
     before, after = document["before"], document["after"]
     yield ("size before a step", at), before["predicted"]
     yield ("kind before a step", at), before["kind"]
@@ -188,13 +222,19 @@ def _of_step_command(document: dict[str, Any], at: int | None, name: str, tier: 
     yield ("band after", name, tier, at), after["band"]
     yield ("freed", name, tier, at), before["predicted"] - after["predicted"]
     rows = document["fates"]
-    yield ("freed", name, tier, at, "by rows"), sum(one["tokens_before"] - one["tokens_after"] for one in rows)
+    yield (
+        ("freed", name, tier, at, "by rows"),
+        sum(one["tokens_before"] - one["tokens_after"] for one in rows),
+    )
     counts = Counter(one["fate"] for one in rows if one["fate"] != "kept")
     yield ("fates", name, tier, at), dict(counts)
     calls = document["model_calls"] or {}
     yield ("model calls", name, tier, at), calls.get("count", 0)
     if calls:
-        yield ("call tokens", name, tier, at), (calls["input"], calls["cache_read"], calls["output"])
+        yield (
+            ("call tokens", name, tier, at),
+            (calls["input"], calls["cache_read"], calls["output"]),
+        )
         yield ("call limit", name, tier, at), calls["most_output"]
         yield ("call cost", name, tier, at), money(calls["cost_usd"])
         yield ("most call cost", name, tier, at), money(calls["most_cost_usd"])
@@ -207,19 +247,31 @@ def money(amount: Decimal | float | None) -> float | None:
 
 
 def _show_tier(
-    figures: Figures, bench: Workbench, at: int | None, name: str, previews: Previews, preview: Preview
+    figures: Figures,
+    bench: Workbench,
+    at: int | None,
+    name: str,
+    previews: Previews,
+    preview: Preview,
 ) -> None:
     """A tier as previewed, and as stepped: gauge, diff, steps, timeline."""
     assert preview.outcome is not None
     start, tier = read_gauge(bench), preview.tier
     context = previews.context
     figures.add("tiers", dict(_of_preview(preview, at, name, tier)))
-    counts = Counter(one.name for one in fates(context.buffer, preview.outcome) if one.name != "kept")
+    counts = Counter(
+        one.name for one in fates(context.buffer, preview.outcome) if one.name != "kept"
+    )
     figures.add("tiers", {("fates", name, tier, at): dict(counts)})
     figures.add("tiers, the row", dict(_of_row(preview, at, name, tier)))
     if PATH_NOT_COUNTED in effect_words(preview)[0]:
         place = name, tier, at
-        for what in (("freed", *place), ("freed", *place, "by rows"), ("after", *place), ("band after", *place)):
+        for what in (
+            ("freed", *place),
+            ("freed", *place, "by rows"),
+            ("after", *place),
+            ("band after", *place),
+        ):
             figures.excuse("step", what, PATH_NOT_COUNTED)
     figures.add("gauge", {("size before a step", at): start.pressure.tokens})
     figures.add("gauge", {("kind before a step", at): start.pressure.kind})
@@ -243,13 +295,20 @@ def _show_tier(
     bench.stepping.undo()
     if here is not None and bench.state.steps is not None and bench.state.steps.at != here:
         bench.stepping.go(here)
-    figures.add("gauge, after undo", {("size before a step", at): read_gauge(bench).pressure.tokens})
+    figures.add(
+        "gauge, after undo", {("size before a step", at): read_gauge(bench).pressure.tokens}
+    )
 
 
-def _of_preview(preview: Preview, at: int | None, name: str, tier: str) -> Iterator[tuple[What, object]]:
+def _of_preview(
+    preview: Preview, at: int | None, name: str, tier: str
+) -> Iterator[tuple[What, object]]:
     """Of a tier before it runs, or of the step afterwards."""
     yield ("freed", name, tier, at), preview.freed
-    yield ("rewritten", name, tier, at), (preview.break_at, preview.rewritten, money(preview.rewrite_cost))
+    yield (
+        ("rewritten", name, tier, at),
+        (preview.break_at, preview.rewritten, money(preview.rewrite_cost)),
+    )
     calls = preview.calls
     yield ("model calls", name, tier, at), calls.together.count
     if calls.together.count:
@@ -261,12 +320,17 @@ def _of_preview(preview: Preview, at: int | None, name: str, tier: str) -> Itera
     yield ("missing files", name, tier, at), preview.missing_files
 
 
-def _of_row(preview: Preview, at: int | None, name: str, tier: str) -> Iterator[tuple[What, object]]:
+def _of_row(
+    preview: Preview, at: int | None, name: str, tier: str
+) -> Iterator[tuple[What, object]]:
     """The texts of the tier's row and of the block under the tiers."""
     for words in effect_words(preview):
         freed = re.search(r"(frees|adds) about ([\d,]+)", words, re.IGNORECASE)
         if freed is not None:
-            yield ("freed", name, tier, at), numbers_in(freed[2])[0] * (1 if freed[1].lower() == "frees" else -1)
+            yield (
+                ("freed", name, tier, at),
+                numbers_in(freed[2])[0] * (1 if freed[1].lower() == "frees" else -1),
+            )
     values = cost_values(preview)
     calls, usage = preview.calls, preview.calls.together.usage
     if calls.together.count:
@@ -290,16 +354,24 @@ def _of_stepped_gauge(
     yield ("band after", name, tier, at), gauge.pressure.band
     yield ("freed", name, tier, at), (start.pressure.tokens or 0) - (gauge.pressure.tokens or 0)
     yield ("not recorded before a step", at), gauge.unseen
-    yield ("size before a step", at), gauge.before if gauge.before is not None else start.pressure.tokens
+    yield (
+        ("size before a step", at),
+        gauge.before if gauge.before is not None else start.pressure.tokens,
+    )
 
 
-def _of_diff(bench: Workbench, at: int | None, name: str, tier: str) -> Iterator[tuple[What, object]]:
+def _of_diff(
+    bench: Workbench, at: int | None, name: str, tier: str
+) -> Iterator[tuple[What, object]]:
     chosen = sides(bench.state)
     assert chosen is not None
     found = compare_sides(chosen)
     yield ("freed", name, tier, at), -found.delta
     yield ("freed", name, tier, at, "by rows"), -sum(row.delta for row in found.rows)
-    yield ("fates", name, tier, at), {fate: count for fate, count in found.counts.items() if fate != "kept"}
+    yield (
+        ("fates", name, tier, at),
+        {fate: count for fate, count in found.counts.items() if fate != "kept"},
+    )
     sizes = re.search(r": (?:about )?([\d,]+) → (?:about )?([\d,]+) tokens", diff_headline(found))
     if sizes is not None:
         before, after = numbers_in(sizes[1])[0], numbers_in(sizes[2])[0]

@@ -44,23 +44,36 @@ def show_info(figures: Figures, session: Session, places: Sequence[int | None]) 
     document = cli_info.describe(Selection(session, thread, len(thread.requests)))
     for at in places:
         row = document["end"] if at is None else document["requests"][at]
-        figures.add("info", {("size", at): row["tokens"], ("kind", at): row["kind"], ("band", at): row["band"]})
-        figures.add("info", {("not recorded", at): row["unseen"], ("own count", "roku", at): row["believed"]})
+        figures.add(
+            "info",
+            {("size", at): row["tokens"], ("kind", at): row["kind"], ("band", at): row["band"]},
+        )
+        figures.add(
+            "info",
+            {("not recorded", at): row["unseen"], ("own count", "roku", at): row["believed"]},
+        )
     figures.add("info", {("window", None): document["window"]["tokens"]})
     for one in document["compactions"]:
         at = one["before_request"]
         if sum(other["before_request"] == at for other in document["compactions"]) == 1:
-            figures.add("info", {("compaction sizes", at): (one["tokens_before"], one["tokens_after"])})
+            figures.add(
+                "info", {("compaction sizes", at): (one["tokens_before"], one["tokens_after"])}
+            )
     for one in document["drops"]:
         if one["thread"] == thread.id and one["kind"] != "sub-agent":
             figures.add(
-                "info, changes", {("change sizes", one["request"]): (one["tokens_before"], one["tokens_after"])}
+                "info, changes",
+                {("change sizes", one["request"]): (one["tokens_before"], one["tokens_after"])},
             )
-            figures.add("info, changes", {("gone", one["request"]): (len(one["lost"]), len(one["changed"]))})
+            figures.add(
+                "info, changes", {("gone", one["request"]): (len(one["lost"]), len(one["changed"]))}
+            )
     for one in document["observed_triggers"]:
         figures.add("info, triggers", {("compacted at", one["before_request"]): one["tokens"]})
     figures.add("info", {("session cost",): money(document["totals"]["cost_usd"])})
-    figures.add("info", {("thread cost",): money(document["totals_by_thread"][thread.id]["cost_usd"])})
+    figures.add(
+        "info", {("thread cost",): money(document["totals_by_thread"][thread.id]["cost_usd"])}
+    )
     return document
 
 
@@ -105,11 +118,19 @@ def show_change(figures: Figures, bench: Workbench, at: int) -> None:
     bench.stepping.go(ORIGIN)
     gauge = read_gauge(bench)
     figures.add(
-        "gauge", {("before a change", at): gauge.pressure.tokens, ("change sizes", at): (gauge.pressure.tokens, after)}
+        "gauge",
+        {
+            ("before a change", at): gauge.pressure.tokens,
+            ("change sizes", at): (gauge.pressure.tokens, after),
+        },
     )
     figures.add(
         "step",
-        {("before a change", at): _recorded_step(session, at, "--before", "--tier", "L0")["before"]["predicted"]},
+        {
+            ("before a change", at): _recorded_step(session, at, "--before", "--tier", "L0")[
+                "before"
+            ]["predicted"]
+        },
     )
 
 
@@ -134,7 +155,11 @@ def show_losses(figures: Figures, bench: Workbench) -> RecordedLosses:
     for one in document["compactions"]:
         at, facts = one["before_request"], one["facts"]
         figures.add(
-            "lost", {("facts lost by one", at): facts["lost"], ("needed again by one", at): facts["needed_again"]}
+            "lost",
+            {
+                ("facts lost by one", at): facts["lost"],
+                ("needed again by one", at): facts["needed_again"],
+            },
         )
         figures.add("lost", {("change sizes", at): (one["tokens_before"], one["tokens_after"])})
     together = document["together"]
@@ -151,7 +176,9 @@ def show_lost_panel(figures: Figures, bench: Workbench, at: int, found: Recorded
     rows = losses(chosen, found.each)
     lost = sum(row.lost.verdict != "carried" for row in rows)
     again = sum(bool(row.lost.needed) for row in rows)
-    figures.add("lost, the page", {("facts lost by one", at): lost, ("needed again by one", at): again})
+    figures.add(
+        "lost, the page", {("facts lost by one", at): lost, ("needed again by one", at): again}
+    )
 
 
 def show_costs(figures: Figures, bench: Workbench) -> None:
@@ -166,18 +193,28 @@ def show_costs(figures: Figures, bench: Workbench) -> None:
     figures.add("cost", {("compared cost",): money(document["compared_usd"][thread.id])})
     if not any(one.used for one in whole.bills):
         return
-    figures.add("cost, the page", {("session cost",): money(whole.bill.total if whole.bill else None)})
-    figures.add("cost, the page", {("thread cost",): money(own.bill.total if own.bill and own.used else None)})
+    figures.add(
+        "cost, the page", {("session cost",): money(whole.bill.total if whole.bill else None)}
+    )
+    figures.add(
+        "cost, the page",
+        {("thread cost",): money(own.bill.total if own.bill and own.used else None)},
+    )
     figures.add("cost, the page", {("compared cost",): money(own.compared)})
     says = cost_figures(whole, own).says
     if own.bill is not None and whole.bill is not None and len(whole.threads) > 1:
-        figures.add("cost, its sentence", {("session cost, to the cent",): dollars(whole.bill.total) in says})
+        figures.add(
+            "cost, its sentence",
+            {("session cost, to the cent",): dollars(whole.bill.total) in says},
+        )
         figures.add("cost, the page", {("session cost, to the cent",): True})
     at_once = Counter(one.before_request for one in thread.compactions)
     for one in document["compactions"]:
         at = one["before_request"]
         if one["thread"] == thread.id and at_once[at] == 1:
-            figures.add("cost", {("compaction sizes", at): (one["tokens_before"], one["tokens_after"])})
+            figures.add(
+                "cost", {("compaction sizes", at): (one["tokens_before"], one["tokens_after"])}
+            )
             figures.add("cost", {("compaction cost", at): money(one["cost_usd"])})
 
 
@@ -203,8 +240,16 @@ def show_answers(figures: Figures, session: Session, curves: Series) -> None:
 
     filled, _, cost = short_answers(session, session.main, window_at)
     if filled.request is not None and filled.strong:
-        figures.add("cards", {("size", filled.request): _tokens_of(filled), ("fullest request",): _tokens_of(filled)})
-        figures.add("timeline", {("fullest request",): max(height or 0 for height in curves.heights)})
+        figures.add(
+            "cards",
+            {
+                ("size", filled.request): _tokens_of(filled),
+                ("fullest request",): _tokens_of(filled),
+            },
+        )
+        figures.add(
+            "timeline", {("fullest request",): max(height or 0 for height in curves.heights)}
+        )
         figures.add("timeline", {("size", filled.request): curves.heights[filled.request]})
     assert cost.headline
 
@@ -219,7 +264,9 @@ def show_recorded_replay(figures: Figures, session: Session) -> ReplayReport:
     found = recorded(ground)
     document = cli_replay.describe(found)
     figure = {one.name: one for one in FIGURES}
-    figures.add("replay", {("facts lost",): document["loss"]["lost"], ("facts",): document["loss"]["facts"]})
+    figures.add(
+        "replay", {("facts lost",): document["loss"]["lost"], ("facts",): document["loss"]["facts"]}
+    )
     figures.add("replay", {("needed again",): document["loss"]["needed_later"]})
     figures.add("replay", {("compared cost",): money(document["totals"]["cost_usd"])})
     figures.add("replay", {("compactions",): document["totals"]["compactions"]})
@@ -233,7 +280,9 @@ def show_recorded_replay(figures: Figures, session: Session) -> ReplayReport:
     for step in document["compactions"]:
         at = step["before_request"]
         if at_once[at] == 1:
-            figures.add("replay", {("compaction sizes", at): (step["tokens_before"], step["tokens_after"])})
+            figures.add(
+                "replay", {("compaction sizes", at): (step["tokens_before"], step["tokens_after"])}
+            )
             figures.add("replay", {("compaction cost", at): money(step["cost_usd"])})
     return found
 
@@ -246,18 +295,24 @@ def show_policy_replay(figures: Figures, bench: Workbench, name: str, until: int
     window = find_window(session, thread)
     policy = POLICIES[name]
     settings = settings_for(policy, (), window, session.client)
-    found = replay_report(Ground(thread, window.tokens, calls=session.side_calls), policy, settings, offline)
+    found = replay_report(
+        Ground(thread, window.tokens, calls=session.side_calls), policy, settings, offline
+    )
     apart = min((one.before_request for one in thread.compactions), default=until)
     for row in found.rows[: min(until, apart)]:
         if row.fired:
             break
-        figures.add(f"replay of {name}", {("size", row.index): row.tokens, ("kind", row.index): row.kind})
+        figures.add(
+            f"replay of {name}", {("size", row.index): row.tokens, ("kind", row.index): row.kind}
+        )
     first = next(iter(found.compactions), None)
     if first is not None and first.at.before_request < apart:
         _show_first_compaction(figures, bench, name, found)
 
 
-def _show_first_compaction(figures: Figures, bench: Workbench, name: str, found: ReplayReport) -> None:
+def _show_first_compaction(
+    figures: Figures, bench: Workbench, name: str, found: ReplayReport
+) -> None:
     """The policy's first compaction, beside what Tiers says of the tier at that request."""
     first = found.compactions[0]
     at = first.at.before_request
@@ -281,7 +336,10 @@ def _show_first_compaction(figures: Figures, bench: Workbench, name: str, found:
     usage, spent = preview.calls.together.usage, row.spent
     calls = spent.summariser_input, spent.summariser_output, money(spent.summaries_usd)
     figures.add("replay", {("replayed calls", name, at): calls})
-    figures.add("tiers", {("replayed calls", name, at): (usage.prompt, usage.output, money(preview.calls.cost))})
+    figures.add(
+        "tiers",
+        {("replayed calls", name, at): (usage.prompt, usage.output, money(preview.calls.cost))},
+    )
 
 
 def changes_of(bench: Workbench) -> Iterator[int]:

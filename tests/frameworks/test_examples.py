@@ -23,14 +23,18 @@ def python() -> Path:
     if why.is_file():
         pytest.skip(f"the frameworks cannot be installed: {why.read_text('utf-8')}")
     if not (ENVIRONMENT / "done").is_file():
-        pytest.skip("the frameworks are not installed; `make test-frameworks` installs and tests them")
+        pytest.skip(
+            "the frameworks are not installed; `make test-frameworks` installs and tests them"
+        )
     return ENVIRONMENT / "bin" / "python"
 
 
 def run(python: Path, *words: str) -> Any:
     """What a command of ours prints as JSON."""
     command = [str(python), "-m", "inspector", *words, "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

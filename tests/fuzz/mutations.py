@@ -22,7 +22,15 @@ _NUMBERS: tuple[str, ...] = (
     "9" * 25,
     "0.5",
 )
-_NUMBERS += ("NaN", "Infinity", "-Infinity", "-0.0", "9223372036854775808", "18446744073709551616", "1e-400")
+_NUMBERS += (
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "-0.0",
+    "9223372036854775808",
+    "18446744073709551616",
+    "1e-400",
+)
 _TEXTS: tuple[str, ...] = (
     "",
     "\0",
@@ -70,7 +78,15 @@ def mutate(data: bytes, chance: Random, folder: Path) -> bytes:
 def _damage(data: bytes, chance: Random, folder: Path) -> bytes:
     if data.startswith(b"SQLite format 3\0") and chance.random() < 0.7:
         return _row_of(data, chance, folder)
-    kinds: tuple[Callable[[bytes, Random], bytes], ...] = (_value, _value, _value, _value, _value, _lines, _bytes)
+    kinds: tuple[Callable[[bytes, Random], bytes], ...] = (
+        _value,
+        _value,
+        _value,
+        _value,
+        _value,
+        _lines,
+        _bytes,
+    )
     return chance.choice(kinds)(data, chance)
 
 
@@ -89,7 +105,13 @@ def _value(data: bytes, chance: Random) -> bytes:
 
 
 def _changed(value: Any, chance: Random) -> Any:
-    inner = list(value) if isinstance(value, dict) else list(range(len(value))) if _is_list(value) else []
+    inner = (
+        list(value)
+        if isinstance(value, dict)
+        else list(range(len(value)))
+        if _is_list(value)
+        else []
+    )
     if not inner or chance.random() < 0.12:
         return _odd(value, chance)
     key = chance.choice(inner)
@@ -97,7 +119,10 @@ def _changed(value: Any, chance: Random) -> Any:
         if chance_of < 0.05:
             return {other: one for other, one in value.items() if other != key}
         if chance_of < 0.1:
-            return {chance.choice(_TEXTS) if other == key else other: one for other, one in value.items()}
+            return {
+                chance.choice(_TEXTS) if other == key else other: one
+                for other, one in value.items()
+            }
         return {**value, chance.choice(inner): value[chance.choice(inner)]}
     if _is_list(value) and (chance_of := chance.random()) < 0.2:
         if chance_of < 0.1:
@@ -126,7 +151,9 @@ def _odd(value: Any, chance: Random) -> Any:
         case 5:
             return _deep(chance.choice((5, 60, 190, 199, 200, 201, 400, 700, 950, 1100)), chance)
         case 6 | 7 | 8:
-            return chance.choice(([], {}, [[]], {"": {}}, [None], True, [value, value], {"type": value}))
+            return chance.choice(
+                ([], {}, [[]], {"": {}}, [None], True, [value, value], {"type": value})
+            )
         case 9:
             return json.dumps(value)
         case _:
@@ -134,7 +161,9 @@ def _odd(value: Any, chance: Random) -> Any:
 
 
 def _deep(levels: int, chance: Random) -> Raw:
-    before, after = chance.choice((("[", "]"), ('{"a":', "}"), ('[{"type":', "}]"), ('{"content":[', "]}")))
+    before, after = chance.choice(
+        (("[", "]"), ('{"a":', "}"), ('[{"type":', "}]"), ('{"content":[', "]}"))
+    )
     return Raw(before * levels + "1" + after * levels)
 
 
@@ -228,15 +257,23 @@ def _row_of(data: bytes, chance: Random, folder: Path) -> bytes:
     try:
         with sqlite3.connect(path) as database:
             database.execute("pragma journal_mode = delete")
-            table, column = chance.choice((("part", "data"), ("message", "data"), ("session", "revert")))
-            row, told = chance.choice(database.execute(f"select rowid, {column} from {table}").fetchall())
-            value: Any = _written(_changed(json.loads(told or "{}"), chance)).decode("utf-8", errors="replace")
+            table, column = chance.choice(
+                (("part", "data"), ("message", "data"), ("session", "revert"))
+            )
+            row, told = chance.choice(
+                database.execute(f"select rowid, {column} from {table}").fetchall()
+            )
+            value: Any = _written(_changed(json.loads(told or "{}"), chance)).decode(
+                "utf-8", errors="replace"
+            )
             if chance.random() < 0.2:
                 column, value = (
                     chance.choice(("id", "time_created")),
                     chance.choice(("", -1, 1 << 62, 1e300, b"\xff", "x")),
                 )
-            database.execute(f"update or ignore {table} set {column} = ? where rowid = ?", (value, row))
+            database.execute(
+                f"update or ignore {table} set {column} = ? where rowid = ?", (value, row)
+            )
         return path.read_bytes()
     except (sqlite3.Error, ValueError, RecursionError, IndexError):  # damaged by what came before
         return _bytes(data, chance)

@@ -24,10 +24,17 @@ def main() -> int:
     """0 where nothing failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--from", type=int, default=INPUTS, dest="first", help="number of the first input")
+    parser.add_argument(
+        "--from", type=int, default=INPUTS, dest="first", help="number of the first input"
+    )
     parser.add_argument("--only", type=int, help="this one input")
     asked = parser.parse_args()
-    until, number, done, places = time.monotonic() + 60 * asked.minutes, asked.first, 0, Counter[str]()
+    until, number, done, places = (
+        time.monotonic() + 60 * asked.minutes,
+        asked.first,
+        0,
+        Counter[str](),
+    )
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         stores._REST = 0.0  # a database that is damaged is tried again and again
@@ -47,7 +54,11 @@ def main() -> int:
 def _place(one: Failure) -> str:
     """The innermost line of the program, or what was done where it took too long."""
     lines = _PLACE.findall(one.what)
-    return f"{lines[-1][0]}:{lines[-1][1]} {one.what.strip().splitlines()[-1][:80]}" if lines else one.doing.split()[0]
+    return (
+        f"{lines[-1][0]}:{lines[-1][1]} {one.what.strip().splitlines()[-1][:80]}"
+        if lines
+        else one.doing.split()[0]
+    )
 
 
 def _tell(one: Failure, trials: Trials) -> None:

@@ -56,17 +56,36 @@ def _documents() -> Mapping[str, Any]:
         {"role": "user", "parts": [{"text": "look"}]},
         {
             "role": "model",
-            "parts": [{"functionCall": {"name": "read", "args": {"path": "a"}}, "thoughtSignature": "s"}],
+            "parts": [
+                {"functionCall": {"name": "read", "args": {"path": "a"}}, "thoughtSignature": "s"}
+            ],
         },
-        {"role": "user", "parts": [{"functionResponse": {"name": "read", "response": {"output": "text"}}}]},
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "read", "response": {"output": "text"}}}],
+        },
     ]
-    gemini = {"systemInstruction": {"parts": [{"text": "sys"}]}, "contents": parts, "generationConfig": {}}
+    gemini = {
+        "systemInstruction": {"parts": [{"text": "sys"}]},
+        "contents": parts,
+        "generationConfig": {},
+    }
     return {
-        "anthropic.json": body([user("one"), _called(), _result(), user("three", cache_control={"type": "ephemeral"})]),
+        "anthropic.json": body(
+            [user("one"), _called(), _result(), user("three", cache_control={"type": "ephemeral"})]
+        ),
         "chat.json": {"model": "gpt-x", "tools": [], "messages": _chat()},
-        "responses.json": {"model": "gpt-x", "instructions": "sys", "input": _items(), "store": False},
+        "responses.json": {
+            "model": "gpt-x",
+            "instructions": "sys",
+            "input": _items(),
+            "store": False,
+        },
         "gemini.json": gemini,
-        "gemini-cli.json": {**test_gemini_cli.HEAD, "messages": test_gemini_cli.FIRST[2:3] + test_gemini_cli.FIRST[4:]},
+        "gemini-cli.json": {
+            **test_gemini_cli.HEAD,
+            "messages": test_gemini_cli.FIRST[2:3] + test_gemini_cli.FIRST[4:],
+        },
         "opencode.json": opencode_rows.export(
             test_opencode.ASKED,
             test_opencode.pruned(25),
@@ -91,26 +110,45 @@ def _rows() -> Mapping[str, list[Any]]:
     whole.reply(whole.ask(contents, PATHS["gemini"]), [_GEMINI_ANSWER])
     return {
         "recording.jsonl": whole.records,
-        "chat.jsonl": [{"request": chat, "response": _CHAT_ANSWER, "timestamp": "2026-01-01T00:00:00Z"}],
-        "responses.jsonl": [{"request": responses, "response": _RESPONSE}, {**responses, "previous_response_id": "r1"}],
-        "anthropic.jsonl": [{"request": body([user("one")]), "response": said(text("two"))}, body([user("one")])],
+        "chat.jsonl": [
+            {"request": chat, "response": _CHAT_ANSWER, "timestamp": "2026-01-01T00:00:00Z"}
+        ],
+        "responses.jsonl": [
+            {"request": responses, "response": _RESPONSE},
+            {**responses, "previous_response_id": "r1"},
+        ],
+        "anthropic.jsonl": [
+            {"request": body([user("one")]), "response": said(text("two"))},
+            body([user("one")]),
+        ],
         "gemini.jsonl": [{"request": contents, "response": _GEMINI_ANSWER}],
         "messages.jsonl": _chat(),
         "gemini-cli.jsonl": test_gemini_cli.FIRST,
         "gemini-cli-compacted.jsonl": test_gemini_cli.COMPACTED,
-        "opencode.jsonl": opencode_rows.rows(test_opencode.ASKED, test_opencode.CALLED, test_opencode.SAID),
+        "opencode.jsonl": opencode_rows.rows(
+            test_opencode.ASKED, test_opencode.CALLED, test_opencode.SAID
+        ),
     }
 
 
 def _called() -> dict[str, Any]:
     use = {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a.py"}}
-    return {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, use]}
+    return {
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, use],
+    }
 
 
 def _result() -> dict[str, Any]:
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+    }
     inner = [{"type": "text", "text": "def f(): ..."}, image]
-    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": inner}]}
+    return {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t1", "content": inner}],
+    }
 
 
 def _chat() -> list[dict[str, Any]]:
@@ -137,20 +175,42 @@ _CHAT_ANSWER = {
     "id": "a1",
     "object": "chat.completion",
     "model": "gpt-x",
-    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "two"}}],
-    "usage": {"prompt_tokens": 50, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 20}},
+    "choices": [
+        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "two"}}
+    ],
+    "usage": {
+        "prompt_tokens": 50,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 20},
+    },
 }
 _RESPONSE = {
     "id": "r1",
     "object": "response",
     "status": "completed",
     "model": "gpt-x",
-    "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "two"}]}],
-    "usage": {"input_tokens": 50, "input_tokens_details": {"cached_tokens": 20}, "output_tokens": 5},
+    "output": [
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "two"}],
+        }
+    ],
+    "usage": {
+        "input_tokens": 50,
+        "input_tokens_details": {"cached_tokens": 20},
+        "output_tokens": 5,
+    },
 }
 _GEMINI_ANSWER = {
-    "candidates": [{"content": {"role": "model", "parts": [{"text": "two"}]}, "finishReason": "STOP"}],
-    "usageMetadata": {"promptTokenCount": 50, "cachedContentTokenCount": 20, "candidatesTokenCount": 5},
+    "candidates": [
+        {"content": {"role": "model", "parts": [{"text": "two"}]}, "finishReason": "STOP"}
+    ],
+    "usageMetadata": {
+        "promptTokenCount": 50,
+        "cachedContentTokenCount": 20,
+        "candidatesTokenCount": 5,
+    },
     "modelVersion": "gemini-x",
 }
 _EVENTS = (
@@ -166,18 +226,28 @@ _STREAM = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for e
 def _journal(path: Path) -> bytes:
     prompt = Prompt("You work.", (Tool("read_file", {"name": "read_file"}),))
     asked = Message("u0", "user", (Text("look"),))
-    answer = Message("a0", "assistant", (Text("I look."), ToolCall("t1", "read_file", {"path": "a.py"})))
+    answer = Message(
+        "a0", "assistant", (Text("I look."), ToolCall("t1", "read_file", {"path": "a.py"}))
+    )
     result = Message("r0", "tool", (ToolResult("t1", "def f(): ..."),))
     summary = Message("s0", "user", (Text("what was"),), summary=True)
     writer = Journal(path, new=True)
-    writer.begin({"id": "1", "model": "m", "window": 1000, "policy": "roku", "task": "look"}, prompt)
+    writer.begin(
+        {"id": "1", "model": "m", "window": 1000, "policy": "roku", "task": "look"}, prompt
+    )
     writer.thread("main", Buffer((asked,), prompt), title="t", parent="", parent_call="")
     writer.request("main", model="m")
     writer.answer("main", Answer(messages=(answer,), usage=Usage(100, 20, 5, 7), finish="tool_use"))
     writer.sync("main", (asked, answer, result))
     writer.tier(
         "main",
-        Outcome("L1", Buffer((summary,), prompt), None, (Event("Ran", {"n": 1}),), changed={"u0": "summarised"}),
+        Outcome(
+            "L1",
+            Buffer((summary,), prompt),
+            None,
+            (Event("Ran", {"n": 1}),),
+            changed={"u0": "summarised"},
+        ),
         90,
         9,
     )

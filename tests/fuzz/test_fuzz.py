@@ -17,7 +17,9 @@ def test_nothing_falls_over(batch: int, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(stores, "_REST", 0.0)  # a database that is damaged is tried again and again
     trials = Trials(samples(tmp_path), tmp_path)
-    found = [str(one) for number in range(batch, INPUTS, BATCHES) for one in trials.failures(number)]
+    found = [
+        str(one) for number in range(batch, INPUTS, BATCHES) for one in trials.failures(number)
+    ]
     assert not found, "\n".join(found)
 
 

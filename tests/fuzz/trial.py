@@ -69,11 +69,15 @@ class Trials:
                 what = f"it took {took:.1f} s"
             if what:
                 yield Failure(number, name, doing, what)
-        if number % 200 == 0:  # opening freezes all that is there: right for a file or two, not for thousands
+        if (
+            number % 200 == 0
+        ):  # opening freezes all that is there: right for a file or two, not for thousands
             gc.unfreeze()
             gc.collect()
 
-    def _acts(self, path: Path, data: bytes, chance: Random) -> Iterator[tuple[str, Callable[[], object]]]:
+    def _acts(
+        self, path: Path, data: bytes, chance: Random
+    ) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "opening", lambda: open_transcript(path)
         yield "following", lambda: _follow(path, data, chance.randrange(len(data) + 1))
         policies = list(POLICIES) if self._thorough else [chance.choice(list(POLICIES))]
@@ -83,16 +87,36 @@ class Trials:
         for words in commands if self._thorough else [chance.choice(commands)]:
             yield " ".join(words), partial(_run, [*words, str(path)])
         for policy in policies:
-            words = ["--policy", policy, "--mode", chance.choice(("faithful", "safe")), "--answerer", "offline"]
+            words = [
+                "--policy",
+                policy,
+                "--mode",
+                chance.choice(("faithful", "safe")),
+                "--answerer",
+                "offline",
+            ]
             words += ["--window", chance.choice(("300", "2000", "200k"))]
-            yield f"step {' '.join(words)}", partial(self._step, path, words, chance.choice(_SHAPES))
+            yield (
+                f"step {' '.join(words)}",
+                partial(self._step, path, words, chance.choice(_SHAPES)),
+            )
             if self._thorough or chance.random() < 0.2:
-                yield f"replay {' '.join(words)}", partial(_run, ["replay", *words, "--json", str(path)])
+                yield (
+                    f"replay {' '.join(words)}",
+                    partial(_run, ["replay", *words, "--json", str(path)]),
+                )
 
     def _step(self, path: Path, words: Sequence[str], shape: str) -> None:
         test = self._folder / "exported.py"
         test.unlink(missing_ok=True)
-        made = ["--output", str(self._folder / "output"), "--as", shape, "--export-pytest", str(test)]
+        made = [
+            "--output",
+            str(self._folder / "output"),
+            "--as",
+            shape,
+            "--export-pytest",
+            str(test),
+        ]
         made += ["--save-steps", str(self._folder / "steps.json"), "--force"]
         _run(["step", *words, *made, str(path)])
         if test.exists():

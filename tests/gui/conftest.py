@@ -122,7 +122,9 @@ def window(
 
 
 @pytest.fixture
-def stage(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def stage(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Stage]:
     """The window with a workspace to run an agent in; its journals and demos go to the test's own folder."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     yield Stage(window, qtbot, tmp_path)

@@ -52,16 +52,24 @@ _FREE = (QMainWindow, QStackedWidget, QAbstractScrollArea)
 def crowded(window: QWidget) -> list[str]:
     """A line for each thing that is too small; none: all can be read."""
     found: list[str] = []
-    seen = [one for one in [window, *window.findChildren(QWidget)] if one.isVisible() and _in_sight(one)]
+    seen = [
+        one for one in [window, *window.findChildren(QWidget)] if one.isVisible() and _in_sight(one)
+    ]
     for one in seen:
-        found += (f"{_path(one, window)}: {what}" for what in (*_cut(one), *_overlapping(one), *_half_hidden(one)))
+        found += (
+            f"{_path(one, window)}: {what}"
+            for what in (*_cut(one), *_overlapping(one), *_half_hidden(one))
+        )
     return [*found, *_covered(seen, window)]
 
 
 def layout_of(window: QWidget) -> list[tuple[int, QRect, str]]:
     """Return the visible widgets of a window with their places and texts."""
     seen = [one for one in window.findChildren(QWidget) if one.isVisible()]
-    return [(id(one), one.geometry(), one.text() if isinstance(one, QLabel | QAbstractButton) else "") for one in seen]
+    return [
+        (id(one), one.geometry(), one.text() if isinstance(one, QLabel | QAbstractButton) else "")
+        for one in seen
+    ]
 
 
 def _in_sight(one: QWidget) -> bool:
@@ -70,7 +78,9 @@ def _in_sight(one: QWidget) -> bool:
 
 def _half_hidden(one: QWidget) -> Iterator[str]:
     """What cannot be scrolled to: a part of it lies beyond what it stands in."""
-    if not isinstance(one, QLabel | QAbstractButton | QComboBox | AnswerCard | PaintedList) or _is_scrolled(one):
+    if not isinstance(
+        one, QLabel | QAbstractButton | QComboBox | AnswerCard | PaintedList
+    ) or _is_scrolled(one):
         return
     seen = one.visibleRegion().boundingRect()
     if seen.width() + SLACK < one.width() or seen.height() + SLACK < one.height():
@@ -89,7 +99,8 @@ def _covered(seen: Sequence[QWidget], window: QWidget) -> Iterator[str]:
     placed = [
         (one, QRect(one.mapTo(window, room.topLeft()), room.size()))
         for one in seen
-        if isinstance(one, QLabel | QAbstractButton | QComboBox | QLineEdit) and (room := _words(one)).isValid()
+        if isinstance(one, QLabel | QAbstractButton | QComboBox | QLineEdit)
+        and (room := _words(one)).isValid()
     ]
     for (one, room), (other, its) in combinations(placed, 2):
         common = room & its
@@ -105,7 +116,11 @@ def _words(one: QWidget) -> QRect:
         return room
     return (
         one.style().itemTextRect(
-            one.fontMetrics(), one.contentsRect(), int(one.alignment()) | _WRAPS * one.wordWrap(), True, one.text()
+            one.fontMetrics(),
+            one.contentsRect(),
+            int(one.alignment()) | _WRAPS * one.wordWrap(),
+            True,
+            one.text(),
         )
         & room
         if one.text()
@@ -130,7 +145,10 @@ def _cut(one: QWidget) -> Iterator[str]:
         if one.width() + SLACK < one.sizeHint().width():
             yield f"button {one.text()!r} {one.width()} < {one.sizeHint().width()}"
     elif isinstance(one, QLineEdit):
-        if not one.text() and one.width() < one.fontMetrics().horizontalAdvance(one.placeholderText()) + 16:
+        if (
+            not one.text()
+            and one.width() < one.fontMetrics().horizontalAdvance(one.placeholderText()) + 16
+        ):
             yield f"hint {one.placeholderText()!r} in {one.width()}"
     elif isinstance(one, QComboBox):
         yield from _choice(one)
@@ -160,7 +178,11 @@ def _choice(one: QComboBox) -> Iterator[str]:
     one.initStyleOption(option)
     edit = QStyle.SubControl.SC_ComboBoxEditField
     room = one.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, edit, one).width()
-    longest = max((one.itemText(n) for n in range(one.count())), key=one.fontMetrics().horizontalAdvance, default="")
+    longest = max(
+        (one.itemText(n) for n in range(one.count())),
+        key=one.fontMetrics().horizontalAdvance,
+        default="",
+    )
     if room + SLACK < one.fontMetrics().horizontalAdvance(longest):
         yield f"choice {longest!r} in {room}"
 
@@ -190,7 +212,11 @@ def _elided(one: Elided) -> Iterator[str]:
     if len(begun.strip()) < LEAST:
         yield f"of {whole!r} only {shown!r} is seen"
     for text in (whole, *one.shorts):
-        if text.startswith(begun) and re.search(r"\d[.,]?$", begun) and re.match(r"[.,]?\d|\s?%", text[len(begun) :]):
+        if (
+            text.startswith(begun)
+            and re.search(r"\d[.,]?$", begun)
+            and re.match(r"[.,]?\d|\s?%", text[len(begun) :])
+        ):
             yield f"number in {shown!r} of {whole!r}"
 
 
@@ -198,9 +224,15 @@ def _axes(view: QGraphicsView) -> Iterator[str]:
     """Numbers beside a plot, which are painted by hand: none is cut, none lies on another."""
     for axis in view.scene().items() if view.scene() is not None else ():
         if isinstance(axis, Axis) and axis.isVisible():
-            room = axis.mapRectFromParent(axis.geometry()).adjusted(-SLACK, -2 * SLACK, SLACK, SLACK)
+            room = axis.mapRectFromParent(axis.geometry()).adjusted(
+                -SLACK, -2 * SLACK, SLACK, SLACK
+            )
             drawn = axis.numbers
-            yield from (f"number {text!r} of an axis is cut" for rect, text in drawn if not room.contains(rect))
+            yield from (
+                f"number {text!r} of an axis is cut"
+                for rect, text in drawn
+                if not room.contains(rect)
+            )
             for (one, text), (other, below) in combinations(drawn, 2):
                 if (common := one & other).height() > SLACK and common.width() > SLACK:
                     yield f"number {text!r} of an axis on {below!r}"
@@ -255,7 +287,11 @@ def _figures_of_column(model: QAbstractItemModel, column: int) -> set[str]:
         cells = (model.columns[column].text(model.rows[row]) for row in rows)
         return {line for cell in cells for line in cell.split("\n")}
     indexes = (model.index(row, column) for row in rows)
-    figures = (one.data() for one in indexes if int(one.data(Qt.ItemDataRole.TextAlignmentRole) or 0) & _RIGHT)
+    figures = (
+        one.data()
+        for one in indexes
+        if int(one.data(Qt.ItemDataRole.TextAlignmentRole) or 0) & _RIGHT
+    )
     return {text for text in figures if isinstance(text, str)}
 
 
@@ -266,7 +302,11 @@ def _overlapping(parent: QWidget) -> Iterator[str]:
     if layout is None:
         return
     items = (layout.itemAt(n) for n in range(layout.count()))
-    kids = [one for item in items if item is not None and (one := item.widget()) is not None and one.isVisible()]
+    kids = [
+        one
+        for item in items
+        if item is not None and (one := item.widget()) is not None and one.isVisible()
+    ]
     for one, other in combinations(kids, 2):
         common = one.geometry() & other.geometry()
         if common.width() > SLACK and common.height() > SLACK:

@@ -62,7 +62,9 @@ class RecordingPainter(QPainter):
                 left = given.center().x() - wide / 2
             covers = QRectF(left, given.center().y() - high / 2, wide, high)
         else:
-            covers = given = QRectF(QPointF(where) - QPointF(0, metrics.ascent()), metrics.size(0, words))
+            covers = given = QRectF(
+                QPointF(where) - QPointF(0, metrics.ascent()), metrics.size(0, words)
+            )
         if words:
             self.found.append(DrawnText(words, covers, given))
         return super().drawText(*of)
@@ -89,14 +91,20 @@ def drawn_rows(view: PaintedList) -> Iterator[list[DrawnText]]:
     """All words of each row that can be seen."""
     delegate, model = cast(PaintedRow, view.itemDelegate()), view.model()
     colours = delegate._theme.colours
-    for n in range(min(model.rowCount(), view.rowAt(view.viewport().height() - 1) + 1 or model.rowCount())):
+    for n in range(
+        min(model.rowCount(), view.rowAt(view.viewport().height() - 1) + 1 or model.rowCount())
+    ):
         found = list[DrawnText]()
-        kind = cast(type[RecordingPainter], type("RecordingPainter", (RecordingPainter,), {"found": found}))
+        kind = cast(
+            type[RecordingPainter], type("RecordingPainter", (RecordingPainter,), {"found": found})
+        )
         rect = QRect(0, 0, view.viewport().width(), view.rowHeight(n))
         canvas = QPixmap(rect.size())
         with kind(canvas) as painter:
             painter.setFont(view.font())
-            delegate.paint_row(painter, rect, model.index(n, 0).data(PaintedModel.ROW), PLAIN, colours)
+            delegate.paint_row(
+                painter, rect, model.index(n, 0).data(PaintedModel.ROW), PLAIN, colours
+            )
         yield found
 
 
@@ -111,29 +119,53 @@ def painted_over(window: QWidget, patch: pytest.MonkeyPatch) -> Iterator[str]:
                 room = QRectF(0, 0, widget.viewport().width(), widget.rowHeight(0))
                 yield from (f"{name}: {line}" for line in _faults(found, room))
                 said = "\n".join(_said(widget, n))
-                cut = [one.words for one in found if _NUMBER.fullmatch(one.words) and one.words[:-1] not in said]
+                cut = [
+                    one.words
+                    for one in found
+                    if _NUMBER.fullmatch(one.words) and one.words[:-1] not in said
+                ]
                 yield from (f"{name}: number {words!r} is cut" for words in cut)
-                yield from (f"{name}: of {text!r} nothing is seen" for text in _unseen(found, widget, n))
+                yield from (
+                    f"{name}: of {text!r} nothing is seen" for text in _unseen(found, widget, n)
+                )
         else:
             found, name = drawn(widget, patch), type(widget).__name__
             yield from (f"{name}: {line}" for line in _faults(found, widget.rect()))
-            yield from (f"{name}: number {one.words!r} is cut" for one in found if _NUMBER.fullmatch(one.words))
+            yield from (
+                f"{name}: number {one.words!r} is cut"
+                for one in found
+                if _NUMBER.fullmatch(one.words)
+            )
             if isinstance(widget, OWN):
-                yield from (f"{name}: {one.words!r} is cut" for one in found if one.words.endswith("…"))
+                yield from (
+                    f"{name}: {one.words!r} is cut" for one in found if one.words.endswith("…")
+                )
 
 
 def _said(view: PaintedList, place: int) -> list[str]:
     """What the messages that a row stands for are about, else their first lines."""
     row = view.model().index(place, 0).data(PaintedModel.ROW)
-    sides = [row] if isinstance(row, BufferRow) else [row.after, row.before] if isinstance(row, DiffLine) else []
+    sides = (
+        [row]
+        if isinstance(row, BufferRow)
+        else [row.after, row.before]
+        if isinstance(row, DiffLine)
+        else []
+    )
     return [visible(side.row.subject or side.row.line).text for side in sides if side is not None]
 
 
 def _unseen(found: list[DrawnText], view: PaintedList, place: int) -> Iterator[str]:
     """What a message of that row says: enough of it to tell it from others must be painted."""
     for text in _said(view, place)[:1]:
-        shown = [one.words.strip("…") for one in found if len(one.words.strip("…")) >= min(LEAST, len(text))]
-        if text and not any(text.startswith(words) or text.endswith(words) for words in shown):  # of a path its end
+        shown = [
+            one.words.strip("…")
+            for one in found
+            if len(one.words.strip("…")) >= min(LEAST, len(text))
+        ]
+        if text and not any(
+            text.startswith(words) or text.endswith(words) for words in shown
+        ):  # of a path its end
             yield text
 
 

@@ -27,7 +27,9 @@ class Gaps:
     def tick(self) -> None:
         """One turn."""
         now = perf_counter(), thread_time(), process_time()
-        for kept, this, last in zip((self.clock, self.work, self.shared), now, self._last, strict=True):
+        for kept, this, last in zip(
+            (self.clock, self.work, self.shared), now, self._last, strict=True
+        ):
             kept.append(this - last)
         self._last = now
 
@@ -65,11 +67,23 @@ def many_records(path: Path, records: int) -> Path:
                     "usage": usage,
                     "role": "assistant",
                 }
-                call = {"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"path": f"src/file_{n}.py"}}
+                call = {
+                    "type": "tool_use",
+                    "id": f"t{n}",
+                    "name": "Read",
+                    "input": {"path": f"src/file_{n}.py"},
+                }
                 message |= {"type": "message", "content": [call]}
                 line |= {"type": "assistant", "message": message, "requestId": f"r{n}"}
             else:
-                result = {"type": "tool_result", "tool_use_id": f"t{n - 1}", "content": f"line {n} of the file"}
-                line |= {"type": "user", "message": {"role": "user", "content": [result] if n else "Read it all."}}
+                result = {
+                    "type": "tool_result",
+                    "tool_use_id": f"t{n - 1}",
+                    "content": f"line {n} of the file",
+                }
+                line |= {
+                    "type": "user",
+                    "message": {"role": "user", "content": [result] if n else "Read it all."},
+                }
             file.write(json.dumps(line) + "\n")
     return path

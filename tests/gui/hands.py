@@ -96,7 +96,9 @@ def let_go(widget: QWidget, at: QPoint, modifier: Qt.KeyboardModifier = _PLAIN) 
     QTest.mouseRelease(widget, Qt.MouseButton.LeftButton, modifier, at)
 
 
-def drag(widget: QWidget, start: QPoint, end: QPoint, modifier: Qt.KeyboardModifier = _PLAIN) -> None:
+def drag(
+    widget: QWidget, start: QPoint, end: QPoint, modifier: Qt.KeyboardModifier = _PLAIN
+) -> None:
     """Drag from one place to another in three moves."""
     hold(widget, start, modifier)
     for part in (1, 2, 3):
@@ -104,7 +106,9 @@ def drag(widget: QWidget, start: QPoint, end: QPoint, modifier: Qt.KeyboardModif
     let_go(widget, end, modifier)
 
 
-def turn_wheel(widget: QWidget, at: QPoint, turns: int, modifier: Qt.KeyboardModifier = _PLAIN) -> None:
+def turn_wheel(
+    widget: QWidget, at: QPoint, turns: int, modifier: Qt.KeyboardModifier = _PLAIN
+) -> None:
     """Turn the wheel; forward is positive."""
     event = QWheelEvent(
         QPointF(at),

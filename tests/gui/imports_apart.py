@@ -16,7 +16,10 @@ class _Watch:
     """Finds nothing; sees what is looked for."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> None:
-        if name.startswith(("inspector.gui", "pyqtgraph", "PySide6")) and threading.current_thread() is not _MAIN:
+        if (
+            name.startswith(("inspector.gui", "pyqtgraph", "PySide6"))
+            and threading.current_thread() is not _MAIN
+        ):
             apart.append(name)
 
 

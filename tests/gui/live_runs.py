@@ -24,14 +24,24 @@ class Stage:
         self.window, self.qtbot = window, qtbot
         self.workspace = folder / "workspace"
         self.workspace.mkdir()
-        (self.workspace / "README.md").write_text("# Notes\n\nThe parser lies in parser.py and matters most.\n")
-        (self.workspace / "big.txt").write_text("".join(f"line {n}: what happened is told here\n" for n in range(400)))
+        (self.workspace / "README.md").write_text(
+            "# Notes\n\nThe parser lies in parser.py and matters most.\n"
+        )
+        (self.workspace / "big.txt").write_text(
+            "".join(f"line {n}: what happened is told here\n" for n in range(400))
+        )
         self.record = folder / "run.jsonl"
         self.run = window.runs.controller
 
     def begin(self, paused: bool = False, **changes: Any) -> None:
         """Start a run and wait until the window shows it."""
-        fields = {"record": self.record, "permissions": "always", "limits": QUICK, "window": 200_000, **changes}
+        fields = {
+            "record": self.record,
+            "permissions": "always",
+            "limits": QUICK,
+            "window": 200_000,
+            **changes,
+        }
         plan = Plan(fields.pop("task", "Please look after the parser."), self.workspace, **fields)
         self.run.begin(lambda: plan, paused)
         self.until(lambda: self.window.workbench.state.run_is_open)
@@ -60,7 +70,9 @@ class Stage:
         self.until(lambda: bench.state.at is None and bench.state.steps is not None)
         return standing
 
-    def key(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    def key(
+        self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    ) -> None:
         """A key of the window's, which has to be the active one."""
         self.window.activateWindow()
         self.until(self.window.isActiveWindow)

@@ -19,7 +19,9 @@ def session(requests: int = 12, path: str = "made.jsonl") -> Session:
 
 def thread(name: str, requests: int, title: str = "", *, compact: bool = False) -> Thread:
     """A thread whose buffer grows; with `compact` it stands on a summary at its last request."""
-    stretch = Stretch(own=[Message(f"{name}-u", "user", (Text("Please look at 文件 <img src=x>"),))])
+    stretch = Stretch(
+        own=[Message(f"{name}-u", "user", (Text("Please look at 文件 <img src=x>"),))]
+    )
     messages, made = list(stretch.own), []
     for n in range(requests):
         last = compact and n == requests - 1
@@ -27,13 +29,21 @@ def thread(name: str, requests: int, title: str = "", *, compact: bool = False) 
             summary = Message(f"{name}-s", "user", (Text("What happened so far"),), summary=True)
             stretch = Stretch(own=[summary])
             messages.append(summary)
-        usage = Usage(input=500, cache_read=9_000 if last else 9_500 + 10_000 * n, cache_write=500, output=90)
-        made.append(Request(n, stretch.view(), usage=usage, model="claude-opus-4-5", time="2026-01-03T10:11:12Z"))
+        usage = Usage(
+            input=500, cache_read=9_000 if last else 9_500 + 10_000 * n, cache_write=500, output=90
+        )
+        made.append(
+            Request(
+                n, stretch.view(), usage=usage, model="claude-opus-4-5", time="2026-01-03T10:11:12Z"
+            )
+        )
         for message in turn(name, n):
             stretch.append(message)
             messages.append(message)
     compactions = (Compaction(requests - 1, "auto", tokens_before=120_000),) if compact else ()
-    return Thread(name, title, "claude-opus-4-5", made, messages, stretch.view(), compactions=compactions)
+    return Thread(
+        name, title, "claude-opus-4-5", made, messages, stretch.view(), compactions=compactions
+    )
 
 
 def turn(name: str, n: int) -> tuple[Message, Message]:
@@ -46,6 +56,10 @@ def turn(name: str, n: int) -> tuple[Message, Message]:
 
 def payload(path: Path, words: str = "Hello there, what is in this window?") -> Path:
     """A file with an Anthropic request body."""
-    body = {"model": "claude-opus-4-5", "max_tokens": 100, "messages": [{"role": "user", "content": words}]}
+    body = {
+        "model": "claude-opus-4-5",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": words}],
+    }
     path.write_text(json.dumps(body), "utf-8")
     return path

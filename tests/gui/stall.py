@@ -21,7 +21,9 @@ def main(path: str, when: str, seconds: float = 15) -> Gaps:
     """`when`: `start` as named on the command line, `later` when the window has stood for five seconds."""
     application = QApplication([])
     with tempfile.TemporaryDirectory() as folder:
-        window = build(application, Settings(QSettings(f"{folder}/s.ini", QSettings.Format.IniFormat)))
+        window = build(
+            application, Settings(QSettings(f"{folder}/s.ini", QSettings.Format.IniFormat))
+        )
         window.show()
         if when == "later":
             _run(5)
@@ -31,9 +33,14 @@ def main(path: str, when: str, seconds: float = 15) -> Gaps:
             window.choose_workspace("Compact")
             _run(seconds - 1)
             while window.bridge.busy or window.workbench.state.previews is None:
-                if window.workbench.state.session is None and window.workbench.state.opening is None:
+                if (
+                    window.workbench.state.session is None
+                    and window.workbench.state.opening is None
+                ):
                     raise SystemExit(f"{path} did not open")
-                window.choose_workspace("Compact")  # on a slow machine there was nothing open after that second
+                window.choose_workspace(
+                    "Compact"
+                )  # on a slow machine there was nothing open after that second
                 _run(0.1)
         window.close()
     return gaps
@@ -48,5 +55,8 @@ def _run(seconds: float) -> None:
 if __name__ == "__main__":
     found = main(sys.argv[1], sys.argv[2], *map(float, sys.argv[3:]))
     longest = {name: sorted(getattr(found, name))[:-8:-1] for name in ("clock", "work", "shared")}
-    print(json.dumps({name: [round(one, 3) for one in kept] for name, kept in longest.items()}), flush=True)
+    print(
+        json.dumps({name: [round(one, 3) for one in kept] for name, kept in longest.items()}),
+        flush=True,
+    )
     os._exit(0)

@@ -13,13 +13,19 @@ def messages(calls: int = 10) -> tuple[Message, ...]:
     """A goal with facts in it, then so many calls of a tool, each with a result of its own."""
     made = [user("Mend src/reader.py and keep the interface. Never touch 文件.")]
     for n in range(calls):
-        made.append(assistant(f"Looking at part {n}.", (f"c{n}", "Bash", {"command": f"cat src/part_{n}.py"})))
+        made.append(
+            assistant(
+                f"Looking at part {n}.", (f"c{n}", "Bash", {"command": f"cat src/part_{n}.py"})
+            )
+        )
         said = f"src/part_{n}.py\nValueError: bad part {n} of <b>it</b>\nhttps://example.org/{n}\n"
         made.append(result(f"c{n}", said + f"line {n}\n" * 200))
     return tuple(made)
 
 
-def session(path: str = "stepped.jsonl", listed: Sequence[Message] | None = None, written_as: str = "test") -> Session:
+def session(
+    path: str = "stepped.jsonl", listed: Sequence[Message] | None = None, written_as: str = "test"
+) -> Session:
     """Two requests: half of the messages, and all of them."""
     all_of_them = messages() if listed is None else tuple(listed)
     stretch = Stretch(own=all_of_them)

@@ -30,7 +30,9 @@ def test_a_path_on_the_command_line_is_opened(
 
     def run() -> int:
         (window,) = (
-            widget for widget in QApplication.topLevelWidgets() if isinstance(widget, MainWindow) and widget.isVisible()
+            widget
+            for widget in QApplication.topLevelWidgets()
+            if isinstance(widget, MainWindow) and widget.isVisible()
         )
         shown.append(window)
         qtbot.waitUntil(lambda: window.workbench.state.session is not None)
@@ -48,8 +50,15 @@ def test_a_path_on_the_command_line_is_opened(
 def test_the_start_loads_no_run_no_proxy_and_no_plots() -> None:
     """Each of them is loaded when it is first asked for."""
     code = "import sys, inspector.gui.app, linecache; print(*sys.modules, *linecache.cache)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    for package in ("inspector.simulated", "inspector.providers", "inspector.proxy", "inspector.agent.runner"):
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    for package in (
+        "inspector.simulated",
+        "inspector.providers",
+        "inspector.proxy",
+        "inspector.agent.runner",
+    ):
         assert package not in loaded
     assert not {"pyqtgraph", "numpy", "anthropic", "openai", "aiohttp", "rapidfuzz"} & set(loaded)
     assert not [name for name in loaded if "/inspector/" in name], "PySide6 reads no source of ours"

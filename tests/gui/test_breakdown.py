@@ -104,13 +104,17 @@ def test_a_part_is_as_wide_as_its_share(panel: BreakdownPanel) -> None:
             assert cell.rect.width() == pytest.approx(share * panel.icicle.width())
 
 
-def test_parts_when_the_difference_is_below_zero_fill_the_width_and_no_more(panel: BreakdownPanel) -> None:
+def test_parts_when_the_difference_is_below_zero_fill_the_width_and_no_more(
+    panel: BreakdownPanel,
+) -> None:
     parts = (("tool results", 900), ("user", 300), ("difference", -200))
     children = tuple(BreakdownNode(name, "category", tokens) for name, tokens in parts)
     panel.icicle.show_tree(BreakdownNode("buffer", "buffer", 1_000, (), children), ())
     whole, *cells = panel.icicle.cells
     assert [cell.node.name for cell in cells] == ["tool results", "user"]
-    assert [cell.rect.width() for cell in cells] == pytest.approx([whole.rect.width() * 3 / 4, whole.rect.width() / 4])
+    assert [cell.rect.width() for cell in cells] == pytest.approx(
+        [whole.rect.width() * 3 / 4, whole.rect.width() / 4]
+    )
 
 
 @pytest.mark.parametrize("height", [SMALLEST.height(), 130, 170, 420])
@@ -119,7 +123,10 @@ def test_every_row_is_seen_whole(panel: BreakdownPanel, height: int) -> None:
     seen = panel.icicle.visibleRegion().boundingRect()
     assert seen == panel.icicle.rect()
     lowest = max(cell.rect.bottom() for cell in panel.icicle.cells)
-    assert seen.height() - panel.icicle.fontMetrics().height() < lowest <= seen.height() or height > 300
+    assert (
+        seen.height() - panel.icicle.fontMetrics().height() < lowest <= seen.height()
+        or height > 300
+    )
 
 
 def test_a_click_reduces_the_buffer_and_a_double_click_goes_there(
@@ -151,7 +158,12 @@ def test_a_click_reduces_the_buffer_and_a_double_click_goes_there(
 
 
 def test_by_keyboard(desk: Desk, panel: BreakdownPanel) -> None:
-    for key, depth in ((Qt.Key.Key_Down, 1), (Qt.Key.Key_Right, 1), (Qt.Key.Key_Down, 2), (Qt.Key.Key_Up, 1)):
+    for key, depth in (
+        (Qt.Key.Key_Down, 1),
+        (Qt.Key.Key_Right, 1),
+        (Qt.Key.Key_Down, 2),
+        (Qt.Key.Key_Up, 1),
+    ):
         press(panel.icicle, key)
         assert len(desk.workbench.state.part) == depth
     assert panel.icicle.accessibleDescription().startswith(desk.workbench.state.part[0])
@@ -161,7 +173,11 @@ def test_by_keyboard(desk: Desk, panel: BreakdownPanel) -> None:
 
 def test_the_tree_is_sorted_and_opened(desk: Desk, panel: BreakdownPanel) -> None:
     def names() -> list[str]:
-        return [item.text(0) for n in range(panel.tree.topLevelItemCount()) if (item := panel.tree.topLevelItem(n))]
+        return [
+            item.text(0)
+            for n in range(panel.tree.topLevelItemCount())
+            if (item := panel.tree.topLevelItem(n))
+        ]
 
     assert panel.filling is not None
     by_size = sorted(panel.filling.tree.children, key=lambda one: -one.tokens)
@@ -195,27 +211,36 @@ def test_every_tab_has_its_whole_name(desk: Desk, panel: BreakdownPanel, qtbot: 
             panel.tabs.setCurrentIndex(n)
             qtbot.wait(10)
             assert not [one for one in panel.tabs.findChildren(QToolButton) if one.isVisible()]
-            assert all(panel.tabs.rect().contains(panel.tabs.tabRect(one)) for one in range(panel.tabs.count())), (
+            assert all(
+                panel.tabs.rect().contains(panel.tabs.tabRect(one))
+                for one in range(panel.tabs.count())
+            ), (
                 at,
                 n,
             )
             assert panel.tabs.tabRect(n).width() >= panel.tabs.tabSizeHint(n).width()
 
 
-def test_repeats_and_tools_lead_to_their_messages(desk: Desk, panel: BreakdownPanel, asked: Asked) -> None:
+def test_repeats_and_tools_lead_to_their_messages(
+    desk: Desk, panel: BreakdownPanel, asked: Asked
+) -> None:
     panel.tabs.setCurrentIndex(2)
     click_cell(panel.repeats, 0)
     among, one = desk.workbench.state.among, panel.repeats.rows[0]
     assert among is not None
     assert among.ids == {desk.workbench.state.buffer().messages[at].id for at in one.messages}
     press(panel.repeats, Qt.Key.Key_Return)
-    assert desk.workbench.state.selected == desk.workbench.state.buffer().messages[one.messages[-1]].id
+    assert (
+        desk.workbench.state.selected == desk.workbench.state.buffer().messages[one.messages[-1]].id
+    )
     panel.tabs.setCurrentIndex(3)
     click_cell(panel.tools, 0)
     assert desk.workbench.state.part == ("tool results", panel.tools.rows[0].name)
 
 
-def test_the_legend_leads_here(desk: Desk, panel: BreakdownPanel, qtbot: QtBot, asked: Asked) -> None:
+def test_the_legend_leads_here(
+    desk: Desk, panel: BreakdownPanel, qtbot: QtBot, asked: Asked
+) -> None:
     gauge = Gauge(desk)
     qtbot.addWidget(gauge)
     gauge.resize(230, 700)
@@ -236,7 +261,9 @@ def test_the_legend_leads_here(desk: Desk, panel: BreakdownPanel, qtbot: QtBot, 
     assert desk.workbench.state.among is None, "what is unseen stands in no message"
 
 
-def test_it_follows_the_playhead_and_a_step(desk: Desk, panel: BreakdownPanel, qtbot: QtBot) -> None:
+def test_it_follows_the_playhead_and_a_step(
+    desk: Desk, panel: BreakdownPanel, qtbot: QtBot
+) -> None:
     before = panel.filling
     desk.workbench.look_into(("tool results",))
     desk.workbench.move(AT + 20)
@@ -254,7 +281,9 @@ def test_it_follows_the_playhead_and_a_step(desk: Desk, panel: BreakdownPanel, q
     assert panel.filling.tree.tokens == now.pressure.tokens
 
 
-def test_while_a_key_is_held_it_says_that_it_is_late(desk: Desk, panel: BreakdownPanel, qtbot: QtBot) -> None:
+def test_while_a_key_is_held_it_says_that_it_is_late(
+    desk: Desk, panel: BreakdownPanel, qtbot: QtBot
+) -> None:
     before = panel.says.text()
     free = Event()
     for _ in range(4):  # more jobs than the lane has threads
@@ -280,7 +309,9 @@ def test_with_nothing_open(desk: Desk, panel: BreakdownPanel) -> None:
 
 
 @pytest.mark.parametrize("way", ["By category", "By tool"])
-def test_timeline_when_a_way_is_chosen_shows_what_filled_the_buffer(desk: Desk, qtbot: QtBot, way: str) -> None:
+def test_timeline_when_a_way_is_chosen_shows_what_filled_the_buffer(
+    desk: Desk, qtbot: QtBot, way: str
+) -> None:
     timeline = Timeline(desk)
     qtbot.addWidget(timeline)
     timeline.resize(1_200, 420)
@@ -307,7 +338,9 @@ def test_timeline_when_a_way_is_chosen_shows_what_filled_the_buffer(desk: Desk, 
     assert timeline.plot.canvas.grab().toImage() == before
 
 
-def test_map_when_a_thin_part_comes_before_the_largest_shows_both_apart(desk: Desk, qtbot: QtBot) -> None:
+def test_map_when_a_thin_part_comes_before_the_largest_shows_both_apart(
+    desk: Desk, qtbot: QtBot
+) -> None:
     parts = (("user", 900), ("images", 1), ("reminders", 1), ("unseen", 9_000))
     children = tuple(BreakdownNode(name, "category", tokens) for name, tokens in parts)
     icicle = Icicle(desk.theme)
@@ -325,7 +358,9 @@ def test_map_when_a_thin_part_comes_before_the_largest_shows_both_apart(desk: De
 
 def test_very_many_parts_are_few_cells_and_rows(desk: Desk, qtbot: QtBot) -> None:
     files = tuple(BreakdownNode(f"{n}.py", "file", 2) for n in range(50_000))
-    tree = BreakdownNode("all", "buffer", 100_000, children=(BreakdownNode("Read", "tool", 100_000, (), files),))
+    tree = BreakdownNode(
+        "all", "buffer", 100_000, children=(BreakdownNode("Read", "tool", 100_000, (), files),)
+    )
     icicle, rows = Icicle(desk.theme), BreakdownTree()
     for widget in (icicle, rows):
         qtbot.addWidget(widget)
@@ -341,11 +376,15 @@ def test_very_many_parts_are_few_cells_and_rows(desk: Desk, qtbot: QtBot) -> Non
     assert item.child(MOST).text(1) == "98,000"  # type: ignore[union-attr]
 
 
-def test_search_when_a_name_is_typed_reduces_map_and_tables(panel: BreakdownPanel, qtbot: QtBot) -> None:
+def test_search_when_a_name_is_typed_reduces_map_and_tables(
+    panel: BreakdownPanel, qtbot: QtBot
+) -> None:
     whole = len(panel.icicle.cells)
     write(panel.search, "rates")
     qtbot.waitUntil(lambda: 0 < len(panel.icicle.cells) < whole)
-    names = {cell.node.name for cell in panel.icicle.cells if not cell.node.children and not cell.rest}
+    names = {
+        cell.node.name for cell in panel.icicle.cells if not cell.node.children and not cell.rest
+    }
     assert all("rates" in name or name.startswith("message") for name in names)
     assert all("rates" in repeat.what for repeat in panel.repeats.rows)
     write(panel.search, "no such part anywhere")
@@ -371,16 +410,25 @@ def test_changes_when_an_earlier_request_is_typed_say_what_came_in_between(
     assert desk.workbench.state.part == panel.changes.table.rows[0].part
 
 
-def test_tables_when_the_window_has_1440_by_900_pixels_show_eight_rows(window: MainWindow, qtbot: QtBot) -> None:
+def test_tables_when_the_window_has_1440_by_900_pixels_show_eight_rows(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.resize(1440, 900)
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.opening is None and window.docks.ready and not window.bridge.busy)
+    qtbot.waitUntil(
+        lambda: bench.state.opening is None and window.docks.ready and not window.bridge.busy
+    )
     window.show_panel("Breakdown")
     panel = window.docks.panel("Breakdown")
     assert isinstance(panel, BreakdownPanel)
     qtbot.waitUntil(lambda: panel.filling is not None and not window.bridge.busy)
-    for at, table in ((1, panel.tree), (2, panel.repeats), (3, panel.tools), (4, panel.changes.table)):
+    for at, table in (
+        (1, panel.tree),
+        (2, panel.repeats),
+        (3, panel.tools),
+        (4, panel.changes.table),
+    ):
         panel.tabs.setCurrentIndex(at)
         qtbot.waitUntil(lambda: not window.bridge.busy)
         high = table.fontMetrics().height() * FittedTable.LINES
@@ -391,7 +439,9 @@ def test_tables_when_the_window_has_1440_by_900_pixels_show_eight_rows(window: M
         assert table.viewport().height() // high >= 8, panel.tabs.tabText(at)
 
 
-def test_map_when_many_parts_are_thin_paints_no_group_wider_than_a_part(desk: Desk, qtbot: QtBot) -> None:
+def test_map_when_many_parts_are_thin_paints_no_group_wider_than_a_part(
+    desk: Desk, qtbot: QtBot
+) -> None:
     icicle = Icicle(desk.theme)
     qtbot.addWidget(icicle)
     icicle.resize(500, 200)

@@ -73,7 +73,10 @@ def test_images_are_decoded_in_sight_and_within_a_budget(desk: Desk, qtbot: QtBo
     assert MOST_BYTES / 2 < most < MOST_BYTES + 3 * size  # those in sight come on top
     strip.show_images([picture(4)] * (MOST + 30))
     qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) >= MOST and not bridge.busy)
-    assert any("30 more images not shown" in child.text() for child in strip.findChildren(type(strip._caption(""))))
+    assert any(
+        "30 more images not shown" in child.text()
+        for child in strip.findChildren(type(strip._caption("")))
+    )
 
 
 TEXTS = {
@@ -86,7 +89,9 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("wrap", [True, False])
-def test_joined_emoji_are_painted_within_a_tenth_of_a_second(desk: Desk, qtbot: QtBot, name: str, wrap: bool) -> None:
+def test_joined_emoji_are_painted_within_a_tenth_of_a_second(
+    desk: Desk, qtbot: QtBot, name: str, wrap: bool
+) -> None:
     text = PlainText(desk.theme)
     qtbot.addWidget(text)
     modes = QPlainTextEdit.LineWrapMode
@@ -124,9 +129,13 @@ def test_many_records_are_opened_without_a_stall(
         def state() -> State:
             return window.workbench.state
 
-        qtbot.waitUntil(lambda: state().session is not None and state().opening is None, timeout=300_000)
+        qtbot.waitUntil(
+            lambda: state().session is not None and state().opening is None, timeout=300_000
+        )
         window.choose_workspace("Compact")
-        qtbot.waitUntil(lambda: state().previews is not None and not window.bridge.busy, timeout=300_000)
+        qtbot.waitUntil(
+            lambda: state().previews is not None and not window.bridge.busy, timeout=300_000
+        )
         for at in (0, 5, records // 4, None):
             window.workbench.move(at)
             QApplication.processEvents()
@@ -156,7 +165,9 @@ print(process_time() - start)
 def run_python(*words: str) -> str:
     """Return what a Python process of its own prints."""
     program = [sys.executable, *words]
-    return subprocess.run(program, check=True, capture_output=True, timeout=300, cwd=ROOT, text=True).stdout
+    return subprocess.run(
+        program, check=True, capture_output=True, timeout=300, cwd=ROOT, text=True
+    ).stdout
 
 
 @pytest.mark.parametrize("when", ["start", "later"])
@@ -222,7 +233,9 @@ def test_thousands_of_compactions_are_painted_once_a_pixel(
 ) -> None:
     many, made = MANY + 1_000, session(2)
     requests = [replace(made.main.requests[0], index=n) for n in range(many)]
-    compactions = tuple(Compaction(n, "auto", tokens_before=20_000 + 20 * n) for n in range(1, many))
+    compactions = tuple(
+        Compaction(n, "auto", tokens_before=20_000 + 20 * n) for n in range(1, many)
+    )
     thread = replace(made.main, requests=requests, compactions=compactions)
     gauge, timeline = Gauge(desk), Timeline(desk)
     for panel in (gauge, timeline):

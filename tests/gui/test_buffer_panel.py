@@ -33,7 +33,9 @@ def ids(panel: BufferPanel) -> list[str]:
     return [panel.model.message_at(n).id for n in range(panel.model.rowCount())]
 
 
-def test_buffer_when_a_session_opens_lists_the_oldest_first_and_marks_new_messages(panel: BufferPanel) -> None:
+def test_buffer_when_a_session_opens_lists_the_oldest_first_and_marks_new_messages(
+    panel: BufferPanel,
+) -> None:
     panel.desk.workbench.move(2)
     assert ids(panel) == ["main-u", "main-a0", "main-r0", "main-a1", "main-r1"]
     assert [panel.model.row_at(n).fresh for n in range(5)] == [False, False, False, True, True]
@@ -54,7 +56,9 @@ def test_order_when_the_user_chose_another_one_is_that_of_the_next_window(
 
 
 @pytest.mark.parametrize(("width", "has_sizes"), [(420, False), (1200, True)])
-def test_heads_of_the_buffer_are_above_their_columns(panel: BufferPanel, width: int, has_sizes: bool) -> None:
+def test_heads_of_the_buffer_are_above_their_columns(
+    panel: BufferPanel, width: int, has_sizes: bool
+) -> None:
     metrics = panel.view.fontMetrics()
     room = QRect(0, 0, width, 24)
     columns = panel.delegate.columns(room, metrics)
@@ -78,7 +82,9 @@ def test_a_move_tells_the_view_only_what_is_new(panel: BufferPanel, qtbot: QtBot
     assert ids(panel) == ["main-s"]
 
 
-def test_the_selected_row_stays_in_sight_where_rows_go_above_it(panel: BufferPanel, qtbot: QtBot) -> None:
+def test_the_selected_row_stays_in_sight_where_rows_go_above_it(
+    panel: BufferPanel, qtbot: QtBot
+) -> None:
     """Back from the newest request: Qt scrolls to where the row stood before."""
     panel.resize(700, 160)
     choose(panel.order, "Newest first")
@@ -87,7 +93,10 @@ def test_the_selected_row_stays_in_sight_where_rows_go_above_it(panel: BufferPan
     panel.desk.workbench.select("main-a5")
     panel.desk.workbench.move(6)
     qtbot.wait(20)
-    assert panel.model.message_at(panel.view.currentIndex().row()).id == panel.desk.workbench.state.selected
+    assert (
+        panel.model.message_at(panel.view.currentIndex().row()).id
+        == panel.desk.workbench.state.selected
+    )
     assert panel.view.viewport().rect().intersects(panel.view.visualRect(panel.view.currentIndex()))
     panel.desk.workbench.move(10)
     panel.desk.workbench.select("")
@@ -103,7 +112,10 @@ def test_a_row_says_what_it_is(panel: BufferPanel) -> None:
     assert (line.row.role, line.row.tool, line.row.badges) == ("result", "Bash", ("error",))
     assert (line.row.subject, line.row.line) == ("pytest -q tests/4.py", "needle-4 found")
     words = panel.model.index(10, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert words == f"10 result Bash error pytest -q tests/4.py  needle-4 found, {line.tokens:,} tokens"
+    assert (
+        words
+        == f"10 result Bash error pytest -q tests/4.py  needle-4 found, {line.tokens:,} tokens"
+    )
     assert panel.model.row_at(9).row.badges == ("thinking",)
 
 
@@ -157,7 +169,9 @@ def test_newest_row_stays_in_sight_when_the_list_gets_another_height(panel: Buff
         assert panel.view.viewport().rect().contains(panel.view.visualRect(newest).center())
 
 
-def test_list_that_the_user_scrolled_stays_there_when_it_gets_another_height(panel: BufferPanel) -> None:
+def test_list_that_the_user_scrolled_stays_there_when_it_gets_another_height(
+    panel: BufferPanel,
+) -> None:
     panel.resize(700, 200)
     panel.desk.workbench.move(10)
     bar = panel.view.verticalScrollBar()

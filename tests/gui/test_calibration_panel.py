@@ -21,13 +21,19 @@ from tests.gui.hands import click, press
 
 def session(requests: int, usage: bool = True) -> Session:
     """The buffer grows by a thousand letters a request; the provider counts 1.5 times what they are worth."""
-    stretch = Stretch(own=tuple(Message(f"m{n}", "user", (Text("abcd " * 800),)) for n in range(requests)))
+    stretch = Stretch(
+        own=tuple(Message(f"m{n}", "user", (Text("abcd " * 800),)) for n in range(requests))
+    )
     listed = tuple(
-        Request(n, stretch.view(n + 1), usage=Usage(1_500 * (n + 1) + 300, output=9) if usage else None)
+        Request(
+            n, stretch.view(n + 1), usage=Usage(1_500 * (n + 1) + 300, output=9) if usage else None
+        )
         for n in range(requests)
     )
     return Session(
-        "test", (Thread("main", requests=listed, messages=tuple(stretch.own), end=stretch.view()),), path="s"
+        "test",
+        (Thread("main", requests=listed, messages=tuple(stretch.own), end=stretch.view()),),
+        path="s",
     )
 
 
@@ -56,7 +62,9 @@ def test_every_estimator_is_compared_with_the_reported_numbers(
     assert row(panel, "roku")[0] == "● Roku"
     assert row(panel, "tiktoken")[1:] == ["–", *[""] * 4]
     assert row(panel, "pi")[1] == "0.00%", "the number that is shown, not the factor's"
-    assert panel.says.text().startswith("12 requests with a reported size. Reported for each estimated token: user 1.4")
+    assert panel.says.text().startswith(
+        "12 requests with a reported size. Reported for each estimated token: user 1.4"
+    )
     assert float(row(panel, "chars4")[4]) == pytest.approx(1.5, abs=0.02)
     click(panel.tokenizers)
     qtbot.waitUntil(lambda: row(panel, "tiktoken-cl100k")[4] != "")
@@ -86,7 +94,9 @@ def test_charts_show_the_selected_estimator_and_lead_to_a_request(
         place = chart.place_of(*chart._samples[request])
         assert place is not None
         QTest.mouseMove(chart, place.toPoint())
-        assert panel.says.text().startswith(f"Request {request}: {1_500 * (request + 1) + 300:,} reported, ")
+        assert panel.says.text().startswith(
+            f"Request {request}: {1_500 * (request + 1) + 300:,} reported, "
+        )
         click(chart, place.toPoint())
         assert desk.workbench.state.at == request
     second = panel.table.visualRect(panel.table.model().index(1, 0)).center()
@@ -131,13 +141,20 @@ def test_each_segment_has_a_line_a_colour_and_an_equation(
         sample = segments[number].samples[5]
         place = scatter.place_of(sample, number)
         assert place is not None
-        assert picture.pixelColor(place.toPoint()).name() == segment_colour(desk.theme.colours, number)
+        assert picture.pixelColor(place.toPoint()).name() == segment_colour(
+            desk.theme.colours, number
+        )
 
 
 @pytest.mark.parametrize("height", [300, 520, 900])
 @pytest.mark.parametrize("larger", [0, 5])
 def test_words_of_the_charts_lie_on_no_data_and_on_no_other_words(
-    panel: CalibrationPanel, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, height: int, larger: int
+    panel: CalibrationPanel,
+    desk: Desk,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    height: int,
+    larger: int,
 ) -> None:
     desk.theme.zoom(larger)
     panel.resize(1_400, height)
@@ -159,7 +176,9 @@ def test_words_of_the_charts_lie_on_no_data_and_on_no_other_words(
             assert common.height() <= 3 or common.width() <= 0, (one, other)
 
 
-def test_residuals_fall_into_bins_by_segment(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
+def test_residuals_fall_into_bins_by_segment(
+    panel: CalibrationPanel, desk: Desk, qtbot: QtBot
+) -> None:
     desk.workbench.open(compacted(24, 12))
     qtbot.waitUntil(lambda: panel.plot.found is not None)
     counts = panel.plot.residuals.bins()
@@ -167,7 +186,9 @@ def test_residuals_fall_into_bins_by_segment(panel: CalibrationPanel, desk: Desk
     assert panel.plot.residual_words.whole.startswith("median ")
 
 
-def test_one_wild_number_does_not_flatten_the_charts(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
+def test_one_wild_number_does_not_flatten_the_charts(
+    panel: CalibrationPanel, desk: Desk, qtbot: QtBot
+) -> None:
     made = session(200)
     wild = replace(made.main.requests[100], usage=Usage(9_000_000))
     requests = (*made.main.requests[:100], wild, *made.main.requests[101:])
@@ -178,7 +199,9 @@ def test_one_wild_number_does_not_flatten_the_charts(panel: CalibrationPanel, de
     assert panel.plot.hidden_words.whole == "1 outside the axes"
 
 
-def test_coverage_says_how_many_reports_lay_inside(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
+def test_coverage_says_how_many_reports_lay_inside(
+    panel: CalibrationPanel, desk: Desk, qtbot: QtBot
+) -> None:
     desk.workbench.open(session(40))
     qtbot.waitUntil(lambda: panel.plot.found is not None)
     rows = panel.plot.coverage.rows
@@ -191,7 +214,10 @@ def test_coverage_says_how_many_reports_lay_inside(panel: CalibrationPanel, desk
 def test_a_thread_without_usage_gets_a_sentence(panel: CalibrationPanel, desk: Desk) -> None:
     assert panel._empty.text().startswith("Open a transcript")
     desk.workbench.open(session(3, usage=False))
-    assert panel._empty.text() == "This thread reports no usage: there is nothing to compare the estimators with."
+    assert (
+        panel._empty.text()
+        == "This thread reports no usage: there is nothing to compare the estimators with."
+    )
     assert panel._empty.isVisible()
     desk.workbench.open(Session("test", path="empty"))
     assert panel._empty.isVisible()

@@ -18,7 +18,9 @@ from inspector.gui.panels.message.view import MessageView
 from inspector.gui.widgets.code import MOST_CODE, CodeStretch, language_of, split_fences
 from inspector.gui.widgets.text import build_looks
 
-PYTHON = 'import os\n\n\ndef run(path: str) -> int:\n    """Two\n    lines."""\n    return 12  # why\n'
+PYTHON = (
+    'import os\n\n\ndef run(path: str) -> int:\n    """Two\n    lines."""\n    return 12  # why\n'
+)
 
 
 def words(text: str, language: str) -> list[tuple[str, str]]:
@@ -40,10 +42,14 @@ def test_the_words_of_code_are_found() -> None:
 def test_line_numbers_that_a_tool_wrote_are_no_code() -> None:
     numbered = "".join(f"{n:6}→{line}\n" for n, line in enumerate(PYTHON.splitlines(), 1))
     found = words(f"{numbered}\n<system-reminder>import or return</system-reminder>\n", "python")
-    assert [one for one in found if one[0].strip()] == [one for one in words(PYTHON, "python") if one[0].strip()]
+    assert [one for one in found if one[0].strip()] == [
+        one for one in words(PYTHON, "python") if one[0].strip()
+    ]
 
 
-@pytest.mark.parametrize("text", ['"' * 500_000, "a" * 500_000, PYTHON * 10_000, "/*" * 900_000, "{\n" * 400_000])
+@pytest.mark.parametrize(
+    "text", ['"' * 500_000, "a" * 500_000, PYTHON * 10_000, "/*" * 900_000, "{\n" * 400_000]
+)
 @pytest.mark.parametrize("language", ["python", "javascript", "c", "markdown"])
 def test_no_more_is_looked_at_than_the_bound(text: str, language: str) -> None:
     asked = 0
@@ -59,7 +65,10 @@ def test_no_more_is_looked_at_than_the_bound(text: str, language: str) -> None:
 
 
 def test_a_language_is_named_by_a_file_or_a_fence() -> None:
-    assert [language_of(name) for name in ("/a/b.PY", "C:\\x\\y.tsx", "Dockerfile", "js", "a.unknown", "")] == [
+    assert [
+        language_of(name)
+        for name in ("/a/b.PY", "C:\\x\\y.tsx", "Dockerfile", "js", "a.unknown", "")
+    ] == [
         "python",
         "typescript",
         "docker",
@@ -84,7 +93,11 @@ def test_a_language_is_named_by_a_file_or_a_fence() -> None:
         ({"path": "/a.rs", "offset": 10}, "let x", "rust"),
         ({"path": "src/java"}, "Main.java", ""),
         ({"file_path": "/a.py", "old_string": "a", "new_string": "b"}, "The file is in order.", ""),
-        ({"file_path": "/a.py", "old_string": "a", "new_string": "b"}, "Updated.\n1\tb\n2\tc\n3\td", "python"),
+        (
+            {"file_path": "/a.py", "old_string": "a", "new_string": "b"},
+            "Updated.\n1\tb\n2\tc\n3\td",
+            "python",
+        ),
         ({"cmd": "sed -n '1,40p' src/a.go"}, "Chunk ID: 1\nOutput:\npackage a", "go"),
         ({"command": ["bash", "-lc", "cd x && cat a.ts"]}, "let a", "typescript"),
         ({"command": "cat a.py | wc"}, "1 2 3", ""),
@@ -92,11 +105,15 @@ def test_a_language_is_named_by_a_file_or_a_fence() -> None:
         ({"command": "echo 'a.py"}, "", ""),
     ],
 )
-def test_a_result_has_the_language_of_what_was_read(arguments: Json, content: str, language: str) -> None:
+def test_a_result_has_the_language_of_what_was_read(
+    arguments: Json, content: str, language: str
+) -> None:
     found, before = result_language(ToolCall("c", "x", arguments), ToolResult("c", content))
     assert found == language
     assert content[:before].endswith("Output:\n") == ("Output:" in content)
-    assert result_language(ToolCall("c", "x", arguments), ToolResult("c", content, is_error=True)) == ("", 0)
+    assert result_language(
+        ToolCall("c", "x", arguments), ToolResult("c", content, is_error=True)
+    ) == ("", 0)
 
 
 def test_an_argument_has_the_language_of_its_file() -> None:
@@ -106,7 +123,9 @@ def test_an_argument_has_the_language_of_its_file() -> None:
     assert argument_language("prompt", {"path": "a.css", "prompt": ""}) == ""
 
 
-@pytest.mark.parametrize("text", ["plain", "a\u202eb\u202ec", "x" * 25_000, "a\0\0b" + "y" * 25_000 + "\r\nz"])
+@pytest.mark.parametrize(
+    "text", ["plain", "a\u202eb\u202ec", "x" * 25_000, "a\0\0b" + "y" * 25_000 + "\r\nz"]
+)
 def test_a_place_of_the_original_is_found_where_it_is_shown(text: str) -> None:
     shown = visible(text)
     for at in {0, 1, 2, 3, len(text) // 2, len(text) - 1}:
@@ -147,10 +166,14 @@ def read(desk: Desk, qtbot: QtBot) -> Read:
 
     def shown(*several: tuple[Part, ...]) -> MessageView:
         messages = tuple(Message(f"m{n}", "user", parts) for n, parts in enumerate(several))
-        desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
+        desk.workbench.open(
+            Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),))
+        )
         desk.workbench.select(messages[-1].id)
         view.show_state(desk.workbench.state)
-        qtbot.waitUntil(lambda: (view.text.is_complete or view.text.has_rest) and not desk.bridge.busy)
+        qtbot.waitUntil(
+            lambda: (view.text.is_complete or view.text.has_rest) and not desk.bridge.busy
+        )
         return view
 
     return shown
@@ -172,7 +195,9 @@ def test_fences_of_prose_are_coloured_and_prose_is_not(read: Read) -> None:
     assert found == ["return", "12"]
 
 
-def test_the_words_are_found_off_the_gui_thread(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_words_are_found_off_the_gui_thread(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads = list[threading.Thread]()
     find = CodeStretch.find
 

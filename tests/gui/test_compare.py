@@ -100,7 +100,10 @@ def names(panel: ComparePanel) -> list[str]:
 
 def cells_of(panel: ComparePanel) -> list[list[str]]:
     model = panel.table.model()
-    return [[model.index(n, m).data() for m in range(model.columnCount())] for n in range(model.rowCount())]
+    return [
+        [model.index(n, m).data() for m in range(model.columnCount())]
+        for n in range(model.rowCount())
+    ]
 
 
 def click_cell(panel: ComparePanel, row: int, column: int = 0) -> None:
@@ -113,7 +116,9 @@ def click_head(panel: ComparePanel, title: str) -> None:
     header = panel.table.horizontalHeader()
     column = 1 + [figure.name for figure in FIGURES].index(title)
     panel.table.scrollTo(panel.table.model().index(0, column))
-    click(header.viewport(), QPoint(header.sectionViewportPosition(column) + 20, header.height() // 2))
+    click(
+        header.viewport(), QPoint(header.sectionViewportPosition(column) + 20, header.height() // 2)
+    )
 
 
 def at(desk: Desk) -> int | None:
@@ -124,7 +129,9 @@ def at(desk: Desk) -> int | None:
 
 
 def test_each_empty_state_is_one_sentence(panel: ComparePanel, desk: Desk) -> None:
-    assert panel._empty.text() == "Open a transcript to see how other policies would have fared on it."
+    assert (
+        panel._empty.text() == "Open a transcript to see how other policies would have fared on it."
+    )
     assert not panel.bar.button.isEnabled()
     desk.workbench.open(session(Thread("main"), "empty.jsonl"))
     assert panel._empty.text() == "This thread has no request: there is nothing to replay."
@@ -202,7 +209,9 @@ def test_a_row_and_a_curve_for_every_chosen_policy(compared: ComparePanel) -> No
     assert names(compared) == [name for name in NAMES if name in DEFAULT]
     assert set(compared.plot.curves) == set(DEFAULT)
     for one in compared._found.reports:
-        assert compared.plot.curves[one.policy].getData()[1].tolist() == [row.tokens for row in one.rows]
+        assert compared.plot.curves[one.policy].getData()[1].tolist() == [
+            row.tokens for row in one.rows
+        ]
     model = compared.table.model()
     sent = 1 + [figure.name for figure in FIGURES].index("sent")
     for place, row in enumerate(compared.table.rows):
@@ -211,20 +220,29 @@ def test_a_row_and_a_curve_for_every_chosen_policy(compared: ComparePanel) -> No
         assert shown.endswith(("%)", "(0)")) == (row.name != BASE)
     base = compared._found.base
     assert base is not None
-    assert [row.tokens for row in base.rows] == [one.usage.prompt for one in LONG.requests if one.usage]
+    assert [row.tokens for row in base.rows] == [
+        one.usage.prompt for one in LONG.requests if one.usage
+    ]
     assert not compared.bar.button.isEnabled()
 
 
-def test_what_was_written_for_an_hour_says_so(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+def test_what_was_written_for_an_hour_says_so(
+    panel: ComparePanel, desk: Desk, qtbot: QtBot
+) -> None:
     def hourly(request: Request, share: int) -> Request:
         assert request.usage is not None
-        return replace(request, usage=replace(request.usage, cache_write_1h=request.usage.cache_write // share))
+        return replace(
+            request, usage=replace(request.usage, cache_write_1h=request.usage.cache_write // share)
+        )
 
     column = 1 + [figure.name for figure in FIGURES].index("cache written")
     written = SHORT.requests[0].usage.cache_write if SHORT.requests[0].usage else 0
     for share, words in ((1, " for 1 h"), (2, f", {written // 2:,} for 1 h")):
         first, *others = SHORT.requests
-        requests = [hourly(first, share), *(hourly(one, 1) if share == 1 else one for one in others)]
+        requests = [
+            hourly(first, share),
+            *(hourly(one, 1) if share == 1 else one for one in others),
+        ]
         desk.workbench.open(session(replace(SHORT, requests=requests), f"{share}.jsonl"))
         run(panel, qtbot)
         total = sum(one.usage.cache_write for one in requests if one.usage)
@@ -245,7 +263,9 @@ def test_another_chip_runs_only_what_is_missing(compared: ComparePanel, qtbot: Q
     assert BASE in names(compared)
 
 
-def test_the_settings_of_what_if_hold_for_their_policy(compared: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+def test_the_settings_of_what_if_hold_for_their_policy(
+    compared: ComparePanel, desk: Desk, qtbot: QtBot
+) -> None:
     before = {one.policy: one for one in compared._found.reports}
     desk.workbench.stepping.choose(settings=(("context_window_tokens", "12000"),))
     assert "roku" not in names(compared)
@@ -322,9 +342,17 @@ def sweep(panel: ComparePanel, qtbot: QtBot, policy: str, *varied: tuple[str, st
     qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
 
 
-def test_a_sweep_is_a_row_a_curve_and_regrets_for_every_point(compared: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+def test_a_sweep_is_a_row_a_curve_and_regrets_for_every_point(
+    compared: ComparePanel, desk: Desk, qtbot: QtBot
+) -> None:
     before = names(compared)
-    sweep(compared, qtbot, "roku", ("context_window_tokens", "12000, 20000, 12000"), ("mode", "safe, faithful"))
+    sweep(
+        compared,
+        qtbot,
+        "roku",
+        ("context_window_tokens", "12000, 20000, 12000"),
+        ("mode", "safe, faithful"),
+    )
     assert not compared.bar.isVisible()
     points = [(window, mode) for window in ("12000", "20000") for mode in ("safe", "faithful")]
     assert [row.title for row in compared.table.rows[1:]] == [" · ".join(point) for point in points]
@@ -343,7 +371,9 @@ def test_a_sweep_is_a_row_a_curve_and_regrets_for_every_point(compared: CompareP
     assert not compared.sweep.isVisible()
 
 
-def test_a_point_of_a_sweep_is_taken_over(compared: ComparePanel, desk: Desk, qtbot: QtBot, asked: Asked) -> None:
+def test_a_point_of_a_sweep_is_taken_over(
+    compared: ComparePanel, desk: Desk, qtbot: QtBot, asked: Asked
+) -> None:
     sweep(compared, qtbot, "pi", ("reserve_tokens", "2000, 4000"))
     compared.table.setCurrentIndex(compared.table.model().index(2, 0))
     press(compared.table, Qt.Key.Key_Return)
@@ -363,14 +393,20 @@ def test_a_sweep_that_cannot_be_says_why(compared: ComparePanel, qtbot: QtBot) -
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != BASE])
-def test_every_policy_offers_settings_with_values_that_can_be(compared: ComparePanel, desk: Desk, name: str) -> None:
+def test_every_policy_offers_settings_with_values_that_can_be(
+    compared: ComparePanel, desk: Desk, name: str
+) -> None:
     for key, values in sweepable(desk.workbench.state, name, 20_000).items():
         for value in values:
             assert POLICIES[name].settings([(key, value)], 20_000)
 
 
 def test_the_policy_of_the_session_is_compared_and_swept(panel: ComparePanel, desk: Desk) -> None:
-    for policy, wanted in (("codex", {*DEFAULT, "codex"}), ("gemini", {*DEFAULT, "gemini"}), ("roku", {*DEFAULT})):
+    for policy, wanted in (
+        ("codex", {*DEFAULT, "codex"}),
+        ("gemini", {*DEFAULT, "gemini"}),
+        ("roku", {*DEFAULT}),
+    ):
         desk.workbench.open(replace(session(replace(LONG), f"{policy}.jsonl"), policy=policy))
         assert {*panel.bar.chosen} == wanted
         assert panel.sweep.policy == policy
@@ -379,18 +415,25 @@ def test_the_policy_of_the_session_is_compared_and_swept(panel: ComparePanel, de
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def test_policy_whose_requests_exceed_the_window_is_marked_infeasible(compared: ComparePanel) -> None:
+def test_policy_whose_requests_exceed_the_window_is_marked_infeasible(
+    compared: ComparePanel,
+) -> None:
     rows = {row.name: row for row in compared.table.rows}
     assert compared._found.base is not None
     assert compared._found.base.over > 0
-    assert not rows[BASE].mark.startswith("infeasible"), "what happened did happen: its window is at fault"
+    assert not rows[BASE].mark.startswith("infeasible"), (
+        "what happened did happen: its window is at fault"
+    )
     plain = rows[PLAIN].report
     assert rows[PLAIN].mark == f"infeasible: {plain.over} too large"
     assert rows["roku"].report.over == 0
     assert not rows["roku"].mark.startswith("infeasible")
     place = [row.name for row in compared.table.rows].index(PLAIN)
     assert rows[PLAIN].mark in compared.table.model().index(place, 0).data()
-    click(compared.table.viewport(), compared.table.visualRect(compared.table.model().index(place, 0)).center())
+    click(
+        compared.table.viewport(),
+        compared.table.visualRect(compared.table.model().index(place, 0)).center(),
+    )
     sentence = f"No compaction is infeasible: {plain.over} of 32 requests exceed the window of 20,000 tokens."
     assert sentence in compared.says.whole
 
@@ -401,9 +444,16 @@ def test_a_click_on_a_heading_sorts(compared: ComparePanel) -> None:
     sent = [row.report.spent.prompt for row in compared.table.rows[1:]]
     assert (names(compared)[0], sent) == (BASE, sorted(sent, reverse=True))
     model, across = compared.table.model(), Qt.Orientation.Horizontal
-    assert [head for n in range(model.columnCount()) if (head := model.headerData(n, across))[-1] in "▾▴"] == ["Sent ▾"]
+    assert [
+        head
+        for n in range(model.columnCount())
+        if (head := model.headerData(n, across))[-1] in "▾▴"
+    ] == ["Sent ▾"]
     click_head(compared, "sent")
-    assert (names(compared)[0], [row.report.spent.prompt for row in compared.table.rows[1:]]) == (BASE, sorted(sent))
+    assert (names(compared)[0], [row.report.spent.prompt for row in compared.table.rows[1:]]) == (
+        BASE,
+        sorted(sent),
+    )
     click_head(compared, "sent")
     assert names(compared) == chosen
 
@@ -421,7 +471,9 @@ def test_a_row_brings_its_curve_forward_and_its_regrets(compared: ComparePanel) 
     assert any(row.report.losses.regrets for row in compared.table.rows), "or this says nothing"
 
 
-def test_what_an_unreadable_summary_cost_is_no_number(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+def test_what_an_unreadable_summary_cost_is_no_number(
+    panel: ComparePanel, desk: Desk, qtbot: QtBot
+) -> None:
     desk.workbench.open(session(sealed("", assistant("What did the map say?")), "sealed.jsonl"))
     run(panel, qtbot)
     heads = ["policy", *(figure.name for figure in FIGURES)]
@@ -451,10 +503,15 @@ def test_it_is_copied_for_a_spreadsheet(compared: ComparePanel) -> None:
 # -- the playhead ------------------------------------------------------------------------------------------------------
 
 
-def test_a_click_on_a_curve_moves_the_playhead(compared: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+def test_a_click_on_a_curve_moves_the_playhead(
+    compared: ComparePanel, desk: Desk, qtbot: QtBot
+) -> None:
     qtbot.wait(50)
     view = compared.plot._graphics
-    click(view.viewport(), view.mapFromScene(compared.plot.plot.getViewBox().mapViewToScene(QPointF(7, 4_000))))
+    click(
+        view.viewport(),
+        view.mapFromScene(compared.plot.plot.getViewBox().mapViewToScene(QPointF(7, 4_000))),
+    )
     qtbot.waitUntil(lambda: at(desk) == 7)
     assert compared.plot.overlay._at == 7
 
@@ -474,7 +531,9 @@ def test_a_regret_leads_to_its_need_and_to_its_loss(compared: ComparePanel, desk
 # -- room and looks ----------------------------------------------------------------------------------------------------
 
 
-def test_where_there_is_little_room_the_regrets_take_turns_with_the_curves(compared: ComparePanel) -> None:
+def test_where_there_is_little_room_the_regrets_take_turns_with_the_curves(
+    compared: ComparePanel,
+) -> None:
     assert compared.regrets.isVisible()
     assert not compared.regretted.isVisible()
     assert compared.bar.chips["pi"].text() == "π Pi"
@@ -524,8 +583,12 @@ def test_curve_that_leaves_the_plot_says_how_far_it_goes(
 ) -> None:
     overlay = compared.plot.overlay
     reports = compared.plot._reports
-    low = min((report for report in reports if report.policy != PLAIN), key=lambda report: report.peak)
-    compared.plot.show_reports([report for report in reports if report.policy in (PLAIN, low.policy)], low.policy)
+    low = min(
+        (report for report in reports if report.policy != PLAIN), key=lambda report: report.peak
+    )
+    compared.plot.show_reports(
+        [report for report in reports if report.policy in (PLAIN, low.policy)], low.policy
+    )
     overlay.grab()
     (plain,) = (report for report in compared.plot._reports if report.policy == PLAIN)
     assert plain.peak > compared.plot.plot.getViewBox().viewRange()[1][1], "it leaves the plot"

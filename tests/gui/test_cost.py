@@ -51,14 +51,24 @@ def test_the_number_of_the_playhead_hides_no_bar(
     for at in (3, 30, 78, 110):
         desk.workbench.move(at)
         (covers,) = (one.covers for one in drawn(overlay, monkeypatch) if one.words == str(at))
-        bars = [QPointF(overlay._point(n, float(bill.total if bill else 0))) for n, bill in enumerate(bills)]
-        assert all(bar.y() >= covers.bottom() - 1 for bar in bars if covers.left() < bar.x() < covers.right()), at
+        bars = [
+            QPointF(overlay._point(n, float(bill.total if bill else 0)))
+            for n, bill in enumerate(bills)
+        ]
+        assert all(
+            bar.y() >= covers.bottom() - 1
+            for bar in bars
+            if covers.left() < bar.x() < covers.right()
+        ), at
 
 
 def check(panel: CostPanel, opened: Session) -> None:
     """The rows are those of the command line, with its money."""
     document = describe(opened, opened.main)
-    expected = [(miss["request"], CAUSE_NAMES[miss["cause"]], miss["evidence"]) for miss in document["breaks"]]
+    expected = [
+        (miss["request"], CAUSE_NAMES[miss["cause"]], miss["evidence"])
+        for miss in document["breaks"]
+    ]
     causes = {cause for _, cause, _ in expected}
     rows = [row for row in panel.table.rows if row.request is not None]
     shown_misses = [(row.request, row.what, row.evidence) for row in rows if row.what in causes]
@@ -86,7 +96,9 @@ def test_it_is_what_the_command_line_says(panel: CostPanel, desk: Desk, qtbot: Q
 
 
 @pytest.mark.parametrize("pattern", ["codex/**/full.jsonl", "claude-code/**/full.jsonl"])
-def test_so_it_is_on_real_sessions(panel: CostPanel, desk: Desk, qtbot: QtBot, pattern: str) -> None:
+def test_so_it_is_on_real_sessions(
+    panel: CostPanel, desk: Desk, qtbot: QtBot, pattern: str
+) -> None:
     paths: list[Path] = sorted(transcripts(pattern), key=lambda path: path.stat().st_size)
     if not paths:
         pytest.skip("no real transcripts on this machine")
@@ -95,10 +107,14 @@ def test_so_it_is_on_real_sessions(panel: CostPanel, desk: Desk, qtbot: QtBot, p
     check(panel, opened)
 
 
-def test_a_click_explains_and_a_double_click_goes_there(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+def test_a_click_explains_and_a_double_click_goes_there(
+    panel: CostPanel, desk: Desk, qtbot: QtBot
+) -> None:
     thread = session(*GREW, LOST, used(54_000, 500))
     shown(panel, desk, qtbot, Session("test", (thread,), path="cost.jsonl"))
-    assert panel.more.text().endswith("Select a row to see its evidence; double-click it to go to its request.")
+    assert panel.more.text().endswith(
+        "Select a row to see its evidence; double-click it to go to its request."
+    )
     (row,) = panel.table.rows
     desk.workbench.move(3)  # it is the playhead's
     assert panel.table.currentIndex().row() == 0
@@ -119,7 +135,10 @@ def test_rows_when_a_cause_has_several_misses_begin_with_their_sum() -> None:
     thread = session(*GREW, used(0, 53_000), used(0, 54_000), minutes=(0, 1, 2, 20, 40))
     total, *misses = cost_rows(session_cost(Session("test", (thread,))).threads[0])
     assert (total.request, total.what) == (None, "cache expired: 2 misses")
-    assert [(miss.request, miss.what) for miss in misses] == [(3, "cache expired"), (4, "cache expired")]
+    assert [(miss.request, miss.what) for miss in misses] == [
+        (3, "cache expired"),
+        (4, "cache expired"),
+    ]
     assert total.tokens == f"{sum(int(miss.tokens.replace(',', '')) for miss in misses):,}"
 
 
@@ -134,7 +153,9 @@ def test_selected_request_when_a_message_changed_shows_the_first_difference(
     )
 
 
-def test_advice_when_clicked_goes_to_its_request(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+def test_advice_when_clicked_goes_to_its_request(
+    panel: CostPanel, desk: Desk, qtbot: QtBot
+) -> None:
     shown(panel, desk, qtbot, open_transcript(str(resource("sample.jsonl"))))
     (piece,) = panel.advice.pieces
     assert panel.advice.isVisible()
@@ -147,26 +168,40 @@ def test_the_mouse_over_a_bar_tells_its_parts(panel: CostPanel, desk: Desk, qtbo
     shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST),), path="cost.jsonl"))
     plot = panel.plot
     plot._hover(plot.plot.getViewBox().mapViewToScene(QPointF(3, 0.01)))
-    assert panel.says.text().startswith("request 3 · $0.33 · $0.66 up to here · input under $0.0001 · write 5 min")
+    assert panel.says.text().startswith(
+        "request 3 · $0.33 · $0.66 up to here · input under $0.0001 · write 5 min"
+    )
     assert "cache miss: prompt changed" in panel.says.text()
     plot._point(1.2)
     assert desk.workbench.state.at == 1
 
 
-def test_in_a_low_dock_the_plot_stands_beside_the_table(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+def test_in_a_low_dock_the_plot_stands_beside_the_table(
+    panel: CostPanel, desk: Desk, qtbot: QtBot
+) -> None:
     shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST),), path="cost.jsonl"))
     table = QPointF().toPoint()
     qtbot.waitUntil(
-        lambda: panel.plot.mapTo(panel, panel.plot.rect().bottomLeft()).y() < panel.table.mapTo(panel, table).y()
+        lambda: (
+            panel.plot.mapTo(panel, panel.plot.rect().bottomLeft()).y()
+            < panel.table.mapTo(panel, table).y()
+        )
     )
     panel.resize(900, 220)
-    qtbot.waitUntil(lambda: panel.plot.geometry().right() < panel.table.mapTo(panel, QPointF().toPoint()).x())
+    qtbot.waitUntil(
+        lambda: panel.plot.geometry().right() < panel.table.mapTo(panel, QPointF().toPoint()).x()
+    )
     assert not panel.more.isVisible()
 
 
-def test_calls_of_which_nobody_knows_for_whom_are_of_the_session(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+def test_calls_of_which_nobody_knows_for_whom_are_of_the_session(
+    panel: CostPanel, desk: Desk, qtbot: QtBot
+) -> None:
     one = session(*GREW, LOST)
-    side = SideCall("compaction", "main", 3, usage=Usage(100_000)), SideCall("probe", usage=Usage(200_000), model=MODEL)
+    side = (
+        SideCall("compaction", "main", 3, usage=Usage(100_000)),
+        SideCall("probe", usage=Usage(200_000), model=MODEL),
+    )
     made = Session("test", (one,), path="cost.jsonl", side_calls=side)
     shown(panel, desk, qtbot, made)
     check(panel, made)

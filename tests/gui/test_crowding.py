@@ -29,7 +29,11 @@ REAL = {
 
 LETTERS = (("small", 9), ("small", 16), ("middle", 16), ("large", 12.5))
 """Window sizes with font sizes in points; the second is the tightest."""
-LOOKS = [(kind, *look) for kind, other in zip(REAL, (3, 2, 0), strict=True) for look in (LETTERS[1], LETTERS[other])]
+LOOKS = [
+    (kind, *look)
+    for kind, other in zip(REAL, (3, 2, 0), strict=True)
+    for look in (LETTERS[1], LETTERS[other])
+]
 """Each kind of session in the tightest look and in one other."""
 OF_A_PLACE = WORKSPACES[:3]
 """Workspaces that show where we stand; the others show the whole session."""
@@ -50,14 +54,22 @@ def shown(path: Path, size: str, points: float, qtbot: QtBot, folder: Path) -> I
         assert not crowded(window), "the page of an empty window"
         window.open_path(str(path))
         state = window.workbench
-        qtbot.waitUntil(lambda: state.state.session is not None and state.state.opening is None and window.docks.ready)
+        qtbot.waitUntil(
+            lambda: (
+                state.state.session is not None
+                and state.state.opening is None
+                and window.docks.ready
+            )
+        )
         yield window
     finally:
         window.close()
         window.deleteLater()
 
 
-def unreadable(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch, within: QWidget | None = None) -> list[str]:
+def unreadable(
+    window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch, within: QWidget | None = None
+) -> list[str]:
     """List what cannot be read in the workspace that is shown, after its layout has settled."""
     part = within or window
     found = list[str]()
@@ -113,8 +125,13 @@ def cramped(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> list
                     window.ask_panel("Search", "test")  # a word that is found often
                 if title == "Compare":
                     _show_sweep(window)
-                part = None if title == titles[0] else window.docks.current  # gauge and timeline stay as they are
-                found += (f"{name}, {title}, {place}: {line}" for line in unreadable(window, qtbot, patch, part))
+                part = (
+                    None if title == titles[0] else window.docks.current
+                )  # gauge and timeline stay as they are
+                found += (
+                    f"{name}, {title}, {place}: {line}"
+                    for line in unreadable(window, qtbot, patch, part)
+                )
         if not window.workbench.state.thread or not window.workbench.state.thread.compactions:
             break
     return list(dict.fromkeys(found))
@@ -122,7 +139,12 @@ def cramped(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> list
 
 @pytest.mark.parametrize(("size", "points"), LETTERS)
 def test_all_of_the_sample_can_be_read(
-    application: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str, points: float
+    application: QApplication,
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: str,
+    points: float,
 ) -> None:
     with shown(resource("sample.jsonl"), size, points, qtbot, tmp_path) as window:
         compared(window, qtbot)
@@ -141,7 +163,10 @@ def test_all_of_a_real_session_can_be_read(
     points: float,
 ) -> None:
     paths = sorted(shared.glob(REAL[kind])) or sorted(shared.glob(f"{kind}/made-up/**/*.jsonl"))
-    largest = max((path for path in paths if path.stat().st_size < LARGEST), key=lambda path: path.stat().st_size)
+    largest = max(
+        (path for path in paths if path.stat().st_size < LARGEST),
+        key=lambda path: path.stat().st_size,
+    )
     with shown(largest, size, points, qtbot, tmp_path) as window:
         assert not cramped(window, qtbot, monkeypatch)
 
@@ -168,7 +193,9 @@ def test_painted_words_without_room_are_found(
 ) -> None:
     with shown(resource("sample.jsonl"), "small", 10, qtbot, tmp_path) as window:
         gauge: Any = window.docks.panel("Pressure")
-        qtbot.waitUntil(lambda: window.workbench.state.pressures is not None and not window.bridge.busy)
+        qtbot.waitUntil(
+            lambda: window.workbench.state.pressures is not None and not window.bridge.busy
+        )
         assert not list(painted_over(gauge, monkeypatch))
         assert {"60% L1, L2", "75% L3"} <= {one.words for one in drawn(gauge.tank, monkeypatch)}
         gauge.tank.setFixedWidth(130)

@@ -42,7 +42,10 @@ def test_design_sheet_lists_every_measure_and_colour_of_the_code() -> None:
 def test_style_sheet_has_no_other_size_of_letters_than_the_tokens() -> None:
     shares = (tokens.SMALL, tokens.FOLDED_PRESSURE, tokens.HEADING, tokens.TITLE, tokens.PRESSURE)
     allowed = {round(10 * share, 1) for share in shares}
-    used = {round(float(size), 1) for size in re.findall(r"font-size: ([\d.]+)pt", style_sheet(LIGHT, 10))}
+    used = {
+        round(float(size), 1)
+        for size in re.findall(r"font-size: ([\d.]+)pt", style_sheet(LIGHT, 10))
+    }
     assert used
     assert used <= allowed
 
@@ -60,21 +63,27 @@ def test_text_on_every_ground_has_a_contrast_of_at_least_four_and_a_half(name: s
     assert ratio(palette.low, tint(palette)) >= tokens.LEAST_CONTRAST
 
 
-def test_every_control_of_every_panel_has_a_name_for_a_screen_reader(window: MainWindow, qtbot: QtBot) -> None:
+def test_every_control_of_every_panel_has_a_name_for_a_screen_reader(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.open_sample()
     qtbot.waitUntil(lambda: window.workbench.state.opening is None and window.docks.ready)
     window.docks.build("", *WORKSPACES, *PAGES)
     unnamed = []
     for title, panel in window.docks.panels.items():
         controls = [part for part in panel.findChildren(QWidget) if _is_control(part)]
-        unnamed += [f"{title}: {_describe(control)}" for control in controls if not name_of(control).strip()]
+        unnamed += [
+            f"{title}: {_describe(control)}" for control in controls if not name_of(control).strip()
+        ]
     assert not unnamed, "\n".join(unnamed)
 
 
 def _is_control(part: QWidget) -> bool:
     """Can it be reached by Tab once it is shown? Pieces of other controls, and what has no words yet, cannot."""
     above = part.parentWidget()
-    is_piece = isinstance(above, QComboBox | QAbstractSpinBox | QTabWidget) or (above is not None and above.isWindow())
+    is_piece = isinstance(above, QComboBox | QAbstractSpinBox | QTabWidget) or (
+        above is not None and above.isWindow()
+    )
     has_no_words = isinstance(part, QAbstractButton | AdviceRow) and not part.isVisible()
     return bool(part.focusPolicy() & Qt.FocusPolicy.TabFocus) and not is_piece and not has_no_words
 

@@ -58,7 +58,9 @@ def arrived(panel: DiffPanel, qtbot: QtBot, after: object) -> None:
 def chip(panel: DiffPanel, qtbot: QtBot, fate: FateName) -> None:
     """Click a fate's chip, and wait until the list shows it."""
     click(panel.bar.chips[fate])
-    qtbot.waitUntil(lambda: panel.model.listing is not None and panel.model.listing.selected == panel.bar.fates)
+    qtbot.waitUntil(
+        lambda: panel.model.listing is not None and panel.model.listing.selected == panel.bar.fates
+    )
 
 
 def click_row(panel: DiffPanel, place: int) -> None:
@@ -71,7 +73,9 @@ def test_without_a_step_it_says_what_to_do(panel: DiffPanel) -> None:
     assert any("Nothing compacted here yet" in one for one in told)
 
 
-def test_a_step_shows_what_changed_with_a_little_around(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_a_step_shows_what_changed_with_a_little_around(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     assert fates(panel) == ["k", *["k", "c"] * 7, "k", "k", "…"]
     assert lines(panel)[2].startswith("cleared: 2 result Bash cat src/part_0.py  src/part_0.py, ")
@@ -88,7 +92,9 @@ def test_a_step_shows_what_changed_with_a_little_around(desk: Desk, panel: DiffP
     assert not panel.findChildren(QTextEdit)
 
 
-def test_of_what_changes_nothing_the_text_says_so(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_of_what_changes_nothing_the_text_says_so(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     step(desk, panel, qtbot, "L0")  # all that it clears is cleared
     qtbot.waitUntil(lambda: panel.reading.text.toPlainText() == UNCHANGED)
@@ -99,7 +105,9 @@ def test_of_what_changes_nothing_the_text_says_so(desk: Desk, panel: DiffPanel, 
     qtbot.waitUntil(lambda: panel.reading.text.toPlainText() == LEFT_OUT)
 
 
-def test_filtering_by_fate_and_hiding_what_is_kept(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_filtering_by_fate_and_hiding_what_is_kept(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     chip(panel, qtbot, "kept")
     assert len(lines(panel)) == 21
@@ -121,7 +129,9 @@ def test_filtering_keeps_the_place(desk: Desk, panel: DiffPanel, qtbot: QtBot) -
     assert panel.chosen is stood
 
 
-def test_what_is_left_out_opens_by_click_and_by_enter(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_what_is_left_out_opens_by_click_and_by_enter(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     last = panel.model.rowCount() - 1
     click_row(panel, last)
@@ -133,7 +143,9 @@ def test_what_is_left_out_opens_by_click_and_by_enter(desk: Desk, panel: DiffPan
     assert panel.model.rowCount() == 21
 
 
-def test_walking_from_change_to_change_selects_the_message(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_walking_from_change_to_change_selects_the_message(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     recorded = desk.workbench.state.recorded().messages
     panel.view.setCurrentIndex(panel.model.index(0, 0))
@@ -159,10 +171,14 @@ def test_a_stretch_of_one_fate_is_one_change(desk: Desk, panel: DiffPanel, qtbot
     assert panel.model.change_after(second, 1) == -1
 
 
-def test_the_text_of_a_changed_message_line_by_line(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_the_text_of_a_changed_message_line_by_line(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     click_row(panel, 2)
-    qtbot.waitUntil(lambda: "+ [Old tool result content cleared]" in panel.reading.text.toPlainText())
+    qtbot.waitUntil(
+        lambda: "+ [Old tool result content cleared]" in panel.reading.text.toPlainText()
+    )
     shown = panel.reading.text.toPlainText()
     assert "C · cleared: a placeholder replaces the content" in shown
     assert "- ValueError: bad part 0 of <b>it</b>" in shown
@@ -172,12 +188,20 @@ def test_the_text_of_a_changed_message_line_by_line(desk: Desk, panel: DiffPanel
     assert panel.reading.isVisible()
 
 
-def test_the_text_is_searched_and_large_ones_are_shown_in_parts(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_the_text_is_searched_and_large_ones_are_shown_in_parts(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     from tests.core.policies.build import assistant, result, user
     from tests.gui.stepping import session
 
-    large = [user("go"), assistant("look", ("c", "Bash", {})), result("c", "needle in it\n" + "some line\n" * 150_000)]
-    desk.workbench.open(session("large.jsonl", [*large, *(result(f"n{n}", "short") for n in range(3))]))
+    large = [
+        user("go"),
+        assistant("look", ("c", "Bash", {})),
+        result("c", "needle in it\n" + "some line\n" * 150_000),
+    ]
+    desk.workbench.open(
+        session("large.jsonl", [*large, *(result(f"n{n}", "short") for n in range(3))])
+    )
     step(desk, panel, qtbot, "L0")
     qtbot.waitUntil(lambda: panel.reading.rest.isVisible())
     press(panel.reading.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
@@ -205,7 +229,9 @@ def test_f7_walks_from_anywhere_in_the_window(window: MainWindow, qtbot: QtBot) 
     assert window.workbench.state.selected == first
 
 
-def test_the_selected_message_is_found_in_the_diff(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_the_selected_message_is_found_in_the_diff(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     wanted = desk.workbench.state.recorded().messages[6]
     desk.workbench.select(wanted.id)
@@ -213,7 +239,9 @@ def test_the_selected_message_is_found_in_the_diff(desk: Desk, panel: DiffPanel,
     assert panel.chosen.fate.id == wanted.id
 
 
-def test_compared_with_the_recorded_buffer_and_with_another_branch(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_compared_with_the_recorded_buffer_and_with_another_branch(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     step(desk, panel, qtbot, "L1")
     names = [panel.bar.choice.itemText(n) for n in range(panel.bar.choice.count())]
@@ -230,7 +258,9 @@ def test_compared_with_the_recorded_buffer_and_with_another_branch(desk: Desk, p
     desk.workbench.stepping.compare(1)
     steps = desk.workbench.state.steps
     assert steps is not None
-    qtbot.waitUntil(lambda: panel.model.comparison is not None and before(panel) is steps.taken[1].buffer)
+    qtbot.waitUntil(
+        lambda: panel.model.comparison is not None and before(panel) is steps.taken[1].buffer
+    )
     assert panel.bar.choice.currentText() == "2  L1"
     inserted = counts(panel).get("inserted")
     assert inserted == 1
@@ -254,7 +284,9 @@ def before(panel: DiffPanel) -> object:
     return panel.model.comparison.sides.before if panel.model.comparison else None
 
 
-def test_a_preview_is_shown_and_accepted_and_undone(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_a_preview_is_shown_and_accepted_and_undone(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     desk.workbench.previews.look()
     desk.workbench.previews.point("L0")
     qtbot.waitUntil(lambda: panel.bar.headline.whole.startswith("Preview of L0: about "))
@@ -265,7 +297,9 @@ def test_a_preview_is_shown_and_accepted_and_undone(desk: Desk, panel: DiffPanel
     assert stepped(desk)
     qtbot.waitUntil(lambda: panel.bar.headline.whole.startswith("L0: about "))
     assert [panel.bar.run.isEnabled(), panel.bar.undo.isEnabled()] == [False, True]
-    assert panel.bar.run.geometry().contains(place.center()), "a second press there does not undo the step"
+    assert panel.bar.run.geometry().contains(place.center()), (
+        "a second press there does not undo the step"
+    )
     click(panel.bar.run)
     assert stepped(desk)
     click(panel.bar.undo)
@@ -286,7 +320,9 @@ def test_a_buffer_of_a_hundred_thousand_messages_is_listed_and_only_what_is_seen
     assert len(panel.model._lines) < 500
 
 
-def test_without_a_step_it_leads_to_the_recorded_compactions(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+def test_without_a_step_it_leads_to_the_recorded_compactions(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
     desk.workbench.open(open_transcript(str(resource("sample.jsonl"))))
     desk.workbench.move(0)
     assert panel.recorded.text() == "Look at a recorded compaction (1)"

@@ -27,10 +27,17 @@ def session(recorded: bool = False, evidence: str = "") -> Session:
     usages = (Usage(9_000), Usage(4_000), Usage(3_500))
     views = (first.view(), second.view(), third.view())
     requests = [
-        Request(n, view, Prompt("s", ()), usage) for n, (view, usage) in enumerate(zip(views, usages, strict=True))
+        Request(n, view, Prompt("s", ()), usage)
+        for n, (view, usage) in enumerate(zip(views, usages, strict=True))
     ]
-    compactions = (Compaction(1, "micro", kind="micro", cleared=("r",), evidence=evidence),) if recorded else ()
-    thread = Thread("main", "", "m", requests, [task, call, full, anew], third.view(), compactions=compactions)
+    compactions = (
+        (Compaction(1, "micro", kind="micro", cleared=("r",), evidence=evidence),)
+        if recorded
+        else ()
+    )
+    thread = Thread(
+        "main", "", "m", requests, [task, call, full, anew], third.view(), compactions=compactions
+    )
     return Session("test", (thread,), path="d.jsonl")
 
 
@@ -56,7 +63,10 @@ def test_rows_with_their_evidence(desk: Desk, qtbot: QtBot) -> None:
     assert panel.table.rows[0].evidence == "recorded: 1 message cleared"
     desk.workbench.open(session(recorded=True, evidence="The count fell."))
     assert panel.table.rows[0].evidence == "inferred: 1 message cleared. The count fell."
-    assert "No recorded compaction, 1 that must have happened, 1 change that no record" in panel.says.text()
+    assert (
+        "No recorded compaction, 1 that must have happened, 1 change that no record"
+        in panel.says.text()
+    )
 
 
 def test_marks_on_the_timeline(desk: Desk, qtbot: QtBot) -> None:

@@ -44,7 +44,9 @@ def pick(window: MainWindow, row: int) -> Message:
     return buffer_of(window).model.message_at(row)
 
 
-def in_dialog(qtbot: QtBot, kind: type[D], act: Callable[[D], None], begin: Callable[[], object]) -> None:
+def in_dialog(
+    qtbot: QtBot, kind: type[D], act: Callable[[D], None], begin: Callable[[], object]
+) -> None:
     """`begin` opens a dialog of that kind; what the user does in it is `act`."""
     met: list[D] = []
 
@@ -98,7 +100,9 @@ def test_f2_edits_a_result_and_ctrl_z_takes_it_back(opened: MainWindow, qtbot: Q
     assert opened.workbench.state.buffer().messages[-1] is message
 
 
-def test_arguments_that_are_not_json_are_told_and_nothing_is_lost(opened: MainWindow, qtbot: QtBot) -> None:
+def test_arguments_that_are_not_json_are_told_and_nothing_is_lost(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
     message = pick(opened, LAST_CALL)
 
     def act(dialog: EditDialog) -> None:
@@ -117,7 +121,9 @@ def test_arguments_that_are_not_json_are_told_and_nothing_is_lost(opened: MainWi
     assert opened.workbench.state.buffer().messages[-2].calls[0].arguments == {"command": "ls -l"}
 
 
-def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: MainWindow, qtbot: QtBot) -> None:
+def test_what_an_editor_would_change_is_replaced_whole_or_left(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
     listed = [*messages(1), result("c0", "\x1b[31mred\x1b[0m")]
     opened.workbench.open(session("controls.jsonl", listed[:2] + listed[3:]))
     qtbot.waitUntil(lambda: buffer_of(opened).model.rowCount() == 3)
@@ -134,8 +140,12 @@ def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: MainWindo
     assert opened.workbench.state.buffer().messages[-1].result == result("c0", "red").result
 
 
-@pytest.mark.parametrize(("row", "alone"), [(LAST_RESULT, False), (LAST_RESULT, True), (LAST_CALL, False)])
-def test_a_drop_asks_about_what_pairs_with_it(opened: MainWindow, qtbot: QtBot, row: int, alone: bool) -> None:
+@pytest.mark.parametrize(
+    ("row", "alone"), [(LAST_RESULT, False), (LAST_RESULT, True), (LAST_CALL, False)]
+)
+def test_a_drop_asks_about_what_pairs_with_it(
+    opened: MainWindow, qtbot: QtBot, row: int, alone: bool
+) -> None:
     message = pick(opened, row)
     valid = opened.docks.panel("Valid")
 
@@ -172,7 +182,13 @@ def test_the_context_menu_offers_it_all(opened: MainWindow, qtbot: QtBot) -> Non
     at = panel.view.visualRect(panel.model.index(2, 0)).center()
     menu = panel.menu_at(QPoint(at))
     words = [action.text().split("\t")[0] for action in menu.actions() if action.text()]
-    assert words == ["Edit…", "Drop", "Add a user message at the end…", "Read it in full", "Run from here…"]
+    assert words == [
+        "Edit…",
+        "Drop",
+        "Add a user message at the end…",
+        "Read it in full",
+        "Run from here…",
+    ]
     assert panel.desk.workbench.state.selected == panel.model.message_at(2).id
 
 

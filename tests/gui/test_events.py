@@ -30,7 +30,9 @@ def test_without_a_step_there_is_none(panel: EventsPanel) -> None:
     assert panel.says.text().startswith("No events yet")
 
 
-def test_events_after_a_step_are_those_of_the_step_with_a_sentence_each(desk: Desk, panel: EventsPanel) -> None:
+def test_events_after_a_step_are_those_of_the_step_with_a_sentence_each(
+    desk: Desk, panel: EventsPanel
+) -> None:
     desk.workbench.stepping.step("L0")
     steps = desk.workbench.state.steps
     assert steps is not None
@@ -50,7 +52,9 @@ def test_events_after_a_step_are_those_of_the_step_with_a_sentence_each(desk: De
     assert cells(panel.table)[2][3] == "The compaction ended with the model's summary."
 
 
-def test_events_of_all_steps_when_asked_for_lead_to_their_steps(desk: Desk, panel: EventsPanel) -> None:
+def test_events_of_all_steps_when_asked_for_lead_to_their_steps(
+    desk: Desk, panel: EventsPanel
+) -> None:
     desk.workbench.stepping.step("L0")
     desk.workbench.stepping.step("L3b")
     click(panel.all)
@@ -60,7 +64,9 @@ def test_events_of_all_steps_when_asked_for_lead_to_their_steps(desk: Desk, pane
     assert desk.workbench.state.steps is not None
     assert desk.workbench.state.steps.at == 0
     assert panel.windowTitle() == "Events (1)"
-    assert [row[0] for row in cells(panel.table)] == ["1 L0", "(2 L3b)", "(2 L3b)", "(2 L3b)"], "what lies ahead"
+    assert [row[0] for row in cells(panel.table)] == ["1 L0", "(2 L3b)", "(2 L3b)", "(2 L3b)"], (
+        "what lies ahead"
+    )
     click_cell(panel.table, 3)
     assert desk.workbench.state.steps.at == 1
 

@@ -50,7 +50,9 @@ def place(table: ExchangeTable, row: int, column: int = 2) -> QPoint:
 def sorted_by(table: ExchangeTable) -> list[str]:
     """The headings in sight with a sign that they are what the rows are sorted by."""
     heads = [table.model().headerData(n, Qt.Orientation.Horizontal) for n in range(len(COLUMNS))]
-    return [head for n, head in enumerate(heads) if head[-1] in "▾▴" and not table.isColumnHidden(n)]
+    return [
+        head for n, head in enumerate(heads) if head[-1] in "▾▴" and not table.isColumnHidden(n)
+    ]
 
 
 def said(stage: Stage) -> str:
@@ -71,26 +73,39 @@ def test_the_lines_of_clients_stand_there_until_something_has_passed(stage: Stag
     stage.until(panel.clients.isVisible)
     assert "other conversation" not in stage.window.status.words.text()  # of nothing at all
     click(panel.clients.copies["claude-code"])
-    assert QGuiApplication.clipboard().text() == f"ANTHROPIC_BASE_URL={stage.status.url} ENABLE_TOOL_SEARCH=true claude"
+    assert (
+        QGuiApplication.clipboard().text()
+        == f"ANTHROPIC_BASE_URL={stage.status.url} ENABLE_TOOL_SEARCH=true claude"
+    )
     assert not panel.table.isVisible()
     stage.ask().result()
     stage.until(lambda: panel.table.isVisible() and panel.table.rows)
     assert not panel.clients.isVisible()
 
 
-def test_clicked_filtered_and_gone_to(stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_clicked_filtered_and_gone_to(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Two conversations, a token count, a refusal; head and bodies without the key; HAR by a click."""
     stage.begin()
     stage.window.show_panel("Proxy")
     with anthropic.Anthropic(api_key=KEY, base_url=stage.status.url, max_retries=0) as client:
         told = list(TOLD)
         for _ in range(3):
-            answer: Any = client.messages.create(model="claude-simulated", max_tokens=99, messages=told)
-            told += [{"role": "assistant", "content": answer.content[0].text}, {"role": "user", "content": "go on"}]
+            answer: Any = client.messages.create(
+                model="claude-simulated", max_tokens=99, messages=told
+            )
+            told += [
+                {"role": "assistant", "content": answer.content[0].text},
+                {"role": "user", "content": "go on"},
+            ]
         client.messages.count_tokens(model="claude-simulated", messages=told)
         with pytest.raises(anthropic.RateLimitError):
             client.messages.create(
-                model="claude-simulated", max_tokens=9, messages=told, extra_headers={"x-simulate-fault": "429"}
+                model="claude-simulated",
+                max_tokens=9,
+                messages=told,
+                extra_headers={"x-simulate-fault": "429"},
             )
     panel, table = stage.panel, stage.panel.table
     stage.until(lambda: len(table.rows) == 5 and all(row.what.ended for row in table.rows))
@@ -106,7 +121,9 @@ def test_clicked_filtered_and_gone_to(stage: Stage, monkeypatch: pytest.MonkeyPa
     panel.filter.text.clear()
     header = table.horizontalHeader()
     middle = header.viewport().height() // 2
-    click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 9, middle))  # by number, the first on top
+    click(
+        header.viewport(), QPoint(header.sectionViewportPosition(0) + 9, middle)
+    )  # by number, the first on top
     assert [row.what.number for row in table.rows] == [0, 1, 2, 3, 4]
     assert sorted_by(table) == ["# ▴"]
     table.sortByColumn(SENT_AT, Qt.SortOrder.AscendingOrder)
@@ -148,7 +165,9 @@ def test_a_request_is_held_and_sent_on_while_another_workspace_is_shown(stage: S
     tabs = stage.window.top.workspaces
     assert stage.window.docks.current.name == "Live"
     stage.until(lambda: tabs.tabText(tabs.currentIndex()) == "Live ●")
-    stage.until(lambda: box.would.isVisible() and box.visibleRegion().boundingRect().size() == box.size())
+    stage.until(
+        lambda: box.would.isVisible() and box.visibleRegion().boundingRect().size() == box.size()
+    )
     assert box.as_it_was.visibleRegion().boundingRect().size() == box.as_it_was.size()
     stage.until(lambda: stage.panel.table.rows and stage.panel.table.rows[0].what.is_waiting)
     click(box.as_it_was)
@@ -162,7 +181,9 @@ def test_a_recording_that_nobody_writes_shows_its_exchanges(stage: Stage, tmp_pa
     recording = Recording()
     for n in range(12):
         messages = [{"role": "user", "content": f"step {m}"} for m in range(n + 1)]
-        recording.reply(recording.ask({"model": "m", "messages": messages}, headers=CLAUDE), {"type": "message"})
+        recording.reply(
+            recording.ask({"model": "m", "messages": messages}, headers=CLAUDE), {"type": "message"}
+        )
     stage.window.open_path(str(recording.save(tmp_path / "old.jsonl")))
     stage.until(lambda: stage.window.docks.ready and stage.bench.state.session is not None)
     stage.window.show_panel("Proxy")
@@ -190,13 +211,17 @@ def test_one_that_comes_is_one_row_more(stage: Stage) -> None:
     model.sort(0, Qt.SortOrder.DescendingOrder)
     model.modelReset.connect(lambda: heard.append("all"))
     model.rowsInserted.connect(lambda parent, first, last: heard.append((first, last)))
-    model.dataChanged.connect(lambda first, last: heard.append((first.row(), last.row(), "changed")))
+    model.dataChanged.connect(
+        lambda first, last: heard.append((first.row(), last.row(), "changed"))
+    )
     model.show_all(rows)
     assert heard == [(0, 0)]
     changed = ListedExchange(rows[-1].what, ExchangePlace("other", 0))
     model.show_all([*rows[:-1], changed])
     assert heard == [(0, 0), (0, 0, "changed")]
-    model.sort(next(n for n, one in enumerate(COLUMNS) if one.title == "up"), Qt.SortOrder.AscendingOrder)
+    model.sort(
+        next(n for n, one in enumerate(COLUMNS) if one.title == "up"), Qt.SortOrder.AscendingOrder
+    )
     assert heard[-1] == "all"
     assert [row.what.number for row in model.rows[:3]] == [0, 1, 2]
     assert len(COLUMNS) == model.columnCount()
@@ -206,7 +231,9 @@ def test_one_that_comes_is_one_row_more(stage: Stage) -> None:
 def test_200_000_calls_are_filtered_and_found_beside_the_window(
     desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bridge, "THAW_S", inf)  # counting the objects that earlier tests left takes 0.15 s
+    monkeypatch.setattr(
+        bridge, "THAW_S", inf
+    )  # counting the objects that earlier tests left takes 0.15 s
     _, over, table = filtered_table(desk.theme, desk.bridge)
     rows, took = _rows(200_000), list[float]()
 
@@ -223,15 +250,24 @@ def test_200_000_calls_are_filtered_and_found_beside_the_window(
         assert table.currentIndex().row() == 199_999 - at
     for text in ("r", "re", "request 7", "request 77777", "no such"):
         measured(lambda text=text: over.text.setText(text))  # type: ignore[misc]
-        wanted = [n for n in range(199_999, -1, -1) if all(word in f"request {n}" for word in text.split())]
+        wanted = [
+            n
+            for n in range(199_999, -1, -1)
+            if all(word in f"request {n}" for word in text.split())
+        ]
         assert [row.what.number for row in table.rows] == wanted
-    assert max(took) < 0.1, "of the window's own thread: 0.25 s to put them in order there, 0.1 s to find one"
+    assert max(took) < 0.1, (
+        "of the window's own thread: 0.25 s to put them in order there, 0.1 s to find one"
+    )
 
 
 @pytest.mark.parametrize("width", [700, 950, 1_300, 1_900])
 def test_the_columns_have_all_the_room(desk: Desk, qtbot: QtBot, width: int) -> None:
     """With bars these take it; without, all columns share it."""
-    for rows in (_rows(30), [replace(row, what=replace(row.what, elapsed_ms=None)) for row in _rows(30)]):
+    for rows in (
+        _rows(30),
+        [replace(row, what=replace(row.what, elapsed_ms=None)) for row in _rows(30)],
+    ):
         table = ExchangeTable(desk.theme, desk.bridge)
         qtbot.addWidget(table)
         table.resize(width, 300)
@@ -253,7 +289,9 @@ def test_chips_are_offered_for_what_there_is() -> None:
 
 def test_bars_share_an_axis_and_pauses_take_little_of_it() -> None:
     first, second, third = _rows(3)
-    later = ExchangeSummary(9, 99, "2026-01-02T00:00:00Z", "POST", "/", first_byte_ms=500, elapsed_ms=1000)
+    later = ExchangeSummary(
+        9, 99, "2026-01-02T00:00:00Z", "POST", "/", first_byte_ms=500, elapsed_ms=1000
+    )
     bars = waterfall([ListedExchange(later, third.place), second, first])
     assert set(bars) == {2, 3, 99}
     assert bars[2][0] == 0
@@ -268,4 +306,10 @@ def test_words() -> None:
     assert [size_words(n) for n in (None, 0, 999, 1_000, 9_960, 402_000, 1_400_000)] == [
         "", "0 B", "999 B", "1.0 KB", "10 KB", "402 KB", "1.4 MB",
     ]  # fmt: skip
-    assert [time_words(ms) for ms in (None, 0, 640, 1_900, 125_000)] == ["", "0 ms", "640 ms", "1.9 s", "2:05 min"]
+    assert [time_words(ms) for ms in (None, 0, 640, 1_900, 125_000)] == [
+        "",
+        "0 ms",
+        "640 ms",
+        "1.9 s",
+        "2:05 min",
+    ]

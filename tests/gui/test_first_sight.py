@@ -36,7 +36,11 @@ def start(tmp_path: Path, qtbot: QtBot, application: QApplication) -> MainWindow
 def open_sample(window: MainWindow, qtbot: QtBot) -> None:
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    qtbot.waitUntil(
+        lambda: (
+            bench.state.session is not None and bench.state.opening is None and window.docks.ready
+        )
+    )
     timeline = window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None and not window.bridge.busy)
@@ -103,13 +107,17 @@ def test_window_with_a_session_keeps_the_size_of_a_small_screen_in_every_workspa
         assert inner.y() < height, name
 
 
-def test_tiers_in_a_window_of_800x600_are_not_scrolled_sideways(window: MainWindow, qtbot: QtBot) -> None:
+def test_tiers_in_a_window_of_800x600_are_not_scrolled_sideways(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.resize(800, 600)
     open_sample(window, qtbot)
     window.docks.choose("Compact")
     tiers = window.docks.panel("Tiers")
     assert isinstance(tiers, TierPanel)
-    qtbot.waitUntil(lambda: not window.bridge.busy and tiers.rows["L0"].badge.text() == "Runs first")
+    qtbot.waitUntil(
+        lambda: not window.bridge.busy and tiers.rows["L0"].badge.text() == "Runs first"
+    )
     assert not tiers.area.horizontalScrollBar().isVisible()
 
 
@@ -130,7 +138,9 @@ def test_buffer_in_read_shows_rows_in_small_windows(
     assert view.viewport().height() // row >= rows
 
 
-def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(window: MainWindow, qtbot: QtBot) -> None:
+def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.resize(1280, 800)
     open_sample(window, qtbot)
     glance = window.docks.panel("At a glance")
@@ -154,7 +164,9 @@ def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(windo
     assert card.toolTip() == ""
 
 
-def test_timeline_in_a_low_window_with_large_letters_keeps_room_for_its_data(window: MainWindow, qtbot: QtBot) -> None:
+def test_timeline_in_a_low_window_with_large_letters_keeps_room_for_its_data(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.resize(800, 600)
     open_sample(window, qtbot)
     glance, timeline = window.docks.panel("At a glance"), window.docks.panel("Timeline")
@@ -166,7 +178,8 @@ def test_timeline_in_a_low_window_with_large_letters_keeps_room_for_its_data(win
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "least", "low"), [(1440, 900, 130, 75), (1280, 800, 76, 66), (2560, 1440, 260, 120)]
+    ("width", "height", "least", "low"),
+    [(1440, 900, 130, 75), (1280, 800, 76, 66), (2560, 1440, 260, 120)],
 )
 def test_plot_of_the_timeline_when_the_window_grows_keeps_its_share_of_the_height(
     window: MainWindow, qtbot: QtBot, width: int, height: int, least: int, low: int
@@ -224,7 +237,9 @@ def test_height_that_the_user_drags_stays_for_its_workspaces_and_for_the_next_st
     assert heights["again"] == heights["next start"] == heights["dragged"]
 
 
-@pytest.mark.parametrize(("tokens", "size"), [(179, 400_000), (12_000, 1_000_000), (150_000, 200_000)])
+@pytest.mark.parametrize(
+    ("tokens", "size"), [(179, 400_000), (12_000, 1_000_000), (150_000, 200_000)]
+)
 def test_axis_of_the_timeline_ends_above_the_window_so_that_an_empty_one_looks_empty(
     desk: Desk, qtbot: QtBot, tokens: int, size: int
 ) -> None:
@@ -236,7 +251,9 @@ def test_axis_of_the_timeline_ends_above_the_window_so_that_an_empty_one_looks_e
     view = Stretch(own=[Message("m", "user", (Text("Hello"),))]).view()
     requests = tuple(Request(at, view, usage=Usage(tokens + at)) for at in range(5))
     desk.workbench.set_window(size)
-    desk.workbench.open(Session("test", (Thread("main", requests=requests, end=view),), path="small.json"))
+    desk.workbench.open(
+        Session("test", (Thread("main", requests=requests, end=view),), path="small.json")
+    )
     desk.workbench.set_window(size)
     qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.canvas.lines.window == size)
     up = timeline.plot.canvas.up
@@ -256,12 +273,16 @@ def test_axis_of_an_unknown_window_says_what_is_assumed(desk: Desk, qtbot: QtBot
     view = Stretch(own=[Message("m", "user", (Text("Hello"),))]).view()
     thread = Thread("main", requests=(Request(0, view, usage=Usage(500)),), end=view)
     desk.workbench.open(Session("test", (thread,), path="unknown.json"))
-    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.canvas.lines.window == 200_000)
+    qtbot.waitUntil(
+        lambda: timeline.plot is not None and timeline.plot.canvas.lines.window == 200_000
+    )
     assert timeline.plot.canvas.labels[0].about == "200,000 assumed"
     assert timeline.plot.canvas.up.high > 200_000
 
 
-def test_narrow_window_folds_the_gauge_and_a_wide_one_shows_all_of_it(window: MainWindow, qtbot: QtBot) -> None:
+def test_narrow_window_folds_the_gauge_and_a_wide_one_shows_all_of_it(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     open_sample(window, qtbot)
     gauge = window.docks.panel("Pressure")
     assert isinstance(gauge, Gauge)

@@ -68,7 +68,9 @@ def test_a_click_on_the_sign_unfolds_and_folds(reader: TextReader, qtbot: QtBot)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=place)
     assert f'"exact": 1.{7:030}e5,' in lines(reader)
     assert reader.text.verticalScrollBar().maximum() > 0
-    ends = [where.center().toPoint() for fold, where, _ in reader.text._signs() if fold.entries == 40]
+    ends = [
+        where.center().toPoint() for fold, where, _ in reader.text._signs() if fold.entries == 40
+    ]
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=ends[0])
     assert lines(reader)[: len(FOLDED)] == FOLDED
 
@@ -86,7 +88,9 @@ def test_enter_folds_what_the_cursor_stands_in(reader: TextReader, qtbot: QtBot)
     assert '"id": 3,' not in lines(reader)
     assert '"id": 4,' in lines(reader)
     reader.text.fold_all(False)
-    assert lines(reader) == [one.strip() for one in reader.text.document().toPlainText().split("\n")]
+    assert lines(reader) == [
+        one.strip() for one in reader.text.document().toPlainText().split("\n")
+    ]
     reader.text.fold_all(True)
     assert lines(reader)[: len(FOLDED)] == FOLDED
 
@@ -109,9 +113,22 @@ def test_several_texts_and_those_that_are_laid_in_late(reader: TextReader, qtbot
     assert len(many) > 200_000
     laid(reader, qtbot, many, TEXT, "[1, 2", many)
     once = ["json", "{", '"rows": [', '"z": 1', "}"]
-    assert lines(reader) == [*once, "", *FOLDED, '"last": 12345678901234567890123', "}", "", "json", "[1, 2", "", *once]
+    assert lines(reader) == [
+        *once,
+        "",
+        *FOLDED,
+        '"last": 12345678901234567890123',
+        "}",
+        "",
+        "json",
+        "[1, 2",
+        "",
+        *once,
+    ]
     reader.text.fold_all(False)
-    assert lines(reader) == [one.strip() for one in reader.text.document().toPlainText().split("\n")]
+    assert lines(reader) == [
+        one.strip() for one in reader.text.document().toPlainText().split("\n")
+    ]
 
 
 def test_what_is_not_laid_in_whole_can_be_unfolded(reader: TextReader, qtbot: QtBot) -> None:

@@ -40,7 +40,9 @@ def opened(window: MainWindow, until: Until, tmp_path: Path) -> Path:
     return path
 
 
-def test_new_requests_come_and_the_end_is_followed(window: MainWindow, opened: Path, until: Until) -> None:
+def test_new_requests_come_and_the_end_is_followed(
+    window: MainWindow, opened: Path, until: Until
+) -> None:
     bench = window.workbench
     click(window.top.follow)
     assert bench.state.following == "file"
@@ -115,7 +117,9 @@ def test_the_newest_of_the_project(
     until(lambda: not window.bridge.busy)
 
 
-def test_a_file_that_cannot_be_followed_is_told(window: MainWindow, opened: Path, until: Until) -> None:
+def test_a_file_that_cannot_be_followed_is_told(
+    window: MainWindow, opened: Path, until: Until
+) -> None:
     opened.unlink()
     window.follow_session()
     until(lambda: window.workbench.state.failure)
@@ -139,7 +143,9 @@ def test_the_file_is_not_read_a_second_time(window: MainWindow, opened: Path, un
     until(lambda: requests(window) == 6)
 
 
-def test_notice_when_the_followed_file_is_back_goes_away(window: MainWindow, opened: Path, until: Until) -> None:
+def test_notice_when_the_followed_file_is_back_goes_away(
+    window: MainWindow, opened: Path, until: Until
+) -> None:
     window.follow_session()
     append(opened, record(8), record(9))
     until(lambda: requests(window) == 5)
@@ -156,11 +162,17 @@ def test_notice_when_the_followed_file_is_back_goes_away(window: MainWindow, ope
     assert "no longer exists" not in window.notice.words.text()
 
 
-def test_notice_when_the_followed_file_is_truncated_says_so(window: MainWindow, opened: Path, until: Until) -> None:
+def test_notice_when_the_followed_file_is_truncated_says_so(
+    window: MainWindow, opened: Path, until: Until
+) -> None:
     window.follow_session()
     append(opened, record(8), record(9))
     until(lambda: requests(window) == 5)
     opened.write_bytes(record(0) + record(1))
     until(lambda: requests(window) == 1)
-    until(lambda: window.notice.isVisible() and f"{opened} was truncated" in window.notice.words.text())
+    until(
+        lambda: (
+            window.notice.isVisible() and f"{opened} was truncated" in window.notice.words.text()
+        )
+    )
     assert window.workbench.state.failure == ""

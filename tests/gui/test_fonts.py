@@ -54,7 +54,9 @@ print(json.dumps(told))
 
 def _drawn(environment: dict[str, str], folder: Path) -> dict[str, tuple[list[str], bool]]:
     nothing = folder / "fonts.conf"
-    nothing.write_text(f'<?xml version="1.0"?><fontconfig><cachedir>{folder}</cachedir></fontconfig>')
+    nothing.write_text(
+        f'<?xml version="1.0"?><fontconfig><cachedir>{folder}</cachedir></fontconfig>'
+    )
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, json.dumps(SAMPLES)],
         env={**os.environ, **environment, "FONTCONFIG_FILE": str(nothing)},
@@ -89,7 +91,8 @@ def test_all_letters_render_on_a_screen(tmp_path: Path, screen: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "region"), [("zh_CN", "SC"), ("zh_TW", "TC"), ("ja_JP", "JP"), ("ko_KR", "KR"), ("en_US", "SC")]
+    ("language", "region"),
+    [("zh_CN", "SC"), ("zh_TW", "TC"), ("ja_JP", "JP"), ("ko_KR", "KR"), ("en_US", "SC")],
 )
 def test_the_users_own_han_shapes_come_first(language: str, region: str, qapp: object) -> None:
     before = QLocale()

@@ -72,7 +72,8 @@ def number(gauge: Gauge) -> int:
 
 def legend(gauge: Gauge) -> int:
     return sum(
-        int(one.replace(",", "")) for one in re.findall(r" ([\d,]+?)(?:, |$)", gauge.legend.accessibleDescription())
+        int(one.replace(",", ""))
+        for one in re.findall(r" ([\d,]+?)(?:, |$)", gauge.legend.accessibleDescription())
     )
 
 
@@ -93,7 +94,9 @@ def test_at_the_end_it_is_predicted_with_its_band(desk: Desk, sample: Gauge) -> 
 
 
 @pytest.mark.parametrize("at", [0, 6, FULL, 79, None])
-def test_the_rows_of_the_legend_add_up_to_the_number(desk: Desk, sample: Gauge, at: int | None) -> None:
+def test_the_rows_of_the_legend_add_up_to_the_number(
+    desk: Desk, sample: Gauge, at: int | None
+) -> None:
     stand(desk, at)
     assert "not recorded" in sample.legend.accessibleDescription()
     assert legend(sample) == number(sample)
@@ -109,18 +112,25 @@ def test_own_count_of_another_policy_stands_below_with_its_error(desk: Desk, sam
     assert "Policy: learn-claude-code v5" in shown(sample)
 
 
-def test_own_count_of_the_default_policy_names_no_policy_above_the_tank(desk: Desk, sample: Gauge) -> None:
+def test_own_count_of_the_default_policy_names_no_policy_above_the_tank(
+    desk: Desk, sample: Gauge
+) -> None:
     stand(desk, 131)
     assert "Roku's own count: " in shown(sample)
     assert "Policy:" not in shown(sample)
 
 
 @pytest.mark.parametrize("policy", ["codex", "claude-code", "opencode"])
-def test_who_counts_by_itself_after_a_compaction_is_said_to(desk: Desk, sample: Gauge, policy: str) -> None:
+def test_who_counts_by_itself_after_a_compaction_is_said_to(
+    desk: Desk, sample: Gauge, policy: str
+) -> None:
     desk.workbench.stepping.choose(policy=policy)
     for at in (78, 79, 80):
         stand(desk, at)
-        is_said = "it leaves out the system prompt and tools until the next reported usage" in shown(sample)
+        is_said = (
+            "it leaves out the system prompt and tools until the next reported usage"
+            in shown(sample)
+        )
         assert is_said == (at == 79 and policy != "opencode")
 
 
@@ -133,14 +143,19 @@ def test_scale_is_there_under_every_policy_and_the_policys_lines_stand_beside_it
 ) -> None:
     desk.workbench.stepping.choose(policy=policy)
     lines = gauge_lines(stand(desk, 131))
-    assert [(line.label, line.tokens) for line in lines[:2]] == [("60% L1, L2", 120_000), ("75% L3", 150_000)]
+    assert [(line.label, line.tokens) for line in lines[:2]] == [
+        ("60% L1, L2", 120_000),
+        ("75% L3", 150_000),
+    ]
     own = watermarks(desk.workbench.state)
     assert [line.watermark for line in lines[2:]] == list(own)
     assert all(line.label.startswith(TITLES[policy].partition(" (")[0]) for line in lines[2:])
 
 
 @pytest.mark.parametrize("window", [1_000, 200_000, 3_000_000, None])
-def test_scale_is_there_in_every_window_also_an_unknown_one(desk: Desk, gauge: Gauge, window: int | None) -> None:
+def test_scale_is_there_in_every_window_also_an_unknown_one(
+    desk: Desk, gauge: Gauge, window: int | None
+) -> None:
     thread = Thread("main", "", "", (Request(0, Stretch(own=messages(1)[:1]).view()),))
     desk.workbench.open(Session("test", (thread,), path="unknown.json"))
     if window is not None:
@@ -161,7 +176,9 @@ def test_headroom_is_by_the_number_that_is_shown(desk: Desk, sample: Gauge) -> N
     assert now.believed != now.pressure.tokens
 
 
-def test_headroom_is_the_same_before_and_after_the_tiers_were_looked_at(desk: Desk, sample: Gauge) -> None:
+def test_headroom_is_the_same_before_and_after_the_tiers_were_looked_at(
+    desk: Desk, sample: Gauge
+) -> None:
     for policy in ("roku", "claude-code", "pi"):
         desk.workbench.stepping.choose(policy=policy)
         desk.workbench.move(90)
@@ -171,10 +188,14 @@ def test_headroom_is_the_same_before_and_after_the_tiers_were_looked_at(desk: De
         after = reading(desk.workbench.state)
         assert before is not None
         assert after is not None
-        assert [headroom(before, line) for line in before.lines] == [headroom(after, line) for line in after.lines]
+        assert [headroom(before, line) for line in before.lines] == [
+            headroom(after, line) for line in after.lines
+        ]
 
 
-def test_scale_line_dragged_on_the_gauge_under_another_policy_moves_and_comes_back(desk: Desk, sample: Gauge) -> None:
+def test_scale_line_dragged_on_the_gauge_under_another_policy_moves_and_comes_back(
+    desk: Desk, sample: Gauge
+) -> None:
     """The chosen policy's own settings stay as they are; the line keeps its place when the default policy is chosen."""
     desk.workbench.stepping.choose(policy="codex")
     stand(desk, 131)
@@ -205,14 +226,18 @@ def test_client_trigger_is_a_notch_with_its_name(desk: Desk, sample: Gauge) -> N
     assert now is not None
     assert now.trigger is not None
     assert (now.trigger.label, now.trigger.basis) == ("Claude Code 76.6%", "observed once")
-    assert "Claude Code compacts at 76.6%, observed once." in sample.tank.about(sample.tank.y_of(153_212) - 1)
+    assert "Claude Code compacts at 76.6%, observed once." in sample.tank.about(
+        sample.tank.y_of(153_212) - 1
+    )
     assert "Claude Code compacts at 76.6%, observed once" in sample.tank.accessibleDescription()
 
 
 # -- what is due
 
 
-def test_chip_says_which_tiers_are_due_without_a_look_at_the_tiers(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
+def test_chip_says_which_tiers_are_due_without_a_look_at_the_tiers(
+    desk: Desk, sample: Gauge, qtbot: QtBot
+) -> None:
     desk.workbench.move(131)
     qtbot.waitUntil(lambda: "L0 and L1 are due" in shown(sample))
     previews = desk.workbench.state.previews
@@ -235,7 +260,9 @@ def test_chip_of_a_policy_with_nothing_due_says_so(desk: Desk, sample: Gauge) ->
     assert "No tier is due" in shown(sample)
 
 
-def test_gauge_of_a_file_without_messages_and_calls_says_that_nothing_is_counted(desk: Desk, gauge: Gauge) -> None:
+def test_gauge_of_a_file_without_messages_and_calls_says_that_nothing_is_counted(
+    desk: Desk, gauge: Gauge
+) -> None:
     desk.workbench.open(Session("test", (Thread("main"),), path="empty.json"))
     words = shown(gauge)
     assert words.startswith(
@@ -246,7 +273,9 @@ def test_gauge_of_a_file_without_messages_and_calls_says_that_nothing_is_counted
 # -- folded
 
 
-def test_folded_gauge_keeps_share_place_and_what_is_due(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
+def test_folded_gauge_keeps_share_place_and_what_is_due(
+    desk: Desk, sample: Gauge, qtbot: QtBot
+) -> None:
     stand(desk, 131)
     sample.resize(sample.folded_width, 700)
     qtbot.wait(10)
@@ -255,13 +284,17 @@ def test_folded_gauge_keeps_share_place_and_what_is_due(desk: Desk, sample: Gaug
     assert "61.4%: 122,765 of 200,000 tokens" in sample.toolTip()
     for one in sample.findChildren(QLabel):
         if one.isVisible():
-            assert one.width() >= max(one.fontMetrics().horizontalAdvance(line) for line in one.text().split("\n"))
+            assert one.width() >= max(
+                one.fontMetrics().horizontalAdvance(line) for line in one.text().split("\n")
+            )
     sample.resize(sample.whole_width, 700)
     qtbot.waitUntil(lambda: not sample.folded)
     assert "122,765 of 200,000 tokens" in shown(sample)
 
 
-def test_folded_gauge_when_the_due_tiers_have_no_room_counts_them(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
+def test_folded_gauge_when_the_due_tiers_have_no_room_counts_them(
+    desk: Desk, sample: Gauge, qtbot: QtBot
+) -> None:
     desk.workbench.stepping.choose(settings=(("mid_ratio", "0.1"), ("high_ratio", "0.2")))
     stand(desk, 131)
     sample.resize(sample.folded_width, 700)
@@ -273,7 +306,9 @@ def test_folded_gauge_when_the_due_tiers_have_no_room_counts_them(desk: Desk, sa
 # -- hover
 
 
-def test_every_term_of_the_gauge_is_explained_by_a_sentence_of_the_glossary(desk: Desk, sample: Gauge) -> None:
+def test_every_term_of_the_gauge_is_explained_by_a_sentence_of_the_glossary(
+    desk: Desk, sample: Gauge
+) -> None:
     stand(desk, None)
     now = reading(desk.workbench.state)
     assert now is not None
@@ -346,7 +381,10 @@ def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sam
 
 
 def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) -> None:
-    tools = tuple(Tool(f"tool_{n}", {"name": f"tool_{n}", "description": "what it does " * 50}) for n in range(20))
+    tools = tuple(
+        Tool(f"tool_{n}", {"name": f"tool_{n}", "description": "what it does " * 50})
+        for n in range(20)
+    )
     prompt = Prompt("Be careful. " * 300, tools)
     view = Stretch(own=messages(1)[:1]).view()
     thread = Thread("main", "", "claude-opus-4-5", (Request(0, view, prompt),), (), view, prompt)
@@ -384,7 +422,9 @@ def test_stacked_labels_without_room_for_all_are_none() -> None:
     assert stack_labels([*range(9)], [28.0] * 9, 200) == []
 
 
-@pytest.mark.parametrize("name", ["Anthropic context editing 84%", "The client 76.6%", "learn-claude-code v5 100k"])
+@pytest.mark.parametrize(
+    "name", ["Anthropic context editing 84%", "The client 76.6%", "learn-claude-code v5 100k"]
+)
 def test_long_name_of_a_line_in_little_room_keeps_its_share(name: str) -> None:
     metrics = QFontMetricsF(QFont())
     room = metrics.horizontalAdvance(name) * 0.7

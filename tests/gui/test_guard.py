@@ -44,7 +44,9 @@ def ours() -> list[tuple[type, str]]:
 def test_everything_that_qt_calls_is_guarded() -> None:
     found = ours()
     assert len(found) > 80  # the walk sees them
-    assert [f"{kind.__name__}.{name}" for kind, name in found if not is_guarded(vars(kind)[name])] == []
+    assert [
+        f"{kind.__name__}.{name}" for kind, name in found if not is_guarded(vars(kind)[name])
+    ] == []
 
 
 def test_pyqtgraph_is_guarded_and_imported_in_one_place_only() -> None:
@@ -60,7 +62,9 @@ def test_pyqtgraph_is_guarded_and_imported_in_one_place_only() -> None:
     assert others == []
 
 
-def test_a_class_that_inherits_from_a_guarded_one_is_guarded(application: QApplication, qtbot: QtBot) -> None:
+def test_a_class_that_inherits_from_a_guarded_one_is_guarded(
+    application: QApplication, qtbot: QtBot
+) -> None:
     class Broken(Guarded, QWidget):
         def event(self, event: QEvent) -> bool:
             if event.type() == QEvent.Type.User:
@@ -121,8 +125,14 @@ def test_nothing_leaves_any_panel(opened: MainWindow, qtbot: QtBot) -> None:
     """Real widgets, real events; every method that Qt calls throws at its first line."""
     methods = [vars(kind)[name] for kind, name in ours() if kind is not MainWindow]
     methods += [vars(kind)[name] for kind in plot.classes() for name in plot.called(kind)]
-    methods = [one for one in methods if one.__name__ not in ("eventFilter", "rowCount", "columnCount", "count")]
-    whole = [one for one in methods if one.__name__ == "paintEvent"]  # where it throws, no part is painted
+    methods = [
+        one
+        for one in methods
+        if one.__name__ not in ("eventFilter", "rowCount", "columnCount", "count")
+    ]
+    whole = [
+        one for one in methods if one.__name__ == "paintEvent"
+    ]  # where it throws, no part is painted
     parts = [one for one in methods if one.__name__ != "paintEvent"]
     names: list[str] = []
     with warnings.catch_warnings(), qtbot.captureExceptions() as caught:
@@ -133,13 +143,25 @@ def test_nothing_leaves_any_panel(opened: MainWindow, qtbot: QtBot) -> None:
                     touch(widget)
             names += thrown
     assert {kind for kind, _, _ in caught} == {Thrown}
-    assert {"paint", "paintEvent", "event", "data", "sizeHint", "keyPressEvent", "mouseMoveEvent"} <= set(names)
+    assert {
+        "paint",
+        "paintEvent",
+        "event",
+        "data",
+        "sizeHint",
+        "keyPressEvent",
+        "mouseMoveEvent",
+    } <= set(names)
     assert opened.isVisible()
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
 def test_filters_and_models_that_throw(opened: MainWindow, qtbot: QtBot) -> None:
-    methods = [vars(kind)[name] for kind, name in ours() if name in ("eventFilter", "rowCount", "columnCount", "count")]
+    methods = [
+        vars(kind)[name]
+        for kind, name in ours()
+        if name in ("eventFilter", "rowCount", "columnCount", "count")
+    ]
     with warnings.catch_warnings(), qtbot.captureExceptions() as caught:
         warnings.simplefilter("error")
         with thrown_in(*methods) as names:
@@ -156,7 +178,11 @@ def picture(widget: QWidget) -> QImage:
 
 def has_colour(image: QImage, colour: Qt.GlobalColor) -> bool:
     wanted = QColor(colour).rgb()
-    return any(image.pixel(x, y) == wanted for x in range(image.width()) for y in range(0, image.height(), 2))
+    return any(
+        image.pixel(x, y) == wanted
+        for x in range(image.width())
+        for y in range(0, image.height(), 2)
+    )
 
 
 def test_a_sentence_stands_where_nothing_could_be_painted(opened: MainWindow, qtbot: QtBot) -> None:
@@ -209,9 +235,16 @@ print(QApplication.platformName(), len(names), "survived")
 
 
 def test_on_a_real_screen_the_process_survives(screen: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "QT_QPA_PLATFORM": "xcb", "DISPLAY": screen, "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        "QT_QPA_PLATFORM": "xcb",
+        "DISPLAY": screen,
+        "PYTHONPATH": str(ROOT),
+    }
     command = [sys.executable, "-X", "faulthandler", "-c", PROGRAM, str(tmp_path / "settings.ini")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     sentence, last = done.stdout.splitlines()[-2:]
     assert sentence.startswith("Something went wrong inside the program (Thrown)")

@@ -94,7 +94,9 @@ def test_back_after_walking_returns_to_where_the_walk_was_entered(traveller: Tra
     assert traveller.at == 43
 
 
-def test_back_after_a_drag_of_the_playhead_returns_to_its_start(traveller: Traveller, qtbot: QtBot) -> None:
+def test_back_after_a_drag_of_the_playhead_returns_to_its_start(
+    traveller: Traveller, qtbot: QtBot
+) -> None:
     bench = traveller.window.workbench
     traveller.do(lambda: bench.move(100))
     qtbot.wait(round(DRAG_S * 1000) + 100)
@@ -125,7 +127,9 @@ def test_back_after_a_workspace_and_a_tab_returns_to_them(traveller: Traveller) 
     assert traveller.workspace == "Cost"
 
 
-def test_back_after_a_jump_to_another_agent_returns_with_the_selected_message(traveller: Traveller) -> None:
+def test_back_after_a_jump_to_another_agent_returns_with_the_selected_message(
+    traveller: Traveller,
+) -> None:
     bench = traveller.window.workbench
     traveller.do(lambda: bench.move(50))
     chosen = bench.state.buffer().messages[4].id
@@ -138,7 +142,9 @@ def test_back_after_a_jump_to_another_agent_returns_with_the_selected_message(tr
     assert (bench.state.thread_id, traveller.at, bench.state.selected) == ("main", 50, chosen)
 
 
-def test_back_after_a_step_shows_the_buffer_before_it_and_forward_the_step(traveller: Traveller, qtbot: QtBot) -> None:
+def test_back_after_a_step_shows_the_buffer_before_it_and_forward_the_step(
+    traveller: Traveller, qtbot: QtBot
+) -> None:
     bench = traveller.window.workbench
     traveller.do(lambda: traveller.window.choose_workspace("Compact"))
     traveller.do(lambda: bench.stepping.step("L0"))
@@ -158,7 +164,9 @@ def test_back_after_another_file_opens_the_former_one_where_it_was(
     traveller.open(payload(tmp_path / "other.json"))
     press(traveller.window, Qt.Key.Key_Left, ALT)
     sample = str(resource("sample.jsonl"))
-    qtbot.waitUntil(lambda: bench.state.is_open(sample) and bench.state.opening is None and bench.state.at == 60)
+    qtbot.waitUntil(
+        lambda: bench.state.is_open(sample) and bench.state.opening is None and bench.state.at == 60
+    )
 
 
 def test_back_after_a_maximised_panel_gives_the_others_their_room(traveller: Traveller) -> None:

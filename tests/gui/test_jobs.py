@@ -28,7 +28,9 @@ from inspector.workbench.pressure.timeline import Mark
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_of_the_jobs_of_a_held_key_the_first_and_the_last_are_done(desk: Desk, qtbot: QtBot) -> None:
+def test_of_the_jobs_of_a_held_key_the_first_and_the_last_are_done(
+    desk: Desk, qtbot: QtBot
+) -> None:
     latest, begun, shown = LatestJob(desk.bridge), list[int](), list[int]()
 
     def ask(number: int) -> None:
@@ -159,7 +161,9 @@ print(len(between), resident_mb() < full - 30)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps free memory")
 def test_free_memory_when_garbage_was_collected_goes_back_to_the_system() -> None:
-    done = subprocess.run([sys.executable, "-c", MEMORY_PROGRAM], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY_PROGRAM], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["1200", "True"]
 
 
@@ -209,7 +213,9 @@ def test_computation_when_the_window_is_busy_and_its_job_is_cancelled_ends_withi
     qtbot.waitUntil(lambda: not desk.bridge.busy)
 
 
-def test_computation_when_its_job_is_cancelled_ends_at_the_next_checkpoint(desk: Desk, qtbot: QtBot) -> None:
+def test_computation_when_its_job_is_cancelled_ends_at_the_next_checkpoint(
+    desk: Desk, qtbot: QtBot
+) -> None:
     steps, ended = list[int](), Event()
 
     def walk(task: Task) -> None:
@@ -341,6 +347,14 @@ def test_marks_that_are_the_same_are_not_painted_again(desk: Desk, qtbot: QtBot)
 
 def test_no_class_of_qt_is_made_on_another_thread(tmp_path: Path) -> None:
     """PySide6 looks its classes up without a lock: one that is made beside the event loop can end the program."""
-    program = [sys.executable, "-m", "tests.gui.imports_apart", str(tmp_path / "a.ini"), str(resource("sample.jsonl"))]
-    told = subprocess.run(program, check=True, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    program = [
+        sys.executable,
+        "-m",
+        "tests.gui.imports_apart",
+        str(tmp_path / "a.ini"),
+        str(resource("sample.jsonl")),
+    ]
+    told = subprocess.run(
+        program, check=True, capture_output=True, text=True, timeout=120, cwd=ROOT
+    )
     assert told.stdout.split() == ["none"]

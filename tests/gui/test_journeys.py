@@ -39,7 +39,11 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     """The sample, by the button of the welcome page."""
     click(window.welcome.sample)
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    qtbot.waitUntil(
+        lambda: (
+            bench.state.session is not None and bench.state.opening is None and window.docks.ready
+        )
+    )
     return window
 
 
@@ -82,7 +86,9 @@ def test_a_full_session_is_understood(opened: MainWindow, qtbot: QtBot) -> None:
     assert cost.says.text().startswith("This thread $8.63 of $8.67")
 
 
-def test_one_buffer_is_compacted_three_ways_and_exported(opened: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_one_buffer_is_compacted_three_ways_and_exported(
+    opened: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     """The recorded compaction by C, two policies on the buffer before it, and one of the three as a session."""
     bench, path = opened.workbench, tmp_path / "compacted.jsonl"
     press(opened, Qt.Key.Key_Home)
@@ -93,12 +99,20 @@ def test_one_buffer_is_compacted_three_ways_and_exported(opened: MainWindow, qtb
     steps = panel(opened, "Steps", StepsPanel)
     for name, tier in (("Claude Code", "auto"), ("Roku", "L1")):
         choose(qtbot, opened.top.policy, name)
-        qtbot.waitUntil(lambda: diff.model.comparison is not None and diff.bar.undo.text() == "Go before")
+        qtbot.waitUntil(
+            lambda: diff.model.comparison is not None and diff.bar.undo.text() == "Go before"
+        )
         click(diff.bar.undo)
         step(opened, qtbot, tier)
         click_tab(opened.docks.dock("Steps"))
-        qtbot.waitUntil(lambda tier=tier: steps.seen and [row.name for row in steps.model.rows[2:]] == [tier])  # type: ignore[misc]
-        assert [row.depth for row in steps.model.rows] == [0, 1, 1], "what was recorded and what is tried, side by side"
+        qtbot.waitUntil(
+            lambda tier=tier: (  # type: ignore[misc]
+                steps.seen and [row.name for row in steps.model.rows[2:]] == [tier]
+            )
+        )
+        assert [row.depth for row in steps.model.rows] == [0, 1, 1], (
+            "what was recorded and what is tried, side by side"
+        )
         click_tab(opened.docks.dock("Tiers"))
     click_tab(opened.docks.dock("Steps"))
 
@@ -126,7 +140,11 @@ def test_a_clients_request_is_held_compacted_and_sent_on(
     told: list[Any] = [{"role": "user", "content": "Read what there is."}]
     for n in range(12):
         asked = {"type": "tool_use", "id": f"t{n}", "name": "look", "input": {}}
-        given = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"line {n} of code\n" * 150}
+        given = {
+            "type": "tool_result",
+            "tool_use_id": f"t{n}",
+            "content": f"line {n} of code\n" * 150,
+        }
         told += [{"role": "assistant", "content": [asked]}, {"role": "user", "content": [given]}]
     with SimulatedServer(SimulatedServerState(remember=9)) as provider, closing(window.proxies):
 
@@ -142,8 +160,12 @@ def test_a_clients_request_is_held_compacted_and_sent_on(
         click(proxy.rule.kind.buttons[EACH])
 
         def ask() -> str:
-            with anthropic.Anthropic(api_key="k", base_url=proxy.address.text(), max_retries=0) as client:
-                answer = client.messages.create(model="claude-simulated", max_tokens=300, messages=told)
+            with anthropic.Anthropic(
+                api_key="k", base_url=proxy.address.text(), max_retries=0
+            ) as client:
+                answer = client.messages.create(
+                    model="claude-simulated", max_tokens=300, messages=told
+                )
                 return str(answer.content[0].text)  # type: ignore[union-attr]
 
         call = Later(ask)

@@ -57,7 +57,9 @@ def dialog(qtbot: QtBot) -> KeyDialog:
 
 def shown(made: KeyDialog) -> str:
     fields = [line.displayText() for line in made.findChildren(QLineEdit)]
-    return "\n".join([*(text.text() for text in made.findChildren(QLabel)), *fields, made.windowTitle()])
+    return "\n".join(
+        [*(text.text() for text in made.findChildren(QLabel)), *fields, made.windowTitle()]
+    )
 
 
 def test_a_key_is_kept_and_not_shown(application: QApplication, qtbot: QtBot, kept: Kept) -> None:
@@ -78,7 +80,9 @@ def test_a_key_is_kept_and_not_shown(application: QApplication, qtbot: QtBot, ke
     assert not again.forget.isVisible()
 
 
-def test_a_refusal_is_told_without_the_key(application: QApplication, qtbot: QtBot, kept: Kept) -> None:
+def test_a_refusal_is_told_without_the_key(
+    application: QApplication, qtbot: QtBot, kept: Kept
+) -> None:
     kept.refuses = True
     made = dialog(qtbot)
     write(made.line, KEY)

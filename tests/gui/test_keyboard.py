@@ -24,7 +24,11 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    qtbot.waitUntil(
+        lambda: (
+            bench.state.session is not None and bench.state.opening is None and window.docks.ready
+        )
+    )
     qtbot.waitUntil(lambda: not window.bridge.busy)
     window.activateWindow()
     return window
@@ -68,10 +72,16 @@ def check_chain(opened: MainWindow, qtbot: QtBot) -> None:
         assert stop.isVisible()
         assert not stop.visibleRegion().isEmpty()
         assert name_of(stop), stop
-        assert opened.rect().contains(stop.mapTo(opened, stop.visibleRegion().boundingRect().center()))
+        assert opened.rect().contains(
+            stop.mapTo(opened, stop.visibleRegion().boundingRect().center())
+        )
     assert list(chain(opened, back=True)) == [*reversed(stops[:-1]), stops[-1]]
     seen = {panel for panel in opened.docks.panels.values() if panel.seen}
-    can = {one for one in seen if any(w.focusPolicy() & Qt.FocusPolicy.TabFocus for w in one.findChildren(QWidget))}
+    can = {
+        one
+        for one in seen
+        if any(w.focusPolicy() & Qt.FocusPolicy.TabFocus for w in one.findChildren(QWidget))
+    }
     assert {"Timeline", "Pressure"} <= {one.TITLE for one in can}
     reached = {panel for panel in seen for stop in stops if panel.isAncestorOf(stop)}
     assert {"Timeline", "Pressure"} <= {one.TITLE for one in reached}
@@ -99,7 +109,9 @@ def test_a_panel_is_read_right_after_its_tabs(opened: MainWindow, qtbot: QtBot) 
     qtbot.waitUntil(lambda: not opened.bridge.busy)
     qtbot.wait(20)
     panels = [one for one in opened.docks.panels.values() if one.seen]
-    told = [next((one.TITLE for one in panels if one.isAncestorOf(stop)), "") for stop in chain(opened)]
+    told = [
+        next((one.TITLE for one in panels if one.isAncestorOf(stop)), "") for stop in chain(opened)
+    ]
     order = [title for title in dict.fromkeys(told) if title]
     assert order == ["Pressure", "Timeline", "Tiers", "Diff", "Lost"]
 
@@ -108,10 +120,14 @@ def focused_panel(window: MainWindow) -> str:
     """Title of the panel that has the focus; empty if none has it."""
     focus = QApplication.focusWidget()
     panels = window.docks.panels.values()
-    return next((one.TITLE for one in panels if focus and (one is focus or one.isAncestorOf(focus))), "")
+    return next(
+        (one.TITLE for one in panels if focus and (one is focus or one.isAncestorOf(focus))), ""
+    )
 
 
-def test_focus_when_the_pressed_button_disappears_stays_in_its_panel(opened: MainWindow, qtbot: QtBot) -> None:
+def test_focus_when_the_pressed_button_disappears_stays_in_its_panel(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
     opened.show_panel("Calibration")
     panel = opened.docks.panel("Calibration")
     assert isinstance(panel, CalibrationPanel)
@@ -127,7 +143,9 @@ def test_focus_when_the_pressed_button_disappears_stays_in_its_panel(opened: Mai
 
 
 @pytest.mark.parametrize("way", ["hide", "disable"])
-def test_focus_when_a_control_disappears_is_never_in_the_top_bar(opened: MainWindow, qtbot: QtBot, way: str) -> None:
+def test_focus_when_a_control_disappears_is_never_in_the_top_bar(
+    opened: MainWindow, qtbot: QtBot, way: str
+) -> None:
     for name in (*WORKSPACES, *PAGES):
         opened.docks.choose(name)
         qtbot.waitUntil(lambda: not opened.bridge.busy)
@@ -141,7 +159,9 @@ def test_focus_when_a_control_disappears_is_never_in_the_top_bar(opened: MainWin
             stop.show() if way == "hide" else stop.setEnabled(True)
 
 
-def test_focus_when_a_lost_fact_is_opened_stays_out_of_the_top_bar(opened: MainWindow, qtbot: QtBot) -> None:
+def test_focus_when_a_lost_fact_is_opened_stays_out_of_the_top_bar(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
     opened.workbench.previous_compaction()
     opened.show_panel("Lost")
     panel = opened.docks.panel("Lost")
@@ -161,7 +181,9 @@ def test_gauge_and_timeline_carry_their_numbers(opened: MainWindow, qtbot: QtBot
     assert isinstance(plot, QWidget)
     description = QAccessible.Text.Description
     assert name_of(opened.docks.panel("Pressure"), description) == spoken
-    assert name_of(plot, description).startswith(f"request 131 of 132 requests: {spoken}. Marks: 1 compaction")
+    assert name_of(plot, description).startswith(
+        f"request 131 of 132 requests: {spoken}. Marks: 1 compaction"
+    )
     opened.workbench.move(0)
     assert name_of(plot, description).startswith("request 0 of 132 requests: ")
     assert spoken not in name_of(plot, description)
@@ -185,8 +207,17 @@ def test_high_contrast_is_one(opened: MainWindow) -> None:
     opened.theme.choose("contrast")
     assert opened.theme.colours is CONTRAST
     for ground in (CONTRAST.window, CONTRAST.raised, CONTRAST.hover, CONTRAST.selected):
-        for ink in (CONTRAST.text, CONTRAST.quiet, CONTRAST.accent, CONTRAST.low, CONTRAST.good, CONTRAST.on_tool):
-            assert ratio(ink, ground) >= (7 if ground in (CONTRAST.window, CONTRAST.raised) else 4.5), (ink, ground)
+        for ink in (
+            CONTRAST.text,
+            CONTRAST.quiet,
+            CONTRAST.accent,
+            CONTRAST.low,
+            CONTRAST.good,
+            CONTRAST.on_tool,
+        ):
+            assert ratio(ink, ground) >= (
+                7 if ground in (CONTRAST.window, CONTRAST.raised) else 4.5
+            ), (ink, ground)
     assert ratio(CONTRAST.line, CONTRAST.window) >= 3
     assert ratio(CONTRAST.on_accent, CONTRAST.accent) >= 7
 
@@ -200,5 +231,7 @@ def ratio(one: str, other: str) -> float:
 def luminance(colour: str) -> float:
     """WCAG 2.1's relative luminance."""
     parts = (QColor(colour).redF(), QColor(colour).greenF(), QColor(colour).blueF())
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

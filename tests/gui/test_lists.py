@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication
-from PySide6.QtWidgets import QLabel, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QTextEdit
+from PySide6.QtWidgets import (
+    QLabel,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QTextEdit,
+)
 from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Stretch
@@ -35,23 +41,37 @@ def message(id_: str, text: str, role: str = "user", line: int = 0) -> Message:
 
 def session() -> Session:
     """Three requests, a compaction before the third, a sub-agent, two problems."""
-    old = Stretch(own=(message("a", "alpha needle", line=1), message("b", "beta", "assistant", line=2)))
+    old = Stretch(
+        own=(message("a", "alpha needle", line=1), message("b", "beta", "assistant", line=2))
+    )
     old.append(message("c", "gamma", line=3))
     summary = Message("s", "user", (Text("summary of it"),), summary=True, line=5)
     new = Stretch(own=(summary, message("d", "delta NEEDLE", line=6)))
     usages = (Usage(100, output=5), Usage(150, output=5), Usage(60, output=5))
     requests = tuple(
         Request(n, view, usage=usage)
-        for n, (view, usage) in enumerate(zip((old.view(1), old.view(3), new.view()), usages, strict=True))
+        for n, (view, usage) in enumerate(
+            zip((old.view(1), old.view(3), new.view()), usages, strict=True)
+        )
     )
     messages = (*old.own, *new.own)
     compactions = (Compaction(2, "auto", summary=summary, kept=1, line=5),)
-    main = Thread("main", requests=requests, messages=messages, end=new.view(), compactions=compactions)
-    lone = (message("x", "needle in the sub-agent"), Message("y", "tool", (ToolResult("no-such-call", "r"),)))
+    main = Thread(
+        "main", requests=requests, messages=messages, end=new.view(), compactions=compactions
+    )
+    lone = (
+        message("x", "needle in the sub-agent"),
+        Message("y", "tool", (ToolResult("no-such-call", "r"),)),
+    )
     view = Stretch(own=lone).view()
     agent = Thread("agent", "the helper", requests=(Request(0, view),), messages=lone, end=view)
-    problems = (Problem(2, "not JSON", '{"torn & <b>bold</b>'), Problem(9, "unknown record", "\u202e", "other.jsonl"))
-    return Session("test", (main, agent), problems, path="/tmp/s.jsonl", notes=("It begins in the middle.",))
+    problems = (
+        Problem(2, "not JSON", '{"torn & <b>bold</b>'),
+        Problem(9, "unknown record", "\u202e", "other.jsonl"),
+    )
+    return Session(
+        "test", (main, agent), problems, path="/tmp/s.jsonl", notes=("It begins in the middle.",)
+    )
 
 
 @pytest.fixture
@@ -66,7 +86,9 @@ def place(desk: Desk, qtbot: QtBot) -> Place:
         desk.workbench.open(session())
         desk.workbench.subscribe(panel.receive)
         assert not panel.findChildren(QTextEdit)
-        assert all(found.textFormat() == Qt.TextFormat.PlainText for found in panel.findChildren(QLabel))
+        assert all(
+            found.textFormat() == Qt.TextFormat.PlainText for found in panel.findChildren(QLabel)
+        )
         return panel
 
     return placed
@@ -75,7 +97,10 @@ def place(desk: Desk, qtbot: QtBot) -> Place:
 @pytest.mark.parametrize("points", [9, 11, 12.5, 16])
 def test_a_long_text_takes_the_lines_that_it_may_and_no_more(qtbot: QtBot, points: float) -> None:
     words = " ".join(f"word{n}" for n in range(20))
-    columns: list[Column[str]] = [Column("number", lambda one: "7", 6, True), Column("text", lambda one: one, lines=3)]
+    columns: list[Column[str]] = [
+        Column("number", lambda one: "7", 6, True),
+        Column("text", lambda one: one, lines=3),
+    ]
     table: Rows[str] = Rows("Rows", columns)
     qtbot.addWidget(table)
     table.setFont(ui_font(points))
@@ -195,7 +220,9 @@ def test_compactions_with_their_sizes(place: Place, desk: Desk, asked: Asked) ->
     assert asked.shown == ["Message"]
 
 
-def test_search_finds_where_a_text_comes_and_goes(place: Place, desk: Desk, qtbot: QtBot, asked: Asked) -> None:
+def test_search_finds_where_a_text_comes_and_goes(
+    place: Place, desk: Desk, qtbot: QtBot, asked: Asked
+) -> None:
     panel = place(SearchPanel)
     assert isinstance(panel, SearchPanel)
     write(panel.field, "needle")
@@ -216,7 +243,9 @@ def test_search_finds_where_a_text_comes_and_goes(place: Place, desk: Desk, qtbo
     assert (desk.workbench.state.at, desk.workbench.state.selected) == (2, "a")
 
 
-def test_search_when_its_panel_is_as_wide_as_usual_shows_most_of_a_line(place: Place, desk: Desk, qtbot: QtBot) -> None:
+def test_search_when_its_panel_is_as_wide_as_usual_shows_most_of_a_line(
+    place: Place, desk: Desk, qtbot: QtBot
+) -> None:
     panel = place(SearchPanel)
     assert isinstance(panel, SearchPanel)
     panel.resize(560, 400)
@@ -279,14 +308,25 @@ def test_sessions_are_found_filtered_and_opened(
     assert isinstance(panel, SessionsPanel)
     qtbot.waitUntil(lambda: panel.says.text() == "3")
     assert cells(panel.table)[0][0] == "elsewhere.jsonl"
-    assert {row[0] for row in cells(panel.table)[1:]} == {"fix one <b>&amp;</b>", "fix two <b>&amp;</b>"}
+    assert {row[0] for row in cells(panel.table)[1:]} == {
+        "fix one <b>&amp;</b>",
+        "fix two <b>&amp;</b>",
+    }
     for wide in range(300, 1_000, 40):  # a column that is shown can be read
         panel.resize(wide, 300)
-        dates = [n for n, column in enumerate(panel.COLUMNS) if column.title in ("format", "changed")]
+        dates = [
+            n for n, column in enumerate(panel.COLUMNS) if column.title in ("format", "changed")
+        ]
         for n in dates:
             if not panel.table.isColumnHidden(n):
-                text = max((row[n] for row in cells(panel.table)), key=panel.table.fontMetrics().horizontalAdvance)
-                assert panel.table.columnWidth(n) >= panel.table.fontMetrics().horizontalAdvance(text) + 12, (wide, n)
+                text = max(
+                    (row[n] for row in cells(panel.table)),
+                    key=panel.table.fontMetrics().horizontalAdvance,
+                )
+                assert (
+                    panel.table.columnWidth(n)
+                    >= panel.table.fontMetrics().horizontalAdvance(text) + 12
+                ), (wide, n)
     panel.resize(900, 300)
     write(panel.filter, "two")
     assert panel.says.text() == "1 of 3"
@@ -311,7 +351,11 @@ def test_sessions_when_files_have_one_name_shows_format_and_folder(
     titles = [column.title for column in panel.COLUMNS]
     rows = [dict(zip(titles, row, strict=True)) for row in cells(panel.table)]
     assert [row["format"] for row in rows] == ["", "anthropic", "anthropic"]
-    assert [row["title"] for row in rows] == ["notes.txt", "hello · second/full.json", "hello · first/full.json"]
+    assert [row["title"] for row in rows] == [
+        "notes.txt",
+        "hello · second/full.json",
+        "hello · first/full.json",
+    ]
     assert {row["found"] for row in rows} == {"recent"}
     assert panel.again.text() == "Refresh"
 
@@ -320,13 +364,18 @@ def test_sessions_when_files_have_one_name_shows_format_and_folder(
     ("paths", "names"),
     [
         (["/a/x.jsonl", "/b/y.jsonl"], ["x.jsonl", "y.jsonl"]),
-        (["/a/full.jsonl", "/b/full.jsonl", "/c/y.jsonl"], ["a/full.jsonl", "b/full.jsonl", "y.jsonl"]),
+        (
+            ["/a/full.jsonl", "/b/full.jsonl", "/c/y.jsonl"],
+            ["a/full.jsonl", "b/full.jsonl", "y.jsonl"],
+        ),
         (["/a/run/full.jsonl", "/b/run/full.jsonl"], ["a/run/full.jsonl", "b/run/full.jsonl"]),
         (["/a/full.jsonl", "/a/full.jsonl"], ["/a/full.jsonl", "/a/full.jsonl"]),
         ([], []),
     ],
 )
-def test_names_of_paths_when_they_end_alike_hold_the_folder_that_differs(paths: list[str], names: list[str]) -> None:
+def test_names_of_paths_when_they_end_alike_hold_the_folder_that_differs(
+    paths: list[str], names: list[str]
+) -> None:
     assert distinct_names([Path(path) for path in paths]) == names
 
 
@@ -364,6 +413,8 @@ def test_a_cell_is_cut_in_no_number(qtbot: QtBot) -> None:
         seen.add(option.text)
         begun = option.text.removesuffix("…")
         assert said.startswith(begun)
-        assert not re.match(r"[$.,]?\d", said[len(begun) :]) or not re.search(r"[$\d]$", begun), option.text
+        assert not re.match(r"[$.,]?\d", said[len(begun) :]) or not re.search(r"[$\d]$", begun), (
+            option.text
+        )
     assert said in seen
     assert len(seen) > 20

@@ -16,7 +16,11 @@ def test_the_demo_is_one_menu_away(window: MainWindow, qtbot: QtBot) -> None:
     run, bench = window.runs.controller, window.workbench
 
     def reported() -> bool:
-        return bench.state.run_is_open and bench.state.run is not None and bool(bench.state.run.reports)
+        return (
+            bench.state.run_is_open
+            and bench.state.run is not None
+            and bool(bench.state.run.reports)
+        )
 
     qtbot.waitUntil(reported)
     run.stop()

@@ -15,9 +15,13 @@ from tests.gui.hands import click
 from tests.gui.live_runs import Stage
 
 
-def test_a_tier_breakpoint_opens_compact_with_that_tiers_preview(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tier_breakpoint_opens_compact_with_that_tiers_preview(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With what that tier would cost, and no other."""
-    script(monkeypatch, *[[call("read_file", path="big.txt", limit=300)] for _ in range(8)], "Done.")
+    script(
+        monkeypatch, *[[call("read_file", path="big.txt", limit=300)] for _ in range(8)], "Done."
+    )
     stage.until(lambda: stage.window.docks.ready)
     stage.run.break_at(Breakpoints(tiers=frozenset({ANY})))
     stage.begin(window=12_000, remote=False)
@@ -41,7 +45,9 @@ def test_a_tier_breakpoint_opens_compact_with_that_tiers_preview(stage: Stage, m
     stage.state("ended")
 
 
-def test_a_pause_that_is_wanted_is_told_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_that_is_wanted_is_told_at_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     let = threading.Event()
 
     def slow(asked: SimulatedCall) -> SimulatedAnswer:
@@ -65,11 +71,18 @@ def test_a_pause_that_is_wanted_is_told_at_once(stage: Stage, monkeypatch: pytes
 
 def test_a_turn_has_one_number(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the bar, in the list of turns, and on the timeline."""
-    script(monkeypatch, [call("read_file", path="README.md")], [call("read_file", path="README.md")], "Done.")
+    script(
+        monkeypatch,
+        [call("read_file", path="README.md")],
+        [call("read_file", path="README.md")],
+        "Done.",
+    )
     stage.begin()
     stage.state("ended")
     bench = stage.window.workbench
-    stage.until(lambda: bench.state.session is not None and len(bench.state.session.main.requests) == 3)
+    stage.until(
+        lambda: bench.state.session is not None and len(bench.state.session.main.requests) == 3
+    )
     stage.until(lambda: len(stage.panel.turns.rows) == 3)
     table = stage.panel.turns
     shown = [table.model().index(row, 0).data() for row in range(3)]
@@ -79,7 +92,9 @@ def test_a_turn_has_one_number(stage: Stage, monkeypatch: pytest.MonkeyPatch) ->
     stage.until(lambda: bench.state.at == 1)
 
 
-def test_a_run_that_is_over_leaves_with_its_session(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_over_leaves_with_its_session(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, "Done.")
     stage.begin()
     stage.state("ended")
@@ -94,7 +109,9 @@ def test_a_run_that_is_over_leaves_with_its_session(stage: Stage, monkeypatch: p
     assert not stage.window.docks.panel("Run").seen
 
 
-def test_a_run_that_goes_on_stays_whatever_is_opened(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_goes_on_stays_whatever_is_opened(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, [call("read_file", path="README.md")], "Done.")
     stage.begin(paused=True)
     stage.paused()

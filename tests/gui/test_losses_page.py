@@ -56,7 +56,10 @@ def test_filters_when_chosen_show_as_many_facts_as_they_say(page: LossesPanel) -
     click(page.choices.any_kind)
     write(page.filter, "test_import")
     assert page.table.rows
-    assert all("test_import" in f"{entry.row.fact.text} {entry.caller} {entry.holder}" for entry in page.table.rows)
+    assert all(
+        "test_import" in f"{entry.row.fact.text} {entry.caller} {entry.holder}"
+        for entry in page.table.rows
+    )
 
 
 def test_places_when_a_fact_is_selected_mark_it_without_moving_the_playhead(
@@ -75,7 +78,10 @@ def test_places_when_a_fact_is_selected_mark_it_without_moving_the_playhead(
     assert window.workbench.state.at == at
     click(again.link)
     qtbot.waitUntil(lambda: window.docks.current.name == "Read")
-    assert (window.workbench.state.at, window.workbench.state.selected) == (entry.use.request, entry.use.message)
+    assert (window.workbench.state.at, window.workbench.state.selected) == (
+        entry.use.request,
+        entry.use.message,
+    )
     qtbot.wait(120)
     press(window, Qt.Key.Key_Left, ALT)
     qtbot.waitUntil(lambda: window.docks.current.name == "What was lost")

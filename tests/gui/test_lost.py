@@ -42,7 +42,9 @@ def test_without_a_step_nothing_is_looked_for(panel: LostPanel) -> None:
     assert panel.says.text() == "Take a step, or look at a preview, to see which facts it loses."
 
 
-def test_what_a_step_loses_is_listed_with_where_it_stood(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+def test_what_a_step_loses_is_listed_with_where_it_stood(
+    desk: Desk, panel: LostPanel, qtbot: QtBot
+) -> None:
     lose(desk, panel, qtbot)
     assert panel.kinds[None].text() == "all"
     assert panel.kinds["error"].text() == "7 errors"
@@ -68,14 +70,18 @@ def test_where_nobody_knows_who_needed_it_there_is_no_column_for_that(
     assert panel.table.isColumnHidden(AGAIN)
 
 
-def test_what_an_unreadable_summary_lost_is_at_most_so_much(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+def test_what_an_unreadable_summary_lost_is_at_most_so_much(
+    desk: Desk, panel: LostPanel, qtbot: QtBot
+) -> None:
     desk.workbench.open(Session("test", (sealed(""),), path="sealed.jsonl"))
     desk.workbench.move(2)
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (9)")
     assert panel.says.text() == "The summary is not readable in this file: 9 not known."
 
 
-def test_enter_shows_it_in_the_diff(desk: Desk, panel: LostPanel, qtbot: QtBot, asked: Asked) -> None:
+def test_enter_shows_it_in_the_diff(
+    desk: Desk, panel: LostPanel, qtbot: QtBot, asked: Asked
+) -> None:
     lose(desk, panel, qtbot)
     click_cell(panel.table, 0)
     press(panel.table, Qt.Key.Key_Return)
@@ -108,7 +114,9 @@ def test_a_recorded_compaction_tells_what_was_needed_again(
     desk.workbench.move(known.before_request)
     qtbot.waitUntil(lambda: panel.windowTitle() == f"Lost ({known.lost:,})")
     assert [row.lost for row in panel.table.rows] == list(known.rows)
-    place = next(n for n, row in enumerate(known.rows) if row.needed and row.needed[0].how == "call")
+    place = next(
+        n for n, row in enumerate(known.rows) if row.needed and row.needed[0].how == "call"
+    )
     use = known.rows[place].needed[0]
     assert cells(panel.table)[place][AGAIN].startswith(f"{use.request} call")
     click_cell(panel.table, place)
@@ -132,7 +140,9 @@ def test_a_preview_tells_what_it_would_lose(desk: Desk, panel: LostPanel, qtbot:
     desk.workbench.previews.look()
     desk.workbench.previews.point("L0")
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (14)")
-    desk.workbench.stepping.choose(settings=(("context_window_tokens", "3000"), ("microcompact_retain_recent", "50")))
+    desk.workbench.stepping.choose(
+        settings=(("context_window_tokens", "3000"), ("microcompact_retain_recent", "50"))
+    )
     desk.workbench.previews.look()
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (0)")
     assert panel.says.text() == "Nothing would be lost: every fact is still in context."
@@ -145,7 +155,9 @@ def test_lost_when_a_compaction_is_looked_at_shows_several_rows_in_compact(
     window.resize(*size)
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.drops is not None and bench.state.opening is None and window.docks.ready)
+    qtbot.waitUntil(
+        lambda: bench.state.drops is not None and bench.state.opening is None and window.docks.ready
+    )
     bench.previous_compaction()
     window.show_panel("Lost")
     lost = window.docks.panel("Lost")
@@ -156,21 +168,30 @@ def test_lost_when_a_compaction_is_looked_at_shows_several_rows_in_compact(
     assert all(lost.table.rowHeight(n) == lost.table.rowHeight(0) for n in range(20))
 
 
-def test_need_when_it_is_double_clicked_is_shown_and_back_leads_to_the_list(window: MainWindow, qtbot: QtBot) -> None:
+def test_need_when_it_is_double_clicked_is_shown_and_back_leads_to_the_list(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.resize(1440, 900)
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.drops is not None and bench.state.opening is None and window.docks.ready)
+    qtbot.waitUntil(
+        lambda: bench.state.drops is not None and bench.state.opening is None and window.docks.ready
+    )
     bench.previous_compaction()
     window.show_panel("Lost")
     lost = window.docks.panel("Lost")
     assert isinstance(lost, LostPanel)
-    qtbot.waitUntil(lambda: any(row.lost.needed for row in lost.table.rows) and not window.bridge.busy)
+    qtbot.waitUntil(
+        lambda: any(row.lost.needed for row in lost.table.rows) and not window.bridge.busy
+    )
     place = next(n for n, row in enumerate(lost.table.rows) if row.lost.needed)
     use, count = lost.table.rows[place].lost.needed[0], len(lost.table.rows)
     lost.table.scrollTo(lost.table.model().index(place, AGAIN))
     qtbot.wait(10)
-    double_click(lost.table.viewport(), lost.table.visualRect(lost.table.model().index(place, AGAIN)).center())
+    double_click(
+        lost.table.viewport(),
+        lost.table.visualRect(lost.table.model().index(place, AGAIN)).center(),
+    )
     qtbot.waitUntil(lambda: window.docks.panel("Message").seen)
     assert (bench.state.at, bench.state.selected) == (use.request, use.message)
     qtbot.wait(200)  # one jump, as far as Back is concerned

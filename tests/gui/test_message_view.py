@@ -16,7 +16,16 @@ from PySide6.QtWidgets import QApplication, QLabel, QTextBrowser, QTextEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Stretch
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
@@ -41,9 +50,13 @@ def show(desk: Desk, qtbot: QtBot) -> Show:
     view.show()
 
     def shown(*parts: Part, others: tuple[Message, ...] = (), together: str = "") -> MessageView:
-        message = Message("m1", "user", parts, together=together, line=7, time="2026-01-03T10:11:12Z")
+        message = Message(
+            "m1", "user", parts, together=together, line=7, time="2026-01-03T10:11:12Z"
+        )
         messages = (message, *others)
-        desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
+        desk.workbench.open(
+            Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),))
+        )
         desk.workbench.select("m1")
         view.show_state(desk.workbench.state)
         return view
@@ -63,7 +76,11 @@ def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
     view = show(
         Text("hello\nworld"),
         Thinking("let me see", "sig"),
-        ToolCall("call_1", "Bash", {"command": "ls -l", "script": "one\n\ttwo\n", "edits": [{"new": "a\nb"}]}),
+        ToolCall(
+            "call_1",
+            "Bash",
+            {"command": "ls -l", "script": "one\n\ttwo\n", "edits": [{"new": "a\nb"}]},
+        ),
         ToolResult("call_1", "total 0", is_error=True),
         Opaque("compaction", "gAAAA", 5_000),
     )
@@ -85,7 +102,9 @@ def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
         assert line in text.split("\n")
 
 
-@pytest.mark.parametrize("names", [("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText")])
+@pytest.mark.parametrize(
+    "names", [("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText")]
+)
 def test_what_an_edit_changes_is_a_diff(show: Show, qtbot: QtBot, names: tuple[str, str]) -> None:
     texts = dict(zip(names, ("one\ntwo\nfour", "one\nthree\nfour"), strict=True))
     view = show(ToolCall("call_1", "Edit", {"file_path": "a.py", "edits": [texts]}))
@@ -98,7 +117,9 @@ def test_what_an_edit_changes_is_a_diff(show: Show, qtbot: QtBot, names: tuple[s
 
 def test_the_header_says_who_where_when_and_how_many(show: Show) -> None:
     view = show(Text("x" * 400))
-    shown = "\n".join(label.accessibleName() or label.text() for label in view.header.findChildren(QLabel))
+    shown = "\n".join(
+        label.accessibleName() or label.text() for label in view.header.findChildren(QLabel)
+    )
     assert "user" in shown
     assert "line 7 · 2026-01-03 10:11:12 · m1" in shown
     assert "54 tokens of the prompt · estimated 104 by Roku" in shown
@@ -108,14 +129,20 @@ def test_a_message_weighs_what_the_gauge_says(desk: Desk, qtbot: QtBot) -> None:
     """Once something was reported: in the provider's tokens, with what the estimator counts beside it."""
     messages = tuple(Message(f"m{n}", "user", (Text("x" * 4_000),)) for n in range(12))
     stretch = Stretch(own=messages)
-    requests = tuple(Request(n, stretch.view(n + 1), usage=Usage(5_000 + 2_000 * n)) for n in range(12))
-    desk.workbench.open(Session("test", (Thread("main", requests=requests, messages=messages, end=stretch.view()),)))
+    requests = tuple(
+        Request(n, stretch.view(n + 1), usage=Usage(5_000 + 2_000 * n)) for n in range(12)
+    )
+    desk.workbench.open(
+        Session("test", (Thread("main", requests=requests, messages=messages, end=stretch.view()),))
+    )
     view = MessageView(desk)
     qtbot.addWidget(view)
     view.show()
     desk.workbench.select("m3")
     view.show_state(desk.workbench.state)
-    shown = "\n".join(label.accessibleName() or label.text() for label in view.header.findChildren(QLabel))
+    shown = "\n".join(
+        label.accessibleName() or label.text() for label in view.header.findChildren(QLabel)
+    )
     assert "2,001 tokens of the prompt · estimated 1,004 by Roku" in shown
 
 
@@ -143,7 +170,8 @@ def test_a_low_panel_leaves_its_room_to_the_text(show: Show, desk: Desk, qtbot: 
     view.resize(600, 8 * view.fontMetrics().height())
     qtbot.waitUntil(view.header.more.isVisible)
     assert not any(
-        one.isVisible() for one in (view.pin, view.edit, view.wrap, view.header.counter, view.header.together)
+        one.isVisible()
+        for one in (view.pin, view.edit, view.wrap, view.header.counter, view.header.together)
     )
     menu = view.header.more.menu()
     menu.aboutToShow.emit()
@@ -158,7 +186,9 @@ def test_a_low_panel_leaves_its_room_to_the_text(show: Show, desk: Desk, qtbot: 
     assert desk.workbench.state.selected == "m2"
 
 
-def test_markup_is_shown_as_it_is_and_nothing_is_fetched(show: Show, qtbot: QtBot, tmp_path: Path) -> None:
+def test_markup_is_shown_as_it_is_and_nothing_is_fetched(
+    show: Show, qtbot: QtBot, tmp_path: Path
+) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)  # whoever opens it waits for ever
     attack = f"![x]({fifo}) <img src='{fifo}'> <a href='file://{fifo}'>y</a> <b>bold</b>"
@@ -215,7 +245,9 @@ def test_large_texts_come_in_parts_and_whole_on_demand(show: Show, qtbot: QtBot,
     assert view.text.original(0, view.text.document().characterCount() - 1).endswith(text)
 
 
-def test_one_line_of_a_megabyte_is_broken_for_display_and_copied_whole(show: Show, qtbot: QtBot) -> None:
+def test_one_line_of_a_megabyte_is_broken_for_display_and_copied_whole(
+    show: Show, qtbot: QtBot
+) -> None:
     view = show(ToolResult("c", "x" * 990_000))
     fill(view, qtbot)
     assert max(map(len, displayed(view).split("\n"))) < 12_000
@@ -226,7 +258,9 @@ def test_one_line_of_a_megabyte_is_broken_for_display_and_copied_whole(show: Sho
 def test_find_walks_through_the_hits(show: Show, qtbot: QtBot) -> None:
     view = show(Text("apple pear Apple\nAPPLE"))
     fill(view, qtbot)
-    QShortcut(QKeySequence.StandardKey.Find, view).activated.connect(view.hide)  # as the window has one
+    QShortcut(QKeySequence.StandardKey.Find, view).activated.connect(
+        view.hide
+    )  # as the window has one
     view.activateWindow()
     view.text.setFocus()
     press(view.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
@@ -263,11 +297,15 @@ def test_wrap_is_remembered(show: Show, desk: Desk, qtbot: QtBot) -> None:
 
 def png(width: int, height: int) -> str:
     def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        return (
+            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        )
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     rows = zlib.compress(b"\0" * 100_000)
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    data = (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    )
     return base64.b64encode(data).decode()
 
 
@@ -281,7 +319,9 @@ def picture() -> str:
 
 
 @pytest.mark.parametrize("height", [240, 420, 800])
-def test_message_when_it_has_an_image_shows_more_text_than_image(show: Show, qtbot: QtBot, height: int) -> None:
+def test_message_when_it_has_an_image_shows_more_text_than_image(
+    show: Show, qtbot: QtBot, height: int
+) -> None:
     view = show(Text("before"))
     view.resize(600, height)
     show(Text("a line\n" * 40), Image("image/png", png(600, 900)))
@@ -308,8 +348,14 @@ def test_an_image_is_shown_from_its_bytes(show: Show, qtbot: QtBot) -> None:
         (Image("image/png", png(20_000, 3)), "pixels are too many"),
         (Image("image/png", picture()[:60]), "image cannot be shown: "),
         (Image("image/png", "no base64!"), "its base64 is broken"),
-        (Image("image/svg+xml", base64.b64encode(b"<svg xmlns='x'/>").decode()), "not a PNG, JPEG, GIF or WebP"),
-        (Image("image/png", "", "file:///etc/hostname"), "holds only its address: file:///etc/hostname"),
+        (
+            Image("image/svg+xml", base64.b64encode(b"<svg xmlns='x'/>").decode()),
+            "not a PNG, JPEG, GIF or WebP",
+        ),
+        (
+            Image("image/png", "", "file:///etc/hostname"),
+            "holds only its address: file:///etc/hostname",
+        ),
         (Image("image/png"), "it holds no bytes"),
     ],
 )
@@ -330,7 +376,9 @@ def test_deep_arguments_do_not_end_the_program(show: Show, qtbot: QtBot) -> None
 
 def test_a_result_shows_its_call_and_a_call_its_result(desk: Desk, qtbot: QtBot) -> None:
     """With the way to the next use of the same tool, and the message in three forms."""
-    ask = Message("a1", "assistant", (Text("Let me look."), ToolCall("c1", "Bash", {"command": "ls -l"})))
+    ask = Message(
+        "a1", "assistant", (Text("Let me look."), ToolCall("c1", "Bash", {"command": "ls -l"}))
+    )
     answer = Message("r1", "tool", (ToolResult("c1", "total 0"),))
     read = Message("a2", "assistant", (ToolCall("c2", "Read", {"path": "a.py"}),))
     again = Message("a3", "assistant", (ToolCall("c3", "Bash", {"command": "pwd"}),))
@@ -340,16 +388,26 @@ def test_a_result_shows_its_call_and_a_call_its_result(desk: Desk, qtbot: QtBot)
     view.resize(600, 500)
     view.show()
     desk.workbench.subscribe(view.receive)
-    desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
+    desk.workbench.open(
+        Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),))
+    )
     desk.workbench.select("r1")
     fill(view, qtbot)
     text = displayed(view)
-    assert text.index("answers the call of Bash · message 0") < text.index('"command": "ls -l"') < text.index("total 0")
+    assert (
+        text.index("answers the call of Bash · message 0")
+        < text.index('"command": "ls -l"')
+        < text.index("total 0")
+    )
     assert not view.on.isEnabled()
     desk.workbench.select("a1")
     fill(view, qtbot)
     text = displayed(view)
-    assert text.index('"command": "ls -l"') < text.index("its result · message 1") < text.index("total 0")
+    assert (
+        text.index('"command": "ls -l"')
+        < text.index("its result · message 1")
+        < text.index("total 0")
+    )
     assert not view.back.isEnabled()
     click(view.on)
     assert desk.workbench.state.selected == "a3"
@@ -380,14 +438,19 @@ def test_what_the_search_found_is_marked_and_in_sight(desk: Desk, qtbot: QtBot) 
         Message("a", "assistant", (Text("nothing here"),), together="t"),
     )
     desk.workbench.subscribe(view.receive)
-    desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
+    desk.workbench.open(
+        Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),))
+    )
     view.resize(600, 300)
     view.hide()  # behind the list of what was found
     desk.workbench.show_found(FoundText("needle", {}))
     desk.workbench.select("u")
     view.show()
     fill(view, qtbot)
-    assert [view.text.toPlainText()[start:end] for start, end in view.text.hits] == ["needle", "Needle"]
+    assert [view.text.toPlainText()[start:end] for start, end in view.text.hits] == [
+        "needle",
+        "Needle",
+    ]
     assert view.find_bar.isVisible()
     QApplication.processEvents()  # the bar takes room from the text
     assert view.text.viewport().rect().contains(view.text.cursorRect().center())
@@ -436,12 +499,20 @@ def test_markdown_of_an_attack_loads_and_follows_nothing(show: Show, tmp_path: P
     )
     choose_markdown(view)
     shot = view.markdown.grab().toImage()
-    colours = {shot.pixelColor(x, y).name() for x in range(0, shot.width(), 4) for y in range(0, shot.height(), 4)}
+    colours = {
+        shot.pixelColor(x, y).name()
+        for x in range(0, shot.width(), 4)
+        for y in range(0, shot.height(), 4)
+    }
     assert "#ff0000" not in colours
     shown = view.markdown.toPlainText()
     assert "<b>bold</b>" in shown, "HTML is text"
     assert "pay⟨U+202E⟩ lla" in shown, "hidden characters are seen"
-    formats = [fragment.charFormat() for block in _blocks(view.markdown.document()) for fragment in _fragments(block)]
+    formats = [
+        fragment.charFormat()
+        for block in _blocks(view.markdown.document())
+        for fragment in _fragments(block)
+    ]
     assert formats
     assert not any(one.isAnchor() or one.anchorHref() or one.toolTip() for one in formats)
     flags = view.markdown.textInteractionFlags()
@@ -466,7 +537,9 @@ def test_what_is_no_prose_is_plain_without_a_switch(show: Show, parts: tuple[Par
     assert not view.header.forms.isVisible()
 
 
-def test_message_with_a_hit_of_a_search_is_plain_with_the_hit_marked(show: Show, desk: Desk) -> None:
+def test_message_with_a_hit_of_a_search_is_plain_with_the_hit_marked(
+    show: Show, desk: Desk
+) -> None:
     view = show(Text("Move **all amounts** to decimals."))
     choose_markdown(view)
     view.show_state(replace(desk.workbench.state, hits=FoundText("amounts", {})))
@@ -489,6 +562,8 @@ def test_attached_file_is_code_in_the_language_of_its_name() -> None:
     (section,) = message_sections(attached)
     assert (section.look, section.language) == ("code", "python")
     assert section.text[: section.before] == "File /app/money.py:\n"
-    (reminder,) = message_sections(Message("r", "user", (Text("Todo list is empty."),), mark="attachment"))
+    (reminder,) = message_sections(
+        Message("r", "user", (Text("Todo list is empty."),), mark="attachment")
+    )
     (typed,) = message_sections(Message("u", "user", (Text(text),)))
     assert reminder.look == typed.look == "prose"

@@ -25,11 +25,15 @@ SECONDS = 30
 def test_a_monkey_finds_nothing() -> None:
     """In a process of its own: it takes dialogs and the hook for itself, and may end it."""
     command = [sys.executable, "-m", "tests.gui.monkey", str(SECONDS), "20261122"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False
+    )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
-def test_the_look_for_what_is_stale_sees_it(window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_look_for_what_is_stale_sees_it(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The monkey's eyes: a panel that shows an older state, or none, is found."""
     window.open_sample()
     bench = window.workbench
@@ -46,13 +50,19 @@ def test_the_look_for_what_is_stale_sees_it(window: MainWindow, qtbot: QtBot, mo
     assert any("Pressure cannot be shown" in told for told in stale(window))
 
 
-INPUTS = sorted(path for path in CRASHES.glob("*") if path.suffix != ".md") if CRASHES.is_dir() else []
+INPUTS = (
+    sorted(path for path in CRASHES.glob("*") if path.suffix != ".md") if CRASHES.is_dir() else []
+)
 
 
 @pytest.fixture(scope="module")
-def one_window(application: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
+def one_window(
+    application: QApplication, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MainWindow]:
     """For all of them, one after the other."""
-    kept = QSettings(str(tmp_path_factory.mktemp("broken") / "window.ini"), QSettings.Format.IniFormat)
+    kept = QSettings(
+        str(tmp_path_factory.mktemp("broken") / "window.ini"), QSettings.Format.IniFormat
+    )
     made = MainWindow(Theme(application, Settings(kept)), Settings(kept))
     made.resize(1280, 800)
     made.show()
@@ -62,7 +72,9 @@ def one_window(application: QApplication, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: path.name)
-def test_what_broke_something_opens_or_ends_in_a_sentence(one_window: MainWindow, qtbot: QtBot, path: Path) -> None:
+def test_what_broke_something_opens_or_ends_in_a_sentence(
+    one_window: MainWindow, qtbot: QtBot, path: Path
+) -> None:
     window = one_window
     window.close_session()
     window.open_path(str(path))

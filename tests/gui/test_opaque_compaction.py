@@ -15,7 +15,12 @@ def test_the_summary_stands_below_what_only_the_provider_reads(desk: Desk, qtbot
     old = Stretch(None, conv(3).messages)
     new = Stretch(None, [SEALED, user("next")])
     requests = [Request(0, old.view()), Request(1, new.view())]
-    thread = Thread("main", requests=requests, end=new.view(), compactions=[Compaction(1, "auto", summary=SEALED)])
+    thread = Thread(
+        "main",
+        requests=requests,
+        end=new.view(),
+        compactions=[Compaction(1, "auto", summary=SEALED)],
+    )
     view = MessageView(desk)
     qtbot.addWidget(view)
     view.show()

@@ -62,7 +62,9 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     return made
 
 
-def test_the_first_requests_come_before_the_rest(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
+def test_the_first_requests_come_before_the_rest(
+    window: MainWindow, slow: Slow, qtbot: QtBot
+) -> None:
     bench = window.workbench
     window.open_path("/made/long.jsonl")
     qtbot.waitUntil(lambda: bench.state.session is not None)
@@ -89,7 +91,9 @@ def test_who_has_not_walked_stands_at_the_end(window: MainWindow, slow: Slow, qt
     assert window.workbench.state.at == 11
 
 
-def test_cancel_stops_the_reading_and_keeps_the_picture(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
+def test_cancel_stops_the_reading_and_keeps_the_picture(
+    window: MainWindow, slow: Slow, qtbot: QtBot
+) -> None:
     window.open_path("/made/long.jsonl")
     qtbot.waitUntil(lambda: window.workbench.state.session is not None)
     click(window.notice.button)
@@ -147,7 +151,9 @@ def test_results_and_reports_come_home_in_order(bridge: Bridge, qtbot: QtBot) ->
     assert seen == [(1, True), (2, True), ("done", True)]
 
 
-def test_a_job_waits_until_this_thread_is_done_with_what_it_is_at(bridge: Bridge, qtbot: QtBot) -> None:
+def test_a_job_waits_until_this_thread_is_done_with_what_it_is_at(
+    bridge: Bridge, qtbot: QtBot
+) -> None:
     """They share one interpreter: else every call of Qt meanwhile waits for the job's turn."""
     began, told = Event(), list[str]()
     bridge.run(lambda task: began.set(), lambda _: told.append("kept"))
@@ -188,18 +194,25 @@ def test_nothing_arrives_after_a_cancel(bridge: Bridge, qtbot: QtBot) -> None:
         task.report("late")
         return "late"
 
-    task = bridge.run(job, lambda _: pytest.fail("result"), reported=lambda _: pytest.fail("report"))
+    task = bridge.run(
+        job, lambda _: pytest.fail("result"), reported=lambda _: pytest.fail("report")
+    )
     task.cancel()
     go.set()
     qtbot.waitUntil(lambda: not bridge.busy)
 
 
-def test_sessions_are_let_go_when_others_were_opened(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_sessions_are_let_go_when_others_were_opened(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     """What is remembered of a session (sizes, previews) must not keep every one of a day in memory."""
     names = [f"session{n}" for n in range(8)]
     for name in names:
         path = tmp_path / f"{name}.json"
-        body = {"model": "m", "messages": [{"role": "user", "content": f"{name} {n}"} for n in range(9)]}
+        body = {
+            "model": "m",
+            "messages": [{"role": "user", "content": f"{name} {n}"} for n in range(9)],
+        }
         path.write_text(json.dumps(body))
         window.open_path(str(path))
         qtbot.waitUntil(partial(_shows, window, path.name))
@@ -209,7 +222,9 @@ def test_sessions_are_let_go_when_others_were_opened(window: MainWindow, qtbot: 
     assert len(alive & set(names)) <= 4
 
 
-def test_sessions_that_are_closed_are_let_go(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_sessions_that_are_closed_are_let_go(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     """Four of them, each shown in every workspace: of three nothing is left, and no circle waits for a collector."""
     path, left = many_records(tmp_path / "many.jsonl", 300), list[int]()
     qtbot.waitUntil(lambda: window.docks.ready)
@@ -236,11 +251,16 @@ def test_a_log_with_many_samples_asks_which(window: MainWindow, qtbot: QtBot) ->
     """The first one is shown, the others are listed, and a double click opens one."""
     log = DATA / "harnesses" / "inspect.json"
     window.open_path(str(log))
-    qtbot.waitUntil(lambda: "Sessions" in window.docks.panels and window.docks.panel("Sessions").seen)
+    qtbot.waitUntil(
+        lambda: "Sessions" in window.docks.panels and window.docks.panel("Sessions").seen
+    )
     panel = window.docks.panel("Sessions")
     assert isinstance(panel, SessionsPanel)
     qtbot.waitUntil(
-        lambda: [row.name for row in panel.table.rows[:2]] == ["1_epoch_1  Question 1", "2_epoch_1  Question 2"]
+        lambda: (
+            [row.name for row in panel.table.rows[:2]]
+            == ["1_epoch_1  Question 1", "2_epoch_1  Question 2"]
+        )
     )
     assert "first the 2 of the open file" in panel.says.text()
     row = panel.table.visualRect(panel.table.model().index(1, 0))
@@ -271,7 +291,9 @@ def test_note_when_another_file_is_opened_says_that_the_steps_are_kept(
     qtbot.waitUntil(lambda: window.workbench.state.stepped)
     opened(other)
     assert window.notice.isVisible()
-    assert window.notice.words.text().startswith("Kept 1 step on sample.jsonl until the program ends.")
+    assert window.notice.words.text().startswith(
+        "Kept 1 step on sample.jsonl until the program ends."
+    )
     assert window.notice.property("bad") is False
     click(window.notice.button)
     assert not window.notice.isVisible()

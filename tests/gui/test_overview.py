@@ -27,7 +27,11 @@ def reader(desk: Desk, qtbot: QtBot) -> TextReader:
     made.resize(600, 500)
     made.show()
     made.text.show_sections(SECTIONS)
-    qtbot.waitUntil(lambda: made.text.is_complete and made.overview.isVisible() and len(shown(made, "heading")) == 4)
+    qtbot.waitUntil(
+        lambda: (
+            made.text.is_complete and made.overview.isVisible() and len(shown(made, "heading")) == 4
+        )
+    )
     return made
 
 
@@ -53,8 +57,13 @@ def test_a_click_leads_there(reader: TextReader, qtbot: QtBot) -> None:
     top = next(top for top, _, one in reader.overview.places if one.words.startswith("ValueError"))
     QTest.mouseClick(reader.overview, Qt.MouseButton.LeftButton, pos=QPoint(12, round(top)))
     assert reader.text.textCursor().block().text() == "ValueError: no such thing"
-    assert first_line(reader) < 401 < first_line(reader) + reader.text.verticalScrollBar().pageStep()
-    between = next(top for top, _, one in reader.overview.places if one.words.startswith("ValueError")) / 2
+    assert (
+        first_line(reader) < 401 < first_line(reader) + reader.text.verticalScrollBar().pageStep()
+    )
+    between = (
+        next(top for top, _, one in reader.overview.places if one.words.startswith("ValueError"))
+        / 2
+    )
     QTest.mouseClick(reader.overview, Qt.MouseButton.LeftButton, pos=QPoint(12, round(between)))
     assert 100 < first_line(reader) < 300
 

@@ -46,7 +46,9 @@ def long_session(requests: int) -> Session:
     return replace(made, threads=(replace(main, requests=main.requests[:requests]),))
 
 
-def test_cheap_job_when_the_session_grew_by_one_request_runs_again_soon(desk: Desk, qtbot: QtBot) -> None:
+def test_cheap_job_when_the_session_grew_by_one_request_runs_again_soon(
+    desk: Desk, qtbot: QtBot
+) -> None:
     story = Story(desk, qtbot, 0.0)
     story.want(long_session(1000))
     story.expect(1000)
@@ -98,7 +100,9 @@ def test_dear_job_when_it_is_about_something_else_begins_at_once(desk: Desk, qtb
     story.expect(1000, 1001, 1001)
 
 
-def test_job_when_another_runs_for_a_shorter_session_does_not_cancel_it(desk: Desk, qtbot: QtBot) -> None:
+def test_job_when_another_runs_for_a_shorter_session_does_not_cancel_it(
+    desk: Desk, qtbot: QtBot
+) -> None:
     story = Story(desk, qtbot, 0.3)
     story.want(long_session(1000))
     story.want(long_session(1500))

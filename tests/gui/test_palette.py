@@ -108,7 +108,9 @@ def test_the_list_of_keys_names_them(opened: MainWindow, qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("zoom", [0, 3])
-def test_list_of_keys_when_screen_is_small_fits_and_scrolls(opened: MainWindow, qtbot: QtBot, zoom: int) -> None:
+def test_list_of_keys_when_screen_is_small_fits_and_scrolls(
+    opened: MainWindow, qtbot: QtBot, zoom: int
+) -> None:
     for _ in range(zoom):
         opened.theme.zoom(1)
     listed = KeyList(opened, opened.commands)
@@ -151,4 +153,8 @@ def test_matching(typed: str, found: list[str]) -> None:
 
 def test_offers_stand_after_what_was_meant() -> None:
     known, offers = commands("Search the session", "Light or dark", "Research"), commands("offer")
-    assert [c.words for c in matches(known, "sea", offers)] == ["Search the session", "offer", "Research"]
+    assert [c.words for c in matches(known, "sea", offers)] == [
+        "Search the session",
+        "offer",
+        "Research",
+    ]

@@ -54,13 +54,17 @@ def test_it_shows_what_the_core_finds(panel: PinsPanel) -> None:
     assert panel.says.text() == "Always in context: 0 of 1 as recorded."
     click(panel.instructions)
     thread = SESSION.main
-    assert [line.history for line in panel.table.rows] == list(recorded_pins(thread, PinIndex(collect_pins(thread))))
+    assert [line.history for line in panel.table.rows] == list(
+        recorded_pins(thread, PinIndex(collect_pins(thread)))
+    )
 
 
 GONE = "gone since request 2, by auto compaction"
 
 
-def test_click_on_a_pin_leads_to_where_it_was_said_and_where_it_went(desk: Desk, panel: PinsPanel) -> None:
+def test_click_on_a_pin_leads_to_where_it_was_said_and_where_it_went(
+    desk: Desk, panel: PinsPanel
+) -> None:
     click_cell(panel.table, 0)
     assert (desk.workbench.state.at, desk.workbench.state.selected) == (0, "u0")
     click_cell(panel.table, 0, BECAME)
@@ -68,15 +72,26 @@ def test_click_on_a_pin_leads_to_where_it_was_said_and_where_it_went(desk: Desk,
     room = panel.table.visualRect(panel.table.model().index(0, STRIP))
     click(panel.table.viewport(), QPoint(room.left() + 15, room.center().y()))
     assert desk.workbench.state.at == 0
-    click(panel.table.viewport(), QPoint(room.left() + 9 + (room.width() - 18) * 5 // 8, room.center().y()))
+    click(
+        panel.table.viewport(),
+        QPoint(room.left() + 9 + (room.width() - 18) * 5 // 8, room.center().y()),
+    )
     assert desk.workbench.state.at == 2
 
 
-def test_a_text_is_pinned_by_key_and_unpinned_by_click(desk: Desk, panel: PinsPanel, qtbot: QtBot) -> None:
+def test_a_text_is_pinned_by_key_and_unpinned_by_click(
+    desk: Desk, panel: PinsPanel, qtbot: QtBot
+) -> None:
     write(panel.typed, "port is 8417")
     press(panel.typed, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: len(panel.table.rows) == 2)
-    assert cells(panel.table)[0][:5] == ["1", "pinned", "port is 8417", "recorded", "1-1 verbatim, 2-3 gone"]
+    assert cells(panel.table)[0][:5] == [
+        "1",
+        "pinned",
+        "port is 8417",
+        "recorded",
+        "1-1 verbatim, 2-3 gone",
+    ]
     assert panel.typed.text() == ""
     click_cell(panel.table, 0)
     assert panel.pin.text() == "unpin"
@@ -123,7 +138,9 @@ def put_cursor(view: MessageView, text: str, select: bool = False) -> None:
     view.text.setTextCursor(found)
 
 
-def test_the_sentence_at_the_cursor_is_pinned(desk: Desk, message: MessageView, asked: Asked) -> None:
+def test_the_sentence_at_the_cursor_is_pinned(
+    desk: Desk, message: MessageView, asked: Asked
+) -> None:
     put_cursor(message, "migrations")
     click(message.pin)
     assert asked.shown == ["Pins"]
@@ -142,7 +159,9 @@ def test_the_menu_pins_what_was_clicked(desk: Desk, message: MessageView) -> Non
     menu.close()
 
 
-def test_what_is_no_text_of_the_message_is_not_pinned(desk: Desk, message: MessageView, asked: Asked) -> None:
+def test_what_is_no_text_of_the_message_is_not_pinned(
+    desk: Desk, message: MessageView, asked: Asked
+) -> None:
     message.text.moveCursor(QTextCursor.MoveOperation.Start)  # on the heading
     click(message.pin)
     assert desk.workbench.state.pins == ()
@@ -152,7 +171,9 @@ def test_what_is_no_text_of_the_message_is_not_pinned(desk: Desk, message: Messa
     QToolTip.hideText()
 
 
-def test_pin_without_a_selection_moves_nothing_in_the_window(window: MainWindow, qtbot: QtBot) -> None:
+def test_pin_without_a_selection_moves_nothing_in_the_window(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.open_sample()
     qtbot.waitUntil(lambda: window.docks.ready and not window.bridge.busy)
     window.docks.bring("Message")
@@ -186,7 +207,11 @@ def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText())
     put_cursor(view, "migrations")
     view.text.setFocus()
-    press(view.text, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    press(
+        view.text,
+        Qt.Key.Key_D,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+    )
     qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))
     panel = window.docks.panel("Pins")
     qtbot.waitUntil(lambda: panel.isVisible())
@@ -194,7 +219,9 @@ def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
 
 def show_prose(desk: Desk, message: MessageView, text: str) -> None:
     """Show a message of the user with this text, rendered."""
-    desk.workbench.open(Session("test", (session(("user", text), ("answer", "Done.")),), path="prose.jsonl"))
+    desk.workbench.open(
+        Session("test", (session(("user", text), ("answer", "Done.")),), path="prose.jsonl")
+    )
     desk.workbench.move(0)
     desk.workbench.select("u0")
     assert message.markdown.isVisible()
@@ -204,7 +231,9 @@ def put_rendered_cursor(view: MessageView, text: str, select: bool = False) -> N
     found = view.markdown.document().find(text)
     assert not found.isNull()
     if not select:
-        found.setPosition(found.selectionStart() + (found.selectionEnd() - found.selectionStart()) // 2)
+        found.setPosition(
+            found.selectionStart() + (found.selectionEnd() - found.selectionStart()) // 2
+        )
     view.markdown.setTextCursor(found)
 
 
@@ -261,7 +290,9 @@ def test_pin_when_rendered_prose_is_selected_takes_it_as_written(
     assert desk.workbench.state.pins == (pinned,)
 
 
-def test_pin_when_no_place_in_rendered_prose_was_clicked_says_what_to_do(desk: Desk, message: MessageView) -> None:
+def test_pin_when_no_place_in_rendered_prose_was_clicked_says_what_to_do(
+    desk: Desk, message: MessageView
+) -> None:
     show_prose(desk, message, "Goals first. Means later.")
     click(message.pin)
     assert list(desk.workbench.state.pins) == []
@@ -283,10 +314,16 @@ def test_the_menu_of_rendered_prose_pins_what_was_clicked(desk: Desk, message: M
     menu.close()
 
 
-def test_the_key_of_the_window_pins_when_the_cursor_is_in_rendered_prose(window: MainWindow, qtbot: QtBot) -> None:
+def test_the_key_of_the_window_pins_when_the_cursor_is_in_rendered_prose(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     view = show_rule(window, qtbot)
     qtbot.waitUntil(lambda: "migrations" in view.markdown.toPlainText())
     put_rendered_cursor(view, "migrations")
     view.markdown.setFocus()
-    press(view.markdown, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    press(
+        view.markdown,
+        Qt.Key.Key_D,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+    )
     qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))

@@ -30,7 +30,9 @@ def test_tokens_stay_as_they_were_written() -> None:
     text = '{"n":123456789012345678901234567890,"n":1.50e1,"u":"\\u4e2d\\/"}'
     shown = laid_out(text)
     assert shown.replace("\n", "").replace(" ", "") == text
-    assert shown == '{\n  "n": 123456789012345678901234567890,\n  "n": 1.50e1,\n  "u": "\\u4e2d\\/"\n}'
+    assert (
+        shown == '{\n  "n": 123456789012345678901234567890,\n  "n": 1.50e1,\n  "u": "\\u4e2d\\/"\n}'
+    )
 
 
 def test_short_plain_lists_stay_on_a_line() -> None:
@@ -63,7 +65,9 @@ def test_diffs_are_known_by_their_hunks() -> None:
     assert looks_like_diff("diff --git a/x b/x\n")
     assert looks_like_diff("--- a\n+++ b\n@@ -1,2 +1,3 @@ def f\n-x\n+y")
     assert not looks_like_diff("- a list\n+ another\n@@ not one")
-    assert [[s.kind for s in spans(text, "diff")] for text in ("+a", "-b", " c", "@@ -1 +1 @@")] == [
+    assert [
+        [s.kind for s in spans(text, "diff")] for text in ("+a", "-b", " c", "@@ -1 +1 @@")
+    ] == [
         ["added"],
         ["removed"],
         [],

@@ -67,7 +67,9 @@ def test_policy_that_a_session_brings_is_not_remembered(start: Start) -> None:
     assert start().workbench.state.choices.policy == DEFAULT_POLICY
 
 
-def test_remembered_policy_that_is_gone_gives_way_to_the_default_with_a_sentence(start: Start, store: Settings) -> None:
+def test_remembered_policy_that_is_gone_gives_way_to_the_default_with_a_sentence(
+    start: Start, store: Settings
+) -> None:
     store.keep_text("policy", "/nowhere/mine.py")
     state = start().workbench.state
     assert state.choices.policy == DEFAULT_POLICY
@@ -111,7 +113,9 @@ def step_slide(window: MainWindow, qtbot: QtBot) -> Steps:
     return bench.state.steps
 
 
-def test_policy_file_that_is_opened_is_chosen_named_and_remembered(own: MainWindow, start: Start, mine: Path) -> None:
+def test_policy_file_that_is_opened_is_chosen_named_and_remembered(
+    own: MainWindow, start: Start, mine: Path
+) -> None:
     assert "Sliding window" in own.top.policy.text()
     menu = own.top.policy.menu()
     menu.aboutToShow.emit()
@@ -140,7 +144,9 @@ def test_policy_file_that_changes_is_loaded_again_and_its_steps_replayed(
     assert "1 of them changed" in own.workbench.state.note
 
 
-def test_policy_file_that_is_broken_by_a_change_says_where(own: MainWindow, mine: Path, qtbot: QtBot) -> None:
+def test_policy_file_that_is_broken_by_a_change_says_where(
+    own: MainWindow, mine: Path, qtbot: QtBot
+) -> None:
     step_slide(own, qtbot)
     good = mine.read_text("utf-8")
     mine.write_text(good + "\n1 / 0\n", "utf-8")
@@ -168,4 +174,6 @@ def test_every_workspace_shows_a_policy_of_the_users_own(own: MainWindow, qtbot:
     for name in WORKSPACES:
         own.choose_workspace(name)
         qtbot.waitUntil(lambda: own.docks.ready and not own.bridge.busy)
-        assert all(panel.shown is not None for panel in own.docks.panels.values() if panel.seen), name
+        assert all(panel.shown is not None for panel in own.docks.panels.values() if panel.seen), (
+            name
+        )

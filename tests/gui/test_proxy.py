@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Never, cast
 
@@ -11,7 +12,7 @@ import anthropic
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QMessageBox, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QMessageBox, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.cli.follow import RequestPrinter
@@ -47,7 +48,9 @@ TOLD: list[Any] = [
 class Stage:
     """A window, a provider, and an agent."""
 
-    def __init__(self, window: MainWindow, qtbot: QtBot, folder: Path, provider: SimulatedServer) -> None:
+    def __init__(
+        self, window: MainWindow, qtbot: QtBot, folder: Path, provider: SimulatedServer
+    ) -> None:
         self.window, self.qtbot, self.provider = window, qtbot, provider
         self.record = folder / "recording.jsonl"
 
@@ -96,7 +99,10 @@ class Stage:
         (box,) = self.panel.boxes.values()
         proxy = self.window.proxies.controller
         self.until(
-            lambda: (place := proxy.place(box.hold)) and place == (self.bench.state.thread_id, self.bench.state.at)
+            lambda: (
+                (place := proxy.place(box.hold))
+                and place == (self.bench.state.thread_id, self.bench.state.at)
+            )
         )
         return box
 
@@ -110,11 +116,16 @@ class Stage:
     def arrived(self) -> list[str]:
         """What the provider saw last."""
         body = loads(self.provider.world.seen[-1].body)
-        return [m["content"] if isinstance(m["content"], str) else m["content"][0]["text"] for m in body["messages"]]
+        return [
+            m["content"] if isinstance(m["content"], str) else m["content"][0]["text"]
+            for m in body["messages"]
+        ]
 
 
 @pytest.fixture
-def stage(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def stage(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Stage]:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with SimulatedServer(SimulatedServerState(remember=50)) as provider:
         yield Stage(window, qtbot, tmp_path, provider)
@@ -217,7 +228,9 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     assert call.result()
     stage.until(lambda: not stage.panel.boxes)
     assert stage.arrived() == ["three, and briefly"]
-    stage.until(lambda: "was shortened and forwarded. Promised about " in stage.panel.outcome.text())
+    stage.until(
+        lambda: "was shortened and forwarded. Promised about " in stage.panel.outcome.text()
+    )
     assert ", reported " in stage.panel.outcome.text()
     assert bar.chip.text() == "● listening"
     click(stage.panel.rule.kind.buttons[OFF])
@@ -236,7 +249,13 @@ def _followed(record: Path, capsys: pytest.CaptureFixture[str]) -> list[int]:
     return [loads(line.encode())["tokens"] for line in capsys.readouterr().out.splitlines()]
 
 
-def test_box_gauge_and_follow_say_the_same_size(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def _a_label_begins_with(text: str, panel: QWidget) -> bool:
+    return any(label.text().startswith(text) for label in panel.findChildren(QLabel))
+
+
+def test_box_gauge_and_follow_say_the_same_size(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of the first request, of one that grew, and after a step: one number wherever it is shown."""
     stage.begin(Rule("each"))
     told = list(TOLD)
@@ -248,7 +267,7 @@ def test_box_gauge_and_follow_say_the_same_size(stage: Stage, capsys: pytest.Cap
         assert f"about {size:,} tokens" in box.size_.text()
         stage.until(lambda: (now := reading(stage.bench.state)) and now.pressure.tokens == size)  # noqa: B023
         gauge = stage.window.docks.panel("Pressure")
-        stage.until(lambda: any(one.text().startswith(f"{size:,}") for one in gauge.findChildren(QLabel)))  # noqa: B023
+        stage.until(partial(_a_label_begins_with, f"{size:,}", gauge))
         assert _followed(stage.record, capsys)[turn] == size
         stage.bench.move(None)  # the same buffer ends the thread
         end = reading(stage.bench.state)
@@ -256,7 +275,11 @@ def test_box_gauge_and_follow_say_the_same_size(stage: Stage, capsys: pytest.Cap
         assert end.pressure.tokens == size
         stage.bench.move(turn)
         if turn == 2:
-            stage.edit(lambda: stage.bench.editing.drop([m.id for m in stage.bench.state.buffer().messages[:2]]))
+            stage.edit(
+                lambda: stage.bench.editing.drop(
+                    [m.id for m in stage.bench.state.buffer().messages[:2]]
+                )
+            )
             stepped = reading(stage.bench.state)
             assert stepped is not None
             stage.until(lambda: f"tokens to {stepped.pressure.tokens:,} tokens" in box.made.text())  # noqa: B023
@@ -273,7 +296,11 @@ def test_what_the_policy_would_do_is_shown_before_it_is_done(stage: Stage) -> No
     told: list[Any] = [{"role": "user", "content": "Read what there is."}]
     for n in range(12):
         asked = {"type": "tool_use", "id": f"t{n}", "name": "look", "input": {}}
-        given = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"line {n} of code\n" * 150}
+        given = {
+            "type": "tool_result",
+            "tool_use_id": f"t{n}",
+            "content": f"line {n} of code\n" * 150,
+        }
         told += [{"role": "assistant", "content": [asked]}, {"role": "user", "content": [given]}]
     call = stage.ask(told)
     box = stage.box()
@@ -287,7 +314,9 @@ def test_what_the_policy_would_do_is_shown_before_it_is_done(stage: Stage) -> No
     stage.until(lambda: not stage.panel.boxes)
     body = stage.provider.world.seen[-1].body
     assert len(body) < 0.7 * len(str(told))
-    stage.until(lambda: stage.bench.state.session and stage.bench.state.session.main.requests[-1].usage)
+    stage.until(
+        lambda: stage.bench.state.session and stage.bench.state.session.main.requests[-1].usage
+    )
     session = stage.bench.state.session
     assert session is not None
     usage = session.main.requests[-1].usage
@@ -347,9 +376,15 @@ def test_look_comes_back_to_it(stage: Stage, tmp_path: Path) -> None:
     call = stage.ask()
     box = stage.box()
     other = tmp_path / "other.json"
-    other.write_text('{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "elsewhere"}]}')
+    other.write_text(
+        '{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "elsewhere"}]}'
+    )
     stage.window.open_path(str(other))
-    stage.until(lambda: stage.bench.state.session is not None and stage.bench.state.session.path == str(other))
+    stage.until(
+        lambda: (
+            stage.bench.state.session is not None and stage.bench.state.session.path == str(other)
+        )
+    )
     stage.until(lambda: stage.panel.show_recording.isVisible())
     click(box.look)
     stage.until(lambda: stage.bench.state.proxy_is_open)
@@ -363,10 +398,15 @@ def test_look_comes_back_to_it(stage: Stage, tmp_path: Path) -> None:
 def test_two_agents_are_told_apart(stage: Stage) -> None:
     """By the tag of their launch; and another session is no sub-agent."""
     stage.begin(Rule("each"))
-    calls = [stage.ask(TOLD, tag="one"), stage.ask([{"role": "user", "content": "elsewhere"}], tag="two")]
+    calls = [
+        stage.ask(TOLD, tag="one"),
+        stage.ask([{"role": "user", "content": "elsewhere"}], tag="two"),
+    ]
     stage.until(lambda: len(stage.panel.boxes) == 2)
     boxes = tuple(stage.panel.boxes.values())
-    assert sorted(word for box in boxes for word in ("one", "two") if f" {word} " in box.who.text()) == ["one", "two"]
+    assert sorted(
+        word for box in boxes for word in ("one", "two") if f" {word} " in box.who.text()
+    ) == ["one", "two"]
     for box in boxes:
         click(box.as_it_was)
     for call in calls:
@@ -379,10 +419,15 @@ def test_a_client_that_goes_away_is_shown(stage: Stage) -> None:
     stage.begin(Rule("each"))
     url = stage.status.url
 
-    says = {"x-stainless-read-timeout": "600", "x-stainless-timeout": "600"}  # else it would be let go before that
+    says = {
+        "x-stainless-read-timeout": "600",
+        "x-stainless-timeout": "600",
+    }  # else it would be let go before that
 
     def impatient() -> None:
-        with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0, timeout=3.0, default_headers=says) as one:
+        with anthropic.Anthropic(
+            api_key="k", base_url=url, max_retries=0, timeout=3.0, default_headers=says
+        ) as one:
             one.messages.create(model="claude-simulated", max_tokens=9, messages=TOLD)
 
     call = Later(impatient)
@@ -516,7 +561,9 @@ def test_proxy_when_it_is_stopped_with_a_held_request_forwards_it_unchanged(stag
         )
 
 
-def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_that_falls_leaves_room_for_the_next(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     proxy = stage.window.proxies.controller
 
     def fall(*given: object) -> Never:
@@ -546,10 +593,14 @@ def spoken(box: HoldBox) -> str:
 def test_window_chosen_at_the_top_counts_for_holding(stage: Stage) -> None:
     stage.begin(Rule("watermark", 0.6))
     stage.ask(LONG).result()  # far below 60% of the window that the model has
-    stage.until(lambda: stage.bench.state.session is not None and stage.bench.state.window is not None)
+    stage.until(
+        lambda: stage.bench.state.session is not None and stage.bench.state.window is not None
+    )
     stage.bench.set_window(3_000)
     stage.until(lambda: stage.status.rule.window == 3_000)
-    waiting = stage.ask([*LONG, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on."}])
+    waiting = stage.ask(
+        [*LONG, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on."}]
+    )
     box = stage.box()
     assert box.hold.window == 3_000
     now = reading(stage.bench.state)
@@ -567,7 +618,9 @@ def test_window_of_the_holding_rule_is_the_window_at_the_top(stage: Stage) -> No
     stage.ask(LONG).result()
     stage.until(lambda: stage.bench.state.window is not None)
     stage.window.proxies.controller.set_rule(Rule("watermark", 0.6, 5_000))
-    stage.until(lambda: stage.bench.state.window is not None and stage.bench.state.window.tokens == 5_000)
+    stage.until(
+        lambda: stage.bench.state.window is not None and stage.bench.state.window.tokens == 5_000
+    )
     assert stage.status.rule.window == 5_000
 
 
@@ -588,9 +641,13 @@ def test_hold_box_and_tiers_at_the_same_place_free_the_same(stage: Stage) -> Non
     steps, now = stage.bench.state.steps, reading(stage.bench.state)
     assert steps is not None
     assert now is not None
-    assert [message.parts for message in steps.buffer.messages] == [one.parts for one in proposal.after.messages]
+    assert [message.parts for message in steps.buffer.messages] == [
+        one.parts for one in proposal.after.messages
+    ]
     assert steps.buffer.messages[0].text.startswith("<system-reminder>")
     assert now.before == proposal.tokens_before
-    assert now.pressure.tokens == pytest.approx(proposal.tokens_after, rel=0.15)  # the gate counts by a tokenizer
+    assert now.pressure.tokens == pytest.approx(
+        proposal.tokens_after, rel=0.15
+    )  # the gate counts by a tokenizer
     click(box.as_it_was)
     waiting.result()

@@ -25,7 +25,9 @@ from tests.proxy.test_receiver import SmallAgent
 
 
 @pytest.fixture
-def panel(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProxyPanel]:
+def panel(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ProxyPanel]:
     """The proxy's panel in Live, with the sample open."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     window.open_path(str(sample_path()))
@@ -49,7 +51,9 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     assert QGuiApplication.clipboard().text() == row.address.text()
     assert row.how.isVisible()
     click(row.copy_lines)
-    assert f"OTEL_EXPORTER_OTLP_ENDPOINT={row.address.text()}\n" in QGuiApplication.clipboard().text()
+    assert (
+        f"OTEL_EXPORTER_OTLP_ENDPOINT={row.address.text()}\n" in QGuiApplication.clipboard().text()
+    )
     assert not row.show_recording.isVisible()
     SmallAgent(row.address.text(), Compression.Gzip).work()
     qtbot.waitUntil(lambda: row.says.text().startswith("6 spans received"))
@@ -63,7 +67,8 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     qtbot.waitUntil(
         lambda: (
             calls.isVisible()
-            and [one.what.usage for one in calls.rows if one.place.thread == "main"] == [Usage(130), Usage(100)]
+            and [one.what.usage for one in calls.rows if one.place.thread == "main"]
+            == [Usage(130), Usage(100)]
         )
     )
     assert all((one.what.elapsed_ms or 0) > 0 for one in calls.rows)
@@ -85,7 +90,9 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     assert bench.state.session.path == record
 
 
-def test_the_calls_of_what_is_open_lead_to_their_requests(panel: ProxyPanel, window: MainWindow, qtbot: QtBot) -> None:
+def test_the_calls_of_what_is_open_lead_to_their_requests(
+    panel: ProxyPanel, window: MainWindow, qtbot: QtBot
+) -> None:
     calls, bench = panel.table, window.workbench
     qtbot.waitUntil(lambda: bench.state.opening is None)
     session = bench.state.session
@@ -117,20 +124,29 @@ def test_the_calls_of_what_is_open_lead_to_their_requests(panel: ProxyPanel, win
     press(calls, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert "\trequest 7\t" in QGuiApplication.clipboard().text()
     click(panel.filter.which.buttons[SUB])
-    assert {one.place.thread for one in calls.rows} == {one.id for one in session.threads if one.parent}
+    assert {one.place.thread for one in calls.rows} == {
+        one.id for one in session.threads if one.parent
+    }
     header = calls.horizontalHeader()
     output = next(n for n, one in enumerate(COLUMNS) if one.title == "output")
-    click(header.viewport(), QPoint(header.sectionViewportPosition(output) + 9, header.viewport().height() // 2))
+    click(
+        header.viewport(),
+        QPoint(header.sectionViewportPosition(output) + 9, header.viewport().height() // 2),
+    )
     sizes = [one.what.usage.output for one in calls.rows if one.what.usage is not None]
     assert sizes == sorted(sizes)
     assert len(sizes) > 2
     other = calls.rows[2].place
     double_click(calls.viewport(), middle(2))
-    qtbot.waitUntil(lambda: (bench.state.thread_id, bench.state.at) == (other.thread, other.request))
+    qtbot.waitUntil(
+        lambda: (bench.state.thread_id, bench.state.at) == (other.thread, other.request)
+    )
     assert window.docks.current.name == "Read"
 
 
-def test_the_welcome_page_offers_it(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_welcome_page_offers_it(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     click(window.welcome.receive)
     qtbot.waitUntil(lambda: window.workbench.state.receiver_is_open)

@@ -17,14 +17,20 @@ from tests.gui.hands import click, press
 from tests.gui.test_drops import session as dropped
 
 
-def opened(window: MainWindow, qtbot: QtBot, session: Session) -> tuple[BufferPanel, DiffPanel, StepsPanel]:
+def opened(
+    window: MainWindow, qtbot: QtBot, session: Session
+) -> tuple[BufferPanel, DiffPanel, StepsPanel]:
     """At the first request, with the diff in front."""
     window.workbench.open(session)
     qtbot.waitUntil(lambda: window.docks.ready and window.workbench.state.session is not None)
     window.workbench.first()
     window.show_panel("Steps")
     window.show_panel("Diff")
-    buffer, diff, steps = window.docks.panel("Buffer"), window.docks.panel("Diff"), window.docks.panel("Steps")
+    buffer, diff, steps = (
+        window.docks.panel("Buffer"),
+        window.docks.panel("Diff"),
+        window.docks.panel("Steps"),
+    )
     assert isinstance(buffer, BufferPanel)
     assert isinstance(diff, DiffPanel)
     assert isinstance(steps, StepsPanel)
@@ -56,14 +62,19 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     press(buffer.view, Qt.Key.Key_C)
     assert window.workbench.state.at == 4
     text = headline_at(diff, qtbot, "as recorded: auto compaction")
-    assert "about 1,412 → 500 tokens, 7 summarised" in text  # what came after the last report is predicted
+    assert (
+        "about 1,412 → 500 tokens, 7 summarised" in text
+    )  # what came after the last report is predicted
     assert "→ 500 tokens" in text
     assert "2 inserted" in text
     assert diff.bar.undo.text() == "Go before"
     qtbot.waitUntil(lambda: "a request: " in diff.bar.headline.toolTip())  # whether it paid
     assert set(changed_since(window.workbench.state).values()) == {"summarised", "inserted"}
     qtbot.waitUntil(lambda: steps.model.rowCount() == 2)
-    assert [row.name for row in steps.model.rows] == ["the buffer before it, request 4", "as recorded: auto compaction"]
+    assert [row.name for row in steps.model.rows] == [
+        "the buffer before it, request 4",
+        "as recorded: auto compaction",
+    ]
     assert steps.windowTitle() == "Steps"
     qtbot.waitUntil(lambda: window.docks.panel("Lost").windowTitle() != "Lost")
 
@@ -98,7 +109,9 @@ def test_a_tier_of_ones_own_beside_it_by_clicks(window: MainWindow, qtbot: QtBot
     assert window.workbench.state.stepped is False
 
 
-def test_c_and_shift_c_walk_over_drops_that_nobody_announced(window: MainWindow, qtbot: QtBot) -> None:
+def test_c_and_shift_c_walk_over_drops_that_nobody_announced(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     buffer, diff, _ = opened(window, qtbot, dropped())
     press(buffer.view, Qt.Key.Key_C)
     assert "1 cleared" in headline_at(diff, qtbot, "as recorded: micro-compaction")
@@ -111,7 +124,9 @@ def test_c_and_shift_c_walk_over_drops_that_nobody_announced(window: MainWindow,
     assert "1 cleared" in headline_at(diff, qtbot, "as recorded: micro-compaction")
 
 
-def test_the_button_of_the_empty_diff_leads_to_what_is_recorded(window: MainWindow, qtbot: QtBot) -> None:
+def test_the_button_of_the_empty_diff_leads_to_what_is_recorded(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     _, diff, _ = opened(window, qtbot, dropped(recorded=True))
     click(diff.recorded)
     assert window.workbench.state.at == 1, "not the rewind after it, which no record announces"

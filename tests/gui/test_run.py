@@ -43,7 +43,9 @@ def test_from_the_welcome_page_to_the_end(stage: Stage, monkeypatch: pytest.Monk
     in_dialog(stage.qtbot, RunDialog, act, lambda: click(window.welcome.run))
     assert stage.state("ended").end == "done"
     bench = window.workbench
-    stage.until(lambda: bench.state.session is not None and len(bench.state.session.main.requests) == 2)
+    stage.until(
+        lambda: bench.state.session is not None and len(bench.state.session.main.requests) == 2
+    )
     assert bench.state.session is not None
     assert bench.state.session.format == JOURNAL
     stage.until(lambda: bench.state.at == 1)
@@ -59,20 +61,26 @@ def test_a_box_that_asks_nothing_is_laid_out_without_a_warning(desk: Desk, qtbot
     qtbot.addWidget(box)
     for width in (0, 1, 400):
         box.resize(width, 0)
-        QApplication.sendEvent(box, QResizeEvent(box.size(), box.size()))  # a warning of Qt's fails the test
+        QApplication.sendEvent(
+            box, QResizeEvent(box.size(), box.size())
+        )  # a warning of Qt's fails the test
 
 
 def test_a_question_shows_no_blank_that_is_none(desk: Desk, qtbot: QtBot) -> None:
     """Nor a mark that shows nothing, in what would run and in the name of the file."""
     box = QuestionBox(desk.theme, lambda asked, how: None)
     qtbot.addWidget(box)
-    asked = Question("Write the new file a\u2003b", "rm\u00a0-rf x\ufe0f\u2800\u202fy", "Always: this.")
+    asked = Question(
+        "Write the new file a\u2003b", "rm\u00a0-rf x\ufe0f\u2800\u202fy", "Always: this."
+    )
     box.show_permission(Permission("1", ToolCall("c", "write_file", {}), asked))
     qtbot.waitUntil(lambda: box.what.toPlainText() == "rm⟨U+00A0⟩-rf x⟨U+FE0F⟩⟨U+2800⟩⟨U+202F⟩y")
     assert box.about.text().startswith("Write the new file a⟨U+2003⟩b (")
 
 
-def test_what_was_asked_for_is_there_the_next_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_asked_for_is_there_the_next_time(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def first(dialog: RunDialog) -> None:
         dialog.task.setPlainText("Later")
         dialog.workspace.setText(str(stage.workspace))
@@ -80,7 +88,11 @@ def test_what_was_asked_for_is_there_the_next_time(stage: Stage, monkeypatch: py
         click(dialog.go)
         assert "address" in dialog.trouble.text()
         dialog.provider.model.setText("m")
-        for bad in ("http://me:pw@127.0.0.1:9/v1", "http://127.0.0.1:9/v1?key=k", "http://127.0.0.1:9/v1#k"):
+        for bad in (
+            "http://me:pw@127.0.0.1:9/v1",
+            "http://127.0.0.1:9/v1?key=k",
+            "http://127.0.0.1:9/v1#k",
+        ):
             dialog.provider.address.setText(bad)
             click(dialog.go)
             assert "not into the URL" in dialog.trouble.text()
@@ -111,7 +123,9 @@ def test_an_error_ends_it_and_is_told(stage: Stage) -> None:
     assert "no connection" in stage.bar.says.toolTip()
 
 
-def test_stopped_at_once_and_resumed_from_its_journal(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_at_once_and_resumed_from_its_journal(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *[[call("read_file", path="README.md")] for _ in range(3)], "Read it.")
     stage.begin(paused=True)
     stage.paused()
@@ -131,7 +145,9 @@ def test_stopped_at_once_and_resumed_from_its_journal(stage: Stage, monkeypatch:
     assert not session_now.problems
 
 
-def test_a_journal_that_is_open_can_be_resumed_with_another_task(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_that_is_open_can_be_resumed_with_another_task(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard = script(monkeypatch, "First done.", "Second done.")
     stage.begin()
     stage.state("ended")
@@ -151,7 +167,9 @@ def test_a_journal_that_is_open_can_be_resumed_with_another_task(stage: Stage, m
     assert heard[1].buffer.messages[-1].text == "And now the tests."
 
 
-def test_forked_from_a_request_with_its_steps(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forked_from_a_request_with_its_steps(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard = script(monkeypatch, "Gone on.")
     window, bench = stage.window, stage.window.workbench
     stage.until(lambda: window.docks.ready)
@@ -185,7 +203,9 @@ def test_the_demo_needs_nothing_but_a_click(stage: Stage, monkeypatch: pytest.Mo
     from inspector.agent import starting
 
     plan = starting.demo_plan
-    monkeypatch.setattr(starting, "demo_plan", lambda folder, **more: plan(folder, pace_s=0.0, **more))
+    monkeypatch.setattr(
+        starting, "demo_plan", lambda folder, **more: plan(folder, pace_s=0.0, **more)
+    )
     click(stage.window.welcome.demo)
     assert stage.state("ended").end == "done"
     bench = stage.window.workbench

@@ -82,7 +82,9 @@ def test_a_step_under_another_policy_does_not_hand_over_its_state(
     assert texts(heard[0].buffer)[-1] == "Be brief, pi."
 
 
-def test_steps_on_another_transcript_are_no_part_of_the_run(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_on_another_transcript_are_no_part_of_the_run(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard = script(monkeypatch, "Done.")
     stage.begin(paused=True)
     stage.paused()
@@ -99,7 +101,9 @@ def test_steps_on_another_transcript_are_no_part_of_the_run(stage: Stage, monkey
 
 
 def test_a_tier_by_hand_while_paused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard = script(monkeypatch, *[[call("read_file", path="big.txt", limit=50)] for _ in range(5)], "Done.")
+    heard = script(
+        monkeypatch, *[[call("read_file", path="big.txt", limit=50)] for _ in range(5)], "Done."
+    )
     stage.begin(paused=True)
     for n in range(1, 5):
         stage.paused()
@@ -145,7 +149,9 @@ def test_a_breakpoint_on_a_tool_by_name(stage: Stage, monkeypatch: pytest.Monkey
     assert stage.state("ended").end == "done"
 
 
-def test_a_sub_agent_is_looked_at_where_it_pauses(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sub_agent_is_looked_at_where_it_pauses(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = {"prompt": "Look into big.txt", "description": "look"}
     script(monkeypatch, [call("task", **given)], [call("list_files")], "Nothing there.", "Done.")
     stops = stage.panel.stops
@@ -162,9 +168,16 @@ def test_a_sub_agent_is_looked_at_where_it_pauses(stage: Stage, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("how", ["once", "no"])
-def test_a_permission_is_asked_for_word_for_word(stage: Stage, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_a_permission_is_asked_for_word_for_word(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
     wanted = call("write_file", path="笔记.md", content="记下来了\n")
-    script(monkeypatch, [call("list_files")], SimulatedAnswer("I keep notes.", (wanted,), "calls"), "Done.")
+    script(
+        monkeypatch,
+        [call("list_files")],
+        SimulatedAnswer("I keep notes.", (wanted,), "calls"),
+        "Done.",
+    )
     stage.begin(permissions="ask")
     asking = stage.state("asking")
     assert [one.name for one in asking.buffer.messages[-1].calls] == ["write_file"]
@@ -197,7 +210,13 @@ def test_nothing_of_a_question_is_hidden(stage: Stage, monkeypatch: pytest.Monke
     assert "330 blanks in a row" in box.about.text()
     assert box.what.document().defaultTextOption().flags() & QTextOption.Flag.ShowTabsAndSpaces
     click(box.buttons["once"])
-    stage.until(lambda: (one := stage.state("asking").asked) is not None and first is not None and one.id != first.id)
+    stage.until(
+        lambda: (
+            (one := stage.state("asking").asked) is not None
+            and first is not None
+            and one.id != first.id
+        )
+    )
     stage.until(lambda: "echo 199" in box.what.toPlainText())
     assert box.what.original(0, len(box.what.toPlainText()) + 20) == command
     assert "⟨U+202E⟩" in box.what.toPlainText()
@@ -214,10 +233,15 @@ def test_what_is_too_long_to_lay_in_says_so(stage: Stage) -> None:
     """The first part, a sentence, and the whole on demand."""
     text = "+line of some length, to be written\n" * 40_000
     box = stage.panel.question
-    asked = Permission("id", ToolCall("c", "write_file", {}), Question("Write big.py", text, "", is_diff=True))
+    asked = Permission(
+        "id", ToolCall("c", "write_file", {}), Question("Write big.py", text, "", is_diff=True)
+    )
     assert box.show_permission(asked)
     stage.until(lambda: not box.rest.isHidden())
-    assert box.rest.text() == f"Cut: only the first part of {len(text):,} characters is shown. Show all"
+    assert (
+        box.rest.text()
+        == f"Cut: only the first part of {len(text):,} characters is shown. Show all"
+    )
     assert "40,001 lines" in box.about.text()
     box.rest.click()
     stage.until(lambda: box.what.is_complete)
@@ -225,8 +249,12 @@ def test_what_is_too_long_to_lay_in_says_so(stage: Stage) -> None:
     assert box.what.toPlainText() == text
 
 
-def test_a_need_is_met_by_hand_in_the_need_panel(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, *[[call("read_file", path="big.txt", limit=300)] for _ in range(6)], "Done.")
+def test_a_need_is_met_by_hand_in_the_need_panel(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(
+        monkeypatch, *[[call("read_file", path="big.txt", limit=300)] for _ in range(6)], "Done."
+    )
     stage.begin(needs_by="hand", window=12_000, remote=False)
     stage.state("needing")
     bench = stage.window.workbench
@@ -267,7 +295,9 @@ def test_breakpoints_are_remembered_and_a_share_that_is_none_is_mended(stage: St
     assert again.breakpoints == wanted
 
 
-def test_what_the_timeline_offers_at_a_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_timeline_offers_at_a_request(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, [call("read_file", **READ)], "Done.")
     stage.begin()
     stage.state("ended")
@@ -276,6 +306,10 @@ def test_what_the_timeline_offers_at_a_request(stage: Stage, monkeypatch: pytest
     timeline = stage.window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     menu = timeline.menu_at(0)
-    assert [action.text() for action in menu.actions()] == ["Go to request 0", "Run from here…", "Resume this run"]
+    assert [action.text() for action in menu.actions()] == [
+        "Go to request 0",
+        "Run from here…",
+        "Resume this run",
+    ]
     menu.actions()[0].trigger()
     assert bench.state.at == 0

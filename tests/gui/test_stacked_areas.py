@@ -8,7 +8,9 @@ from inspector.gui.widgets.stacked_areas import Frame, StackedAreas
 RED, BLUE, GREEN = "#ff0000", "#0000ff", "#00ff00"
 
 
-def column(areas: StackedAreas, frame: Frame, x: int, colours: tuple[str, ...] = (RED, BLUE)) -> list[str]:
+def column(
+    areas: StackedAreas, frame: Frame, x: int, colours: tuple[str, ...] = (RED, BLUE)
+) -> list[str]:
     """The colours of a column from the foot up; empty for nothing."""
     image = areas.image(frame, colours)
     names = [image.pixelColor(x, y) for y in reversed(range(frame.height))]

@@ -76,7 +76,9 @@ def test_a_panel_that_fails_says_so_and_starves_no_other(
         _one_fails(opened, until, qtbot, payload(tmp_path / f"next-{number}.json"), kind)
 
 
-def _one_fails(window: MainWindow, until: Until, qtbot: QtBot, following: Path, kind: type[Panel]) -> None:
+def _one_fails(
+    window: MainWindow, until: Until, qtbot: QtBot, following: Path, kind: type[Panel]
+) -> None:
     """This kind of panel throws while the next file opens."""
     broken = window.docks.panel(kind.TITLE)
     window.docks.bring(kind.TITLE)
@@ -97,7 +99,9 @@ def _one_fails(window: MainWindow, until: Until, qtbot: QtBot, following: Path, 
     until(lambda: idle(window))
 
 
-def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: MainWindow, until: Until, qtbot: QtBot) -> None:
+def test_a_job_of_a_panel_that_fails_is_said_over_it(
+    opened: MainWindow, until: Until, qtbot: QtBot
+) -> None:
     diff = opened.docks.panel("Diff")
 
     with qtbot.captureExceptions() as caught:
@@ -181,7 +185,10 @@ def test_a_followed_file_that_vanishes_or_turns_to_garbage_says_so(
     until(lambda: window.workbench.state.session is not None and not window.workbench.state.failure)
     for break_it, word in (
         (path.unlink, "no longer exists"),
-        (lambda: path.write_bytes(b"\x00\xffnothing that is a transcript\n" * 9), "unrecognised file format"),
+        (
+            lambda: path.write_bytes(b"\x00\xffnothing that is a transcript\n" * 9),
+            "unrecognised file format",
+        ),
         (lambda: path.write_bytes(b""), "empty"),
     ):
         break_it()
@@ -211,7 +218,9 @@ def test_a_save_that_fails_in_the_window_names_the_file(
     opened: MainWindow, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = opened.docks.panel("Steps")
-    monkeypatch.setattr(ask, "ask_new_file", lambda *arguments: str(tmp_path / "gone" / "buffer.json"))
+    monkeypatch.setattr(
+        ask, "ask_new_file", lambda *arguments: str(tmp_path / "gone" / "buffer.json")
+    )
     steps.files.export_buffer("anthropic")  # type: ignore[attr-defined]
     until(lambda: str(tmp_path / "gone" / "buffer.json") in opened.notice.words.text())
     monkeypatch.setattr(ask, "ask_new_file", lambda *arguments: str(tmp_path / "buffer.json"))

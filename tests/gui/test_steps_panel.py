@@ -69,15 +69,22 @@ def test_without_a_step_it_says_so(panel: StepsPanel) -> None:
     assert not panel.actions_of["Save steps…"].isEnabled()
 
 
-def test_steps_are_listed_with_tokens_tiers_and_who_answered(desk: Desk, panel: StepsPanel, qtbot: QtBot) -> None:
+def test_steps_are_listed_with_tokens_tiers_and_who_answered(
+    desk: Desk, panel: StepsPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     step(desk, panel, qtbot, "L3b")
     assert panel.windowTitle() == "Steps (2)"
     recorded, first, second = panel.model.rows
     assert recorded.name == "request 1 as recorded"
-    assert step_text(first, False) == f"step 1, L0, {recorded.tokens:,} to {first.tokens:,} tokens. {first.words}"
+    assert (
+        step_text(first, False)
+        == f"step 1, L0, {recorded.tokens:,} to {first.tokens:,} tokens. {first.words}"
+    )
     assert second.before == first.tokens
-    assert step_text(second, True).endswith(" replaced by a summary. 1 model call answered offline. You are here.")
+    assert step_text(second, True).endswith(
+        " replaced by a summary. 1 model call answered offline. You are here."
+    )
     tip = panel.model.data(panel.model.index(2, 0), Qt.ItemDataRole.ToolTipRole)
     assert second.words in tip, "what is cut off can be read in full"
     assert panel.model.here == 1
@@ -104,7 +111,9 @@ def test_a_click_goes_undo_and_redo_walk(desk: Desk, panel: StepsPanel, qtbot: Q
     assert steps_of(desk).at == ORIGIN
 
 
-def test_branches_are_deeper_and_are_compared(desk: Desk, panel: StepsPanel, qtbot: QtBot, asked: Asked) -> None:
+def test_branches_are_deeper_and_are_compared(
+    desk: Desk, panel: StepsPanel, qtbot: QtBot, asked: Asked
+) -> None:
     step(desk, panel, qtbot, "L0")
     desk.workbench.stepping.undo()
     step(desk, panel, qtbot, "L1")
@@ -123,7 +132,9 @@ def test_branches_are_deeper_and_are_compared(desk: Desk, panel: StepsPanel, qtb
     assert steps_of(desk).compared == 0
 
 
-def test_a_step_is_renamed_by_key_and_by_double_click(desk: Desk, panel: StepsPanel, qtbot: QtBot) -> None:
+def test_a_step_is_renamed_by_key_and_by_double_click(
+    desk: Desk, panel: StepsPanel, qtbot: QtBot
+) -> None:
     step(desk, panel, qtbot, "L0")
     click_step(panel, 0)
     press(panel.view, Qt.Key.Key_F2)
@@ -167,7 +178,12 @@ def answer_dialogs(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
 
 
 def test_steps_are_saved_and_replayed(
-    desk: Desk, panel: StepsPanel, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Asked
+    desk: Desk,
+    panel: StepsPanel,
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: Asked,
 ) -> None:
     step(desk, panel, qtbot, "L0")
     step(desk, panel, qtbot, "L3b")
@@ -186,7 +202,12 @@ def test_steps_are_saved_and_replayed(
 
 
 def test_what_is_no_steps_file_is_one_sentence(
-    desk: Desk, panel: StepsPanel, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Asked
+    desk: Desk,
+    panel: StepsPanel,
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: Asked,
 ) -> None:
     path = tmp_path / "x.json"
     answer_dialogs(monkeypatch, path)
@@ -217,7 +238,12 @@ def test_the_test_and_the_buffer_are_exported(
 
 
 def test_the_transcript_itself_is_not_written_to(
-    desk: Desk, panel: StepsPanel, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Asked
+    desk: Desk,
+    panel: StepsPanel,
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: Asked,
 ) -> None:
     from tests.gui.stepping import session
 
@@ -234,10 +260,17 @@ def test_the_transcript_itself_is_not_written_to(
 def test_replaying_opens_the_transcript_first(
     window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, steps = payload(tmp_path / "body.json", "Never touch src/reader.py. " * 40), tmp_path / "s.json"
+    path, steps = (
+        payload(tmp_path / "body.json", "Never touch src/reader.py. " * 40),
+        tmp_path / "s.json",
+    )
     answer_dialogs(monkeypatch, steps)
     window.open_path(str(path))
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and window.workbench.state.opening is None)
+    qtbot.waitUntil(
+        lambda: (
+            window.workbench.state.session is not None and window.workbench.state.opening is None
+        )
+    )
     window.show_panel("Steps")
     panel = window.docks.panel("Steps")
     assert isinstance(panel, StepsPanel)
@@ -247,7 +280,9 @@ def test_replaying_opens_the_transcript_first(
     qtbot.waitUntil(steps.exists)
     other = payload(tmp_path / "other.json")
     window.open_path(str(other))
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.workbench.state.stepped)
+    qtbot.waitUntil(
+        lambda: window.workbench.state.session is not None and not window.workbench.state.stepped
+    )
     panel.files.replay()
     qtbot.waitUntil(lambda: window.workbench.state.stepped)
     assert window.workbench.state.session is not None

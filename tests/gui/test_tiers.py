@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt
@@ -74,7 +75,9 @@ def taken(window: MainWindow) -> tuple[Step, ...]:
 # -- what is shown -------------------------------------------------------------------------------------------------
 
 
-def test_a_row_a_tier_in_order_with_verdict_and_preview(window: MainWindow, stepper: TierPanel) -> None:
+def test_a_row_a_tier_in_order_with_verdict_and_preview(
+    window: MainWindow, stepper: TierPanel
+) -> None:
     previews = window.workbench.state.previews
     assert previews is not None
     assert list(stepper.rows) == ["L0", "L1", "L2", "L3a", "L3b", "L4"]
@@ -120,21 +123,30 @@ def test_click_on_another_row_shows_its_preview_until_it_is_clicked_again(
     assert window.workbench.state.preview.tier == "L3b"
     assert [name for name, row in stepper.rows.items() if row.property("picked")] == ["L3b"]
     assert stepper.cost.caption.whole == "COST OF L3b"
-    assert re.fullmatch(r"about \$[\d.]+( \(at most \$[\d.]+\))?", stepper.cost.texts()["Model call"])
-    assert re.search(r"1 model call: [\d,]+ tokens in.*; about 2,048 out \(at most 2,048\)", stepper.cost.toolTip())
+    assert re.fullmatch(
+        r"about \$[\d.]+( \(at most \$[\d.]+\))?", stepper.cost.texts()["Model call"]
+    )
+    assert re.search(
+        r"1 model call: [\d,]+ tokens in.*; about 2,048 out \(at most 2,048\)",
+        stepper.cost.toolTip(),
+    )
     assert "Expected output of a call: 2,600 tokens, typical of" in stepper.cost.toolTip()
     click(stepper.rows["L3b"].why)
     assert window.workbench.state.preview.tier == "L0", "the suggested one again"
 
 
-def test_mouse_over_a_row_or_a_button_changes_no_preview(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_mouse_over_a_row_or_a_button_changes_no_preview(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     enter(stepper.rows["L1"])
     enter(stepper.rows["L1"].button)
     qtbot.wait(250)
     assert window.workbench.state.pointed is None
 
 
-def test_key_that_leads_to_a_button_selects_its_tier(window: MainWindow, stepper: TierPanel) -> None:
+def test_key_that_leads_to_a_button_selects_its_tier(
+    window: MainWindow, stepper: TierPanel
+) -> None:
     stepper.rows["L1"].button.setFocus(Qt.FocusReason.TabFocusReason)
     assert window.workbench.state.pointed == "L1"
     stepper.rows["L3a"].button.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -143,7 +155,9 @@ def test_key_that_leads_to_a_button_selects_its_tier(window: MainWindow, stepper
 
 def enter(widget: QWidget) -> None:
     here = QPointF(5, 5)
-    QApplication.sendEvent(widget, QEnterEvent(here, here, QPointF(widget.mapToGlobal(here.toPoint()))))
+    QApplication.sendEvent(
+        widget, QEnterEvent(here, here, QPointF(widget.mapToGlobal(here.toPoint())))
+    )
 
 
 def places(stepper: TierPanel) -> dict[str, tuple[int, int, int, int]]:
@@ -166,7 +180,9 @@ def moved(stepper: TierPanel, before: dict[str, tuple[int, int, int, int]]) -> i
     return max(abs(new - old) for now, then in pairs for new, old in zip(now, then, strict=True))
 
 
-def test_buttons_stay_where_they_are_whatever_is_shown(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_buttons_stay_where_they_are_whatever_is_shown(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     before = places(stepper)
     click(stepper.rows["L3b"].why)
     assert moved(stepper, before) <= SLACK
@@ -231,7 +247,9 @@ def test_panels_after_a_step_show_the_step_and_not_the_next_preview(
     assert window.docks.panel("Model calls").counted(window.workbench.state) == 1
 
 
-def test_cost_of_a_step_is_what_its_preview_foresaw(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_cost_of_a_step_is_what_its_preview_foresaw(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     for tier in ("L0", "L3b"):
         window.workbench.previews.point(tier)
         foretold = stepper.cost.texts()
@@ -245,7 +263,9 @@ def test_cost_of_a_step_is_what_its_preview_foresaw(window: MainWindow, stepper:
         anew(window, qtbot)
 
 
-def test_walking_on_the_verdicts_follow(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_walking_on_the_verdicts_follow(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     before = stepper.rows["L1"].why.whole
     press(window.docks.panel("Buffer").focusProxy() or window, Qt.Key.Key_Left)
     assert stepper.rows["L1"].property("stale")
@@ -272,7 +292,9 @@ def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: 
         assert step.tier == tier
         outcome = foretold.by_tier[tier].outcome
         assert outcome is not None
-        assert [message.parts for message in step.buffer.messages] == [m.parts for m in outcome.buffer.messages]
+        assert [message.parts for message in step.buffer.messages] == [
+            m.parts for m in outcome.buffer.messages
+        ]
         foreseen(window, qtbot)
         assert stepper.status.whole == f"{step.name}: {step_words(step)}"
         anew(window, qtbot)
@@ -282,13 +304,25 @@ def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: 
 def test_each_tier_by_its_key(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     list_ = window.docks.panel("Buffer").focusProxy()
     assert list_ is not None
-    for key, tier in {"0": "L0", "1": "L1", "2": "L2", "3": "L3b", "4": "L4", "D": "", "E": "turn"}.items():
+    for key, tier in {
+        "0": "L0",
+        "1": "L1",
+        "2": "L2",
+        "3": "L3b",
+        "4": "L4",
+        "D": "",
+        "E": "turn",
+    }.items():
         list_.setFocus()
-        assert stepped(window, qtbot, lambda: press(list_, getattr(Qt.Key, f"Key_{key}"))).tier == tier  # noqa: B023
+        key_code = getattr(Qt.Key, f"Key_{key}")
+        step_taken = stepped(window, qtbot, partial(press, list_, key_code))
+        assert step_taken.tier == tier
         anew(window, qtbot)
 
 
-def test_the_number_of_two_is_the_one_for_this_provider(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_the_number_of_two_is_the_one_for_this_provider(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     click(stepper.answers.remote)
     assert window.workbench.state.choices.remote
     foreseen(window, qtbot)
@@ -323,7 +357,9 @@ def test_what_is_due_undo_redo(window: MainWindow, stepper: TierPanel, qtbot: Qt
     assert window.workbench.state.stepped
 
 
-def test_a_branch_is_two_steps_from_one_buffer(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_a_branch_is_two_steps_from_one_buffer(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
     press(window, Qt.Key.Key_Z, CONTROL)
     stepped(window, qtbot, lambda: press(window, Qt.Key.Key_1))
@@ -387,7 +423,9 @@ def test_who_answers_is_chosen(window: MainWindow, stepper: TierPanel) -> None:
     assert window.workbench.state.choices.model == "my-model"
 
 
-def test_nobody_who_answers_is_told_calmly(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_nobody_who_answers_is_told_calmly(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     window.workbench.stepping.choose(answer_by="nobody")
     click(stepper.rows["L3b"].button)
     qtbot.waitUntil(lambda: bool(window.workbench.state.failure))
@@ -399,7 +437,9 @@ def test_nobody_who_answers_is_told_calmly(window: MainWindow, stepper: TierPane
     assert [stepper.due.isEnabled(), stepper.more.isEnabled()] == [True, True]
 
 
-def test_session_memory_typed_makes_another_tier_due(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_session_memory_typed_makes_another_tier_due(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     memory = stepper.memory
     assert memory.chips.buttons[NONE].isChecked()
     assert not memory.text.isVisible()
@@ -418,7 +458,10 @@ def test_session_memory_typed_makes_another_tier_due(window: MainWindow, stepper
 def test_session_memory_recorded_and_generated(window: MainWindow, stepper: TierPanel) -> None:
     memory = stepper.memory
     click(memory.chips.buttons[RECORDED])
-    assert [memory.chips.buttons[RECORDED].isChecked(), window.workbench.state.choices.recorded] == [True, True]
+    assert [
+        memory.chips.buttons[RECORDED].isChecked(),
+        window.workbench.state.choices.recorded,
+    ] == [True, True]
     assert memory.note.text() == "this session recorded none before here"
     click(memory.chips.buttons[GENERATED])
     assert not window.workbench.state.choices.recorded
@@ -442,7 +485,9 @@ def test_any_policy_can_be_stepped(window: MainWindow, stepper: TierPanel, qtbot
         foreseen(window, qtbot)
 
 
-def test_enter_on_a_row_of_the_buffer_shows_the_message(window: MainWindow, stepper: TierPanel) -> None:
+def test_enter_on_a_row_of_the_buffer_shows_the_message(
+    window: MainWindow, stepper: TierPanel
+) -> None:
     panel = window.docks.panel("Buffer")
     assert isinstance(panel, BufferPanel)
     panel.view.setFocus()
@@ -451,7 +496,9 @@ def test_enter_on_a_row_of_the_buffer_shows_the_message(window: MainWindow, step
     assert not taken(window)
 
 
-def test_a_message_of_a_step_is_read_in_full(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_a_message_of_a_step_is_read_in_full(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
     step = stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
     cleared = next(message for message in step.buffer.messages if message.mark == "placeholder")
     window.workbench.select(cleared.id)

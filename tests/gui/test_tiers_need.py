@@ -56,7 +56,9 @@ def slow() -> Iterator[Slow]:
 
 
 @pytest.fixture
-def waiting(application: QApplication, qtbot: QtBot, tmp_path: Path, slow: Slow) -> Iterator[MainWindow]:
+def waiting(
+    application: QApplication, qtbot: QtBot, tmp_path: Path, slow: Slow
+) -> Iterator[MainWindow]:
     """The window, where L3b waits for the person; `slow` can be asked, as can `offline`."""
 
     def answerers(who: str, state: State) -> Answerer:
@@ -107,7 +109,9 @@ def test_the_need_comes_to_the_front_in_full(waiting: MainWindow) -> None:
     panel, need = panel_of(waiting), need_of(waiting)
     assert panel.seen
     assert panel.windowTitle() == "Model calls ●"
-    assert panel.says.text().startswith("L3b asks for a model's summary · call 1 of this step · within 300 s")
+    assert panel.says.text().startswith(
+        "L3b asks for a model's summary · call 1 of this step · within 300 s"
+    )
     assert panel.text.editor.toPlainText() == need.text
     assert panel.instructions.editor.toPlainText() == need.instructions
     assert "<b>it</b>" in panel.text.editor.toPlainText()
@@ -131,7 +135,9 @@ def test_control_enter_uses_the_answer(waiting: MainWindow, qtbot: QtBot) -> Non
     panel = panel_of(waiting)
     panel.answer.setPlainText(FOUR)
     press(panel.answer, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert any("mend the reader" in message.text for message in ended(waiting, qtbot).buffer.messages)
+    assert any(
+        "mend the reader" in message.text for message in ended(waiting, qtbot).buffer.messages
+    )
 
 
 def test_the_need_is_edited_and_sent(waiting: MainWindow, qtbot: QtBot) -> None:
@@ -159,7 +165,9 @@ def test_each_failure(waiting: MainWindow, qtbot: QtBot) -> None:
     panel = panel_of(waiting)
     for words, _ in FAILURES:
         while waiting.workbench.state.asking is not None:  # an overflow is tried again with less
-            next(action for action in panel.fail.menu().actions() if action.text() == words).trigger()
+            next(
+                action for action in panel.fail.menu().actions() if action.text() == words
+            ).trigger()
         step = ended(waiting, qtbot)
         assert not step.succeeded, words
         kind = Answer if words == "Empty output" else Failure
@@ -199,7 +207,9 @@ def test_while_somebody_answers_it_can_be_stopped_and_met_otherwise(
     assert waiting.workbench.state.asking is asking  # what the stopped call brought is not heard
     panel.answer.setPlainText(FOUR)
     click(panel.use)
-    assert any("mend the reader" in message.text for message in ended(waiting, qtbot).buffer.messages)
+    assert any(
+        "mend the reader" in message.text for message in ended(waiting, qtbot).buffer.messages
+    )
 
 
 def test_giving_up_ends_the_call(waiting: MainWindow, qtbot: QtBot, slow: Slow) -> None:
@@ -214,7 +224,9 @@ def test_giving_up_ends_the_call(waiting: MainWindow, qtbot: QtBot, slow: Slow) 
     assert not waiting.workbench.state.stepped
 
 
-def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: MainWindow, qtbot: QtBot, slow: Slow) -> None:
+def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(
+    waiting: MainWindow, qtbot: QtBot, slow: Slow
+) -> None:
     stepping = waiting.workbench.stepping
     stepping.give_up()
     waiting.docks.bring("Calibration")
@@ -233,9 +245,16 @@ def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: MainWindow
 
 @pytest.mark.parametrize(
     ("text", "fits"),
-    [("plain\ntext", True), ("nul\x00inside", False), ("x" * 20_000, False), ("line\n" * (LARGEST // 4), False)],
+    [
+        ("plain\ntext", True),
+        ("nul\x00inside", False),
+        ("x" * 20_000, False),
+        ("line\n" * (LARGEST // 4), False),
+    ],
 )
-def test_what_an_editor_would_harm_is_shown_as_it_is(desk: Desk, qtbot: QtBot, text: str, fits: bool) -> None:
+def test_what_an_editor_would_harm_is_shown_as_it_is(
+    desk: Desk, qtbot: QtBot, text: str, fits: bool
+) -> None:
     shown = EditableText(desk.theme, "text")
     qtbot.addWidget(shown)
     shown.show_text(text)
@@ -269,7 +288,9 @@ def test_every_need_has_its_words() -> None:
     assert set(_ASKS) == set(get_args(Need))
 
 
-def test_answer_box_names_the_required_headings_and_those_that_are_missing(waiting: MainWindow) -> None:
+def test_answer_box_names_the_required_headings_and_those_that_are_missing(
+    waiting: MainWindow,
+) -> None:
     panel = panel_of(waiting)
     hint = "Required headings: Goal:, Accomplished:, Key Decisions:, Relevant Files:"
     assert panel.answer.placeholderText().endswith(hint)
@@ -288,13 +309,20 @@ def test_calls_of_a_step_can_be_read_in_full(waiting: MainWindow, qtbot: QtBot) 
     step = ended(waiting, qtbot)
     waiting.docks.bring("Model calls")
     qtbot.waitUntil(lambda: panel.log.isVisible())
-    lacking = "L3b: The answer lacks the four required headings, so a mechanical digest was used for"
+    lacking = (
+        "L3b: The answer lacks the four required headings, so a mechanical digest was used for"
+    )
     assert panel.says.text().startswith(lacking)
     assert len(panel.log.table.rows) == len(step.asked) == 1
     need = step.asked[0].need
     assert isinstance(need, Summarize)
     text = panel.log.reading.text.toPlainText()
-    for part in ("Answered manually · 19 characters", "I would rather not.", need.instructions[-60:], need.text[-60:]):
+    for part in (
+        "Answered manually · 19 characters",
+        "I would rather not.",
+        need.instructions[-60:],
+        need.text[-60:],
+    ):
         assert part in text
     waiting.workbench.stepping.undo()
     assert not panel.log.isVisible()

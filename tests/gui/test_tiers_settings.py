@@ -45,7 +45,9 @@ def chosen(window: MainWindow) -> dict[str, str]:
 
 
 def line(window: MainWindow, setting: str = MID) -> int:
-    return next(line.tokens for line in watermarks(window.workbench.state) if line.setting == setting)
+    return next(
+        line.tokens for line in watermarks(window.workbench.state) if line.setting == setting
+    )
 
 
 def retype(editor: QWidget, text: str) -> None:

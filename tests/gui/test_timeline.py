@@ -33,20 +33,29 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 def reported(
-    count: int, without: tuple[int, ...] = (), usage: Callable[[int], Usage] = lambda n: Usage(3_000 + 2_000 * n)
+    count: int,
+    without: tuple[int, ...] = (),
+    usage: Callable[[int], Usage] = lambda n: Usage(3_000 + 2_000 * n),
 ) -> Session:
     """Every request holds a message more, of which the provider counts 2,000 tokens; 1,000 are not in the file."""
     messages = tuple(Message(f"m{n}", "user", (Text("x" * 4_000),)) for n in range(count))
     stretch = Stretch(own=messages)
     requests = tuple(
-        Request(n, stretch.view(n + 1), usage=None if n in without else usage(n), model="claude-opus-4-5")
+        Request(
+            n,
+            stretch.view(n + 1),
+            usage=None if n in without else usage(n),
+            model="claude-opus-4-5",
+        )
         for n in range(count)
     )
     thread = Thread("main", "", "claude-opus-4-5", requests, messages, stretch.view())
     return Session("test", (thread,), path="reported.jsonl")
 
 
-def shown(desk: Desk, qtbot: QtBot, opened: Session, size: tuple[int, int] = (1_200, 380)) -> Timeline:
+def shown(
+    desk: Desk, qtbot: QtBot, opened: Session, size: tuple[int, int] = (1_200, 380)
+) -> Timeline:
     """A timeline of that session, alone."""
     timeline = Timeline(desk)
     qtbot.addWidget(timeline)
@@ -64,10 +73,18 @@ def opened(window: MainWindow, qtbot: QtBot) -> Timeline:
     window.resize(1_440, 900)
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    qtbot.waitUntil(
+        lambda: (
+            bench.state.session is not None and bench.state.opening is None and window.docks.ready
+        )
+    )
     timeline = window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
-    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.areas is not None and not window.bridge.busy)
+    qtbot.waitUntil(
+        lambda: (
+            timeline.plot is not None and timeline.plot.areas is not None and not window.bridge.busy
+        )
+    )
     qtbot.wait(20)
     return timeline
 
@@ -75,7 +92,9 @@ def opened(window: MainWindow, qtbot: QtBot) -> Timeline:
 def at_request(canvas: PlotCanvas, request: float, height: float = 0.5) -> QPoint:
     """The place of a request in the plot; `height`: share of the plot from its foot."""
     area = canvas.area
-    return QPoint(round(canvas.across.pixel(request)), round(area.bottom() - height * area.height()))
+    return QPoint(
+        round(canvas.across.pixel(request)), round(area.bottom() - height * area.height())
+    )
 
 
 def edges(timeline: Timeline) -> tuple[float, float]:
@@ -86,7 +105,9 @@ def edges(timeline: Timeline) -> tuple[float, float]:
 # -- what is drawn -----------------------------------------------------------------------------------------------------
 
 
-def test_timeline_when_a_file_has_been_read_to_its_end_shows_every_request(desk: Desk, qtbot: QtBot) -> None:
+def test_timeline_when_a_file_has_been_read_to_its_end_shows_every_request(
+    desk: Desk, qtbot: QtBot
+) -> None:
     timeline = shown(desk, qtbot, session())
     few = session()
     requests = tuple(Request(n, few.main.requests[0].view) for n in range(300))
@@ -108,13 +129,17 @@ def test_timeline_of_a_new_session_is_drawn_by_category(opened: Timeline) -> Non
         for name, tokens in sizes:
             middle, below = below + tokens / 2, below + tokens
             y = round(canvas.up.pixel(middle))
-            is_clear = all(abs(canvas.up.pixel(line.tokens) - y) > 3 for line in canvas.lines.watermarks)
+            is_clear = all(
+                abs(canvas.up.pixel(line.tokens) - y) > 3 for line in canvas.lines.watermarks
+            )
             if abs(canvas.up.per_value) * tokens > 4 and name != "unseen" and is_clear:
                 x = round(canvas.across.pixel(at))
                 assert picture.pixelColor(x, y) == QColor(colours[name]), (at, name)
 
 
-def test_curve_of_what_was_not_reported_runs_between_reports_and_to_the_end(desk: Desk, qtbot: QtBot) -> None:
+def test_curve_of_what_was_not_reported_runs_between_reports_and_to_the_end(
+    desk: Desk, qtbot: QtBot
+) -> None:
     timeline = shown(desk, qtbot, reported(10, without=(6,)))
     curve = timeline.plot.curves.lines["unreported"]
     pairs = zip(curve.places, curve.values, strict=True)
@@ -137,7 +162,11 @@ def test_hover_over_a_request_says_all_three_sizes(desk: Desk, qtbot: QtBot) -> 
 
 
 def test_hover_over_a_request_says_what_the_cache_did(desk: Desk, qtbot: QtBot) -> None:
-    usages = (Usage(3, 0, 3_100, cache_write_1h=3_100), Usage(3, 2_000, 100, cache_write_1h=60), Usage(3))
+    usages = (
+        Usage(3, 0, 3_100, cache_write_1h=3_100),
+        Usage(3, 2_000, 100, cache_write_1h=60),
+        Usage(3),
+    )
     timeline = shown(desk, qtbot, reported(3, usage=lambda n: usages[n]))
     words = [timeline.plot.about(n) for n in range(3)]
     assert "cache 3,100 written for 1 h" in words[0]
@@ -177,7 +206,9 @@ def test_labels_of_lines_stay_inside_a_timeline_of_any_width(
     qtbot.wait(20)
     canvas = opened.plot.canvas
     inside = QRectF(canvas.rect()).adjusted(-2, -2, 2, 2)
-    outside: list[DrawnText] = [text for text in drawn(canvas, monkeypatch) if not inside.contains(text.covers)]
+    outside: list[DrawnText] = [
+        text for text in drawn(canvas, monkeypatch) if not inside.contains(text.covers)
+    ]
     assert outside == []
 
 
@@ -194,7 +225,9 @@ def test_labels_beside_the_plot_explain_themselves_under_the_mouse(opened: Timel
         assert canvas.words_at(names[name].center()).startswith(explain(term))
 
 
-def test_axis_without_any_tokens_has_no_numbers(desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_axis_without_any_tokens_has_no_numbers(
+    desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     timeline = shown(desk, qtbot, Session("test", (Thread("main"),)))
     canvas = timeline.plot.canvas
     numbers = [text for text in drawn(canvas, monkeypatch) if text.words.replace(",", "").isdigit()]
@@ -284,7 +317,9 @@ def test_drag_on_the_ruler_when_zoomed_in_moves_the_playhead(opened: Timeline) -
     turn_wheel(canvas, at_request(canvas, 60), 6)
     before = edges(opened)
     ruler = round(canvas.area.bottom()) + 8
-    drag(canvas, QPoint(at_request(canvas, 55).x(), ruler), QPoint(at_request(canvas, 62).x(), ruler))
+    drag(
+        canvas, QPoint(at_request(canvas, 55).x(), ruler), QPoint(at_request(canvas, 62).x(), ruler)
+    )
     assert bench.state.at == 62
     assert edges(opened) == before
 
@@ -353,7 +388,9 @@ def test_brush_when_dragged_changes_what_the_plot_shows(opened: Timeline) -> Non
 def test_range_in_words_when_days_differ_names_the_dates(desk: Desk, qtbot: QtBot) -> None:
     made = reported(30)
     times = [f"2026-03-{2 + n // 20:02}T{n % 20:02}:15:00Z" for n in range(30)]
-    requests = tuple(replace(one, time=time) for one, time in zip(made.main.requests, times, strict=True))
+    requests = tuple(
+        replace(one, time=time) for one, time in zip(made.main.requests, times, strict=True)
+    )
     timeline = shown(desk, qtbot, replace(made, threads=(replace(made.main, requests=requests),)))
     assert timeline.words.whole == "Requests 0 to 29, 2026-03-02 00:15 to 2026-03-03 09:15"
     timeline.plot.frame.range.show(1.5, 9.4)
@@ -363,7 +400,9 @@ def test_range_in_words_when_days_differ_names_the_dates(desk: Desk, qtbot: QtBo
 # -- marks and legend --------------------------------------------------------------------------------------------------
 
 
-def test_rows_of_marks_have_their_names_and_counts(opened: Timeline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_marks_have_their_names_and_counts(
+    opened: Timeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = opened.plot.mark_rows
     assert dict(zip(rows.titles, rows.counts, strict=True)) == {
         "Compaction": "1",
@@ -374,7 +413,9 @@ def test_rows_of_marks_have_their_names_and_counts(opened: Timeline, monkeypatch
     }
     words = [text.words for text in drawn(rows, monkeypatch)]
     assert set(rows.titles) | set(rows.counts) <= set(words)
-    assert rows.accessibleDescription().startswith("1 compaction, 3 cache misses, 9 user messages, ")
+    assert rows.accessibleDescription().startswith(
+        "1 compaction, 3 cache misses, 9 user messages, "
+    )
 
 
 def test_counts_of_rows_when_zoomed_in_say_how_many_are_in_sight(opened: Timeline) -> None:
@@ -390,7 +431,9 @@ def test_counts_of_rows_when_zoomed_in_say_how_many_are_in_sight(opened: Timelin
 def test_marks_of_different_kinds_are_never_drawn_as_one(opened: Timeline) -> None:
     rows = opened.plot.mark_rows
     for apart in (1, 2, 5, 30):
-        rows.show_marks([Mark(at, f"{kind} {at}", kind=kind) for at in range(0, 132, apart) for kind in KINDS])
+        rows.show_marks(
+            [Mark(at, f"{kind} {at}", kind=kind) for at in range(0, 132, apart) for kind in KINDS]
+        )
         rows.resize(rows.width(), rows.sizeHint().height())
         rows.grab()
         assert all({mark.kind for mark in fold.marks} == {fold.kind} for fold in rows.folds)
@@ -453,9 +496,13 @@ def colours_of(image: QImage, area: QRectF) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("way", ["By category", "By tool"])
-def test_every_colour_of_the_areas_is_in_the_legend(opened: Timeline, qtbot: QtBot, way: str) -> None:
+def test_every_colour_of_the_areas_is_in_the_legend(
+    opened: Timeline, qtbot: QtBot, way: str
+) -> None:
     opened.way.choose(way)
-    qtbot.waitUntil(lambda: opened.plot.areas is not None and opened.plot.areas.kind == AREA_KINDS[way])
+    qtbot.waitUntil(
+        lambda: opened.plot.areas is not None and opened.plot.areas.kind == AREA_KINDS[way]
+    )
     canvas, theme = opened.plot.canvas, opened.desk.theme.colours
     opened.plot.frame.range.show(0, 110)  # without the playhead
     canvas.show_lines(TimelineLines())
@@ -508,12 +555,16 @@ def test_legend_stays_while_the_mouse_moves(opened: Timeline) -> None:
     assert opened.words.whole == "Requests 0 to 131, 08:58 to 09:50"
 
 
-def test_legend_in_a_narrow_timeline_has_rows_of_its_own_with_every_entry(opened: Timeline, qtbot: QtBot) -> None:
+def test_legend_in_a_narrow_timeline_has_rows_of_its_own_with_every_entry(
+    opened: Timeline, qtbot: QtBot
+) -> None:
     for width in (500, 1_000, 1_800):
         opened.setFixedWidth(width)
         qtbot.wait(20)
         rooms = opened.legend.rooms(opened.legend.width())
-        assert all(opened.legend.rect().toRectF().adjusted(0, 0, 1, 1).contains(room) for room in rooms), width
+        assert all(
+            opened.legend.rect().toRectF().adjusted(0, 0, 1, 1).contains(room) for room in rooms
+        ), width
         for one, other in combinations(rooms, 2):
             assert not one.intersects(other)
 
@@ -537,7 +588,9 @@ def test_step_of_ours_has_a_row_a_line_and_a_label(opened: Timeline, qtbot: QtBo
     effect = canvas.effects[-1]
     middle = round(canvas.up.pixel((effect.before + effect.after) / 2))
     column = range(middle - 12, middle + 12)
-    assert any(shown_step.pixel(round(beside), y) != hidden_step.pixel(round(beside), y) for y in column)
+    assert any(
+        shown_step.pixel(round(beside), y) != hidden_step.pixel(round(beside), y) for y in column
+    )
     canvas.show_effects((), True)
     assert canvas.grab().toImage() == hidden_step
 

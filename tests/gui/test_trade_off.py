@@ -24,7 +24,11 @@ def compared(window: MainWindow, qtbot: QtBot) -> ComparePanel:
     window.resize(1_600, 1_000)
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    qtbot.waitUntil(
+        lambda: (
+            bench.state.session is not None and bench.state.opening is None and window.docks.ready
+        )
+    )
     window.choose_workspace("Compare")
     panel = window.docks.panel("Compare")
     assert isinstance(panel, ComparePanel)
@@ -53,7 +57,11 @@ def test_front_is_what_no_feasible_policy_beats_on_both_counts(compared: Compare
 
 
 def _colour_distance(colour: QColor, other: QColor) -> int:
-    red, green, blue = colour.red() - other.red(), colour.green() - other.green(), colour.blue() - other.blue()
+    red, green, blue = (
+        colour.red() - other.red(),
+        colour.green() - other.green(),
+        colour.blue() - other.blue(),
+    )
     return abs(red) + abs(green) + abs(blue)
 
 
@@ -65,12 +73,16 @@ def test_infeasible_policies_are_grey_and_say_why(compared: ComparePanel) -> Non
     missing = QColor(compared.desk.theme.colours.missing)
     for standing in grey:
         centre = chart.place_of(standing).toPoint()
-        around = product(range(centre.x() - 6, centre.x() + 7), range(centre.y() - 6, centre.y() + 7))
+        around = product(
+            range(centre.x() - 6, centre.x() + 7), range(centre.y() - 6, centre.y() + 7)
+        )
         assert min(_colour_distance(picture.pixelColor(x, y), missing) for x, y in around) <= 24
         assert "infeasible: " in chart.describe(standing)
 
 
-def test_click_on_a_point_picks_its_policy_and_hover_describes_it(compared: ComparePanel, qtbot: QtBot) -> None:
+def test_click_on_a_point_picks_its_policy_and_hover_describes_it(
+    compared: ComparePanel, qtbot: QtBot
+) -> None:
     chart = compared.trade_off
     wanted = chart.front[-1]
     with qtbot.waitSignal(chart.picked) as caught:
@@ -88,21 +100,33 @@ def test_words_of_the_scatter_lie_on_no_point_no_line_and_no_other_words(
     chart = compared.trade_off
     chart.setFixedSize(*size)
     chart.redraw()
-    texts = [text for text in drawn(chart, monkeypatch) if not text.words.startswith("Needed again")]
+    texts = [
+        text for text in drawn(chart, monkeypatch) if not text.words.startswith("Needed again")
+    ]
     assert len(texts) > 8
     line = chart._front_line(chart.area)
     for text in texts:
         for start, end in pairwise(line):
-            through = min(start.x(), end.x()) < text.covers.right() and max(start.x(), end.x()) > text.covers.left()
-            across = min(start.y(), end.y()) < text.covers.bottom() and max(start.y(), end.y()) > text.covers.top()
+            through = (
+                min(start.x(), end.x()) < text.covers.right()
+                and max(start.x(), end.x()) > text.covers.left()
+            )
+            across = (
+                min(start.y(), end.y()) < text.covers.bottom()
+                and max(start.y(), end.y()) > text.covers.top()
+            )
             assert not (through and across), text
-        assert not any(text.covers.contains(chart.place_of(standing)) for standing in chart.standings), text
+        assert not any(
+            text.covers.contains(chart.place_of(standing)) for standing in chart.standings
+        ), text
     for one, other in combinations(texts, 2):
         common = one.covers & other.covers
         assert common.height() <= 3 or common.width() <= 0, (one, other)
 
 
-def test_narrow_panel_shows_curves_or_scatter_by_a_switch(compared: ComparePanel, qtbot: QtBot) -> None:
+def test_narrow_panel_shows_curves_or_scatter_by_a_switch(
+    compared: ComparePanel, qtbot: QtBot
+) -> None:
     assert compared.trade_off.isVisible()
     assert compared.plot.isVisible()
     assert not compared.view.isVisible()

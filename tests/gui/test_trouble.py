@@ -28,7 +28,9 @@ def meet(trouble: Trouble, word: str) -> None:
         trouble.meet(kind, error, trace)
 
 
-def test_told_once_with_a_report(window: MainWindow, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+def test_told_once_with_a_report(
+    window: MainWindow, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
     trouble = Trouble(window.tell_trouble)
     with caplog.at_level(logging.ERROR, "inspector"):
         meet(trouble, "first")

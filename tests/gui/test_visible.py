@@ -79,8 +79,12 @@ def test_a_line_for_a_list() -> None:
 def test_to_be_judged_nothing_looks_like_a_blank_or_like_nothing() -> None:
     """Neither here nor on the terminal; format characters that have a sign of their own may stand."""
     signs = " \t\n\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
-    hidden = [one for one in map(chr, range(sys.maxunicode + 1)) if exact(one) != one and one not in signs]
-    seen = visible("\0".join(one for one in hidden if unicodedata.category(one) != "Cn"), strict=True).text
+    hidden = [
+        one for one in map(chr, range(sys.maxunicode + 1)) if exact(one) != one and one not in signs
+    ]
+    seen = visible(
+        "\0".join(one for one in hidden if unicodedata.category(one) != "Cn"), strict=True
+    ).text
     assert not [one for one in set(seen) - {"\n"} if exact(one) != one]
     assert visible("ls\ufe0f 👨\u200d👩", strict=True).text == "ls⟨U+FE0F⟩ 👨⟨U+200D⟩👩"
     assert visible("rm\u00a0-rf \u3000x", strict=True).text == "rm⟨U+00A0⟩-rf ⟨U+3000⟩x"

@@ -58,7 +58,9 @@ def test_a_fresh_window_shows_the_welcome_page(window: MainWindow) -> None:
     assert window.welcome.open.isVisible()
 
 
-def test_open_by_dialog(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_by_dialog(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = payload(tmp_path / "body.json")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
     click(window.top.opener)
@@ -81,7 +83,9 @@ def test_open_by_drop(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     qtbot.waitUntil(lambda: window.workbench.state.session is not None)
 
 
-def test_the_recents_are_on_the_welcome_page(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_the_recents_are_on_the_welcome_page(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     window.open_path(str(payload(tmp_path / "body.json")))
     settle(window, qtbot)
     press(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
@@ -91,7 +95,9 @@ def test_the_recents_are_on_the_welcome_page(window: MainWindow, qtbot: QtBot, t
     qtbot.waitUntil(lambda: window.workbench.state.session is not None)
 
 
-def test_a_missing_file_is_one_calm_sentence(opened: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_missing_file_is_one_calm_sentence(
+    opened: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     before = opened.workbench.state.session
     opened.open_path(str(tmp_path / "nowhere.jsonl"))
     qtbot.waitUntil(lambda: bool(opened.workbench.state.failure))
@@ -102,7 +108,9 @@ def test_a_missing_file_is_one_calm_sentence(opened: MainWindow, qtbot: QtBot, t
     assert opened.workbench.state.failure == ""
 
 
-def test_an_unknown_format_is_one_calm_sentence(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_an_unknown_format_is_one_calm_sentence(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     odd = tmp_path / "odd.jsonl"
     odd.write_text('{"what": "is this"}\n')
     window.open_path(str(odd))
@@ -202,7 +210,9 @@ def test_estimator_when_chosen_in_the_palette_changes_the_estimate_and_no_size(
     assert list(bench.state.pressures or ()) == sizes
 
 
-def test_policy_when_chosen_in_the_top_bar_is_named_there_and_in_the_gauge(opened: MainWindow, qtbot: QtBot) -> None:
+def test_policy_when_chosen_in_the_top_bar_is_named_there_and_in_the_gauge(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
     assert opened.top.policy.text().endswith("Roku ▾")
     choose(opened.top.policy, "Claude Code")
     settle(opened, qtbot)
@@ -236,7 +246,9 @@ def test_the_layout_is_remembered(opened: MainWindow, qtbot: QtBot) -> None:
     again.show()
     try:
         qtbot.waitUntil(lambda: again.workbench.state.session is not None and not again.bridge.busy)
-        assert again.docks.current.name == "Read", "the layouts are remembered, the workspace is not"
+        assert again.docks.current.name == "Read", (
+            "the layouts are remembered, the workspace is not"
+        )
         message = again.docks.workspaces["Read"].docks["Message"]
         assert not message.isVisible()
         again.docks.reset()
@@ -260,7 +272,9 @@ def test_everything_that_can_have_the_focus_has_a_name(opened: MainWindow) -> No
     assert [widget for widget in reachable if not (widget.accessibleName() or widget.text())] == []
 
 
-def test_compaction_key_when_at_the_last_request_goes_to_the_compaction(window: MainWindow, qtbot: QtBot) -> None:
+def test_compaction_key_when_at_the_last_request_goes_to_the_compaction(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.open_sample()
     bench = window.workbench
     qtbot.waitUntil(lambda: bench.state.drops is not None and bench.state.opening is None)
@@ -269,9 +283,13 @@ def test_compaction_key_when_at_the_last_request_goes_to_the_compaction(window: 
     assert bench.state.at == 79
 
 
-def test_compaction_key_when_there_is_no_compaction_says_so(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_compaction_key_when_there_is_no_compaction_says_so(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     window.open_path(str(payload(tmp_path / "body.json")))
-    qtbot.waitUntil(lambda: window.workbench.state.drops is not None and window.workbench.state.opening is None)
+    qtbot.waitUntil(
+        lambda: window.workbench.state.drops is not None and window.workbench.state.opening is None
+    )
     for key in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
         window.notice.hide()
         press(window, Qt.Key.Key_C, key)
@@ -294,7 +312,13 @@ def test_error_when_it_begins_with_a_file_name_keeps_its_spelling(
 def test_read_when_a_trace_has_no_model_call_says_why_it_is_empty(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    span = {"name": "search", "parent_id": None, "start_time": 1, "end_time": 2, "attributes": {"agent": "A"}}
+    span = {
+        "name": "search",
+        "parent_id": None,
+        "start_time": 1,
+        "end_time": 2,
+        "attributes": {"agent": "A"},
+    }
     spans = [{**span, "context": {"trace_id": "t" * 32, "span_id": f"{n:016x}"}} for n in range(3)]
     path = tmp_path / "trace.json"
     path.write_text(json.dumps({"spans": spans}))
@@ -303,7 +327,9 @@ def test_read_when_a_trace_has_no_model_call_says_why_it_is_empty(
     reason = "None of the 3 spans is a call of a model"
     assert reason in buffer_of(window).view.empty
     message = window.docks.panel("Message")
-    assert any(reason in words.text() for words in message.findChildren(QLabel) if words.isVisible())
+    assert any(
+        reason in words.text() for words in message.findChildren(QLabel) if words.isVisible()
+    )
     cards = window.docks.panel("At a glance").findChildren(AnswerCard)
     assert len(cards) == 3
     assert all(card.answer is not None for card in cards)

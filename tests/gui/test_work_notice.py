@@ -11,7 +11,9 @@ from inspector.gui.window import MainWindow
 from tests.gui.hands import click
 
 
-def test_long_work_when_it_is_cancelled_ends_and_is_offered_again(window: MainWindow, qtbot: QtBot) -> None:
+def test_long_work_when_it_is_cancelled_ends_and_is_offered_again(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.open_sample()
     qtbot.waitUntil(lambda: window.workbench.state.opening is None and window.docks.ready)
     window.show_panel("Cost")

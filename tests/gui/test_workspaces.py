@@ -28,7 +28,11 @@ ALWAYS = ("Pressure", "Timeline")
 def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    qtbot.waitUntil(
+        lambda: (
+            bench.state.session is not None and bench.state.opening is None and window.docks.ready
+        )
+    )
     return window
 
 
@@ -116,7 +120,9 @@ def test_one_panel_takes_all_the_room_and_gives_it_back(opened: MainWindow, qtbo
     press(opened, Qt.Key.Key_F11)
     assert seen(opened) == before
     bar, at = tab_bar(opened.docks.current, "Message")
-    QTest.mouseDClick(bar, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, bar.tabRect(at).center())
+    QTest.mouseDClick(
+        bar, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, bar.tabRect(at).center()
+    )
     assert seen(opened) == ["Message"]
     opened.choose_workspace("Cost")
     qtbot.waitUntil(lambda: set(ALWAYS) <= set(seen(opened)))
@@ -125,7 +131,9 @@ def test_one_panel_takes_all_the_room_and_gives_it_back(opened: MainWindow, qtbo
 
 
 @pytest.mark.parametrize("title", ["Buffer", "Message", "Timeline", "Search"])
-def test_maximised_panel_when_escape_is_pressed_gives_the_room_back(opened: MainWindow, title: str) -> None:
+def test_maximised_panel_when_escape_is_pressed_gives_the_room_back(
+    opened: MainWindow, title: str
+) -> None:
     opened.show_panel(title)
     before = seen(opened)
     press(opened, Qt.Key.Key_F11)
@@ -164,7 +172,9 @@ def test_floating_closing_and_the_layout_as_it_was(opened: MainWindow) -> None:
     assert seen(opened) == before
 
 
-def test_a_command_of_the_palette_is_for_the_panel_that_had_the_focus(opened: MainWindow, qtbot: QtBot) -> None:
+def test_a_command_of_the_palette_is_for_the_panel_that_had_the_focus(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
     dock, line = opened.docks.dock("Message"), opened.palette_box.line
     assert dock is not None
     for words, is_so in (
@@ -183,14 +193,18 @@ def test_a_command_of_the_palette_is_for_the_panel_that_had_the_focus(opened: Ma
         qtbot.waitUntil(is_so)
 
 
-def test_cards_of_sample_show_the_answers_and_lead_to_their_requests(opened: MainWindow, qtbot: QtBot) -> None:
+def test_cards_of_sample_show_the_answers_and_lead_to_their_requests(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
     bench = opened.workbench
     state = bench.state
     glance = opened.docks.panel("At a glance")
     assert isinstance(glance, GlancePanel)
     assert state.session is not None
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
-    answers = short_answers(state.session, state.session.main, lambda at: bench.find_window(state, at).tokens)
+    answers = short_answers(
+        state.session, state.session.main, lambda at: bench.find_window(state, at).tokens
+    )
     assert [card.words for card in glance.cards.values()] == [answer.text for answer in answers]
     assert [card.link.text() for card in glance.cards.values()] == [
         "Go to request 78 ›", "Show what was lost ›", "Show cost ›",
@@ -198,7 +212,11 @@ def test_cards_of_sample_show_the_answers_and_lead_to_their_requests(opened: Mai
     for card in glance.cards.values():
         for words in (card.headline, card.detail):
             assert words.height() >= words.heightForWidth(words.width())
-    for question, title, request in (("lost", "What was lost", 79), ("cost", "Cost", 96), ("filled", "Breakdown", 78)):
+    for question, title, request in (
+        ("lost", "What was lost", 79),
+        ("cost", "Cost", 96),
+        ("filled", "Breakdown", 78),
+    ):
         opened.choose_workspace("Read")
         qtbot.waitUntil(lambda: opened.docks.current.name == "Read")
         card = glance.cards[question]  # type: ignore[index]
@@ -207,7 +225,9 @@ def test_cards_of_sample_show_the_answers_and_lead_to_their_requests(opened: Mai
         assert bench.state.at == request
 
 
-def test_cards_while_a_file_is_read_and_computed_say_what_is_being_done(desk: Desk, qtbot: QtBot) -> None:
+def test_cards_while_a_file_is_read_and_computed_say_what_is_being_done(
+    desk: Desk, qtbot: QtBot
+) -> None:
     glance = GlancePanel(desk)
     qtbot.addWidget(glance)
     glance.show()
@@ -217,13 +237,17 @@ def test_cards_while_a_file_is_read_and_computed_say_what_is_being_done(desk: De
     desk.workbench.open(session, more=True)
     assert [card.words for card in glance.cards.values()] == [READING] * 3
     desk.workbench.open(session)
-    assert [card.words for card in glance.cards.values()] == [CARDS[name].pending for name in glance.cards]
+    assert [card.words for card in glance.cards.values()] == [
+        CARDS[name].pending for name in glance.cards
+    ]
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
     desk.workbench.close()
     assert [card.words for card in glance.cards.values()] == [NO_SESSION] * 3
 
 
-def test_card_of_the_fullest_request_when_another_window_is_chosen_shows_that_share(desk: Desk, qtbot: QtBot) -> None:
+def test_card_of_the_fullest_request_when_another_window_is_chosen_shows_that_share(
+    desk: Desk, qtbot: QtBot
+) -> None:
     glance = GlancePanel(desk)
     qtbot.addWidget(glance)
     glance.show()
@@ -244,7 +268,9 @@ def test_hits_are_opened_one_after_the_other(opened: MainWindow, qtbot: QtBot) -
     for n in range(4):
         opened.docks.bring("Search")
         qtbot.wait(20)
-        click(found.table.viewport(), found.table.visualRect(found.table.model().index(n, 0)).center())
+        click(
+            found.table.viewport(), found.table.visualRect(found.table.model().index(n, 0)).center()
+        )
         press(found.table, Qt.Key.Key_Return)
         qtbot.waitUntil(lambda: view.seen and view.find_bar.isVisible() and not opened.bridge.busy)
         qtbot.wait(20)
@@ -253,7 +279,9 @@ def test_hits_are_opened_one_after_the_other(opened: MainWindow, qtbot: QtBot) -
 
 @pytest.mark.parametrize("longest", range(3))
 @pytest.mark.parametrize("larger", [0, 3])
-def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot, longest: int, larger: int) -> None:
+def test_a_long_answer_is_read_without_hovering(
+    opened: MainWindow, qtbot: QtBot, longest: int, larger: int
+) -> None:
     glance = opened.docks.panel("At a glance")
     assert isinstance(glance, GlancePanel)
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
@@ -271,7 +299,9 @@ def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot
         assert card.words == text
         assert card.headline.height() >= card.headline.heightForWidth(card.headline.width())
     assert glance.height() < opened.height() / 5
-    assert opened.docks.panel("Timeline").height() == above  # the buffer, which is below, gives the room
+    assert (
+        opened.docks.panel("Timeline").height() == above
+    )  # the buffer, which is below, gives the room
 
 
 def test_layouts_are_put_back_before_there_is_a_panel(window: MainWindow) -> None:

@@ -20,10 +20,20 @@ READ = Tool(
     {
         "name": "Read",
         "description": "Reads a file — «ü»",
-        "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]},
+        "input_schema": {
+            "type": "object",
+            "properties": {"file_path": {"type": "string"}},
+            "required": ["file_path"],
+        },
     },
 )
-GREP = Tool("Grep", {"name": "Grep", "input_schema": {"type": "object", "properties": {"pattern": {"type": "string"}}}})
+GREP = Tool(
+    "Grep",
+    {
+        "name": "Grep",
+        "input_schema": {"type": "object", "properties": {"pattern": {"type": "string"}}},
+    },
+)
 
 
 def user(id: str, text: str) -> Message:  # noqa: A002
@@ -43,7 +53,10 @@ def result(id: str, call_id: str, content: str) -> Message:  # noqa: A002
 
 def asking(*messages: Message, tools: tuple[Tool, ...] = (READ, GREP)) -> Buffer:
     """A buffer with a system prompt and tools."""
-    return Buffer(messages or (user("u", "Please fix the parser in src/parser.py"),), Prompt("You code.", tools))
+    return Buffer(
+        messages or (user("u", "Please fix the parser in src/parser.py"),),
+        Prompt("You code.", tools),
+    )
 
 
 @contextmanager

@@ -29,7 +29,9 @@ def test_offline_opens_nothing() -> None:
         assert answer(NEED).by == "offline"
 
 
-@pytest.mark.parametrize("who", ["simulated", "simulated:anthropic", "simulated:openai", "simulated:chat"])
+@pytest.mark.parametrize(
+    "who", ["simulated", "simulated:anthropic", "simulated:openai", "simulated:chat"]
+)
 def test_simulated_starts_its_own_server_and_ends_it(who: str) -> None:
     before = set(threading.enumerate())
     with answerer(who, prompt=Prompt("", (READ,))) as answer:
@@ -42,7 +44,9 @@ def test_simulated_starts_its_own_server_and_ends_it(who: str) -> None:
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
 @pytest.mark.parametrize("scheme", ["", "chat+", "responses+", "anthropic+"])
-def test_a_url_with_or_without_its_version(simulated: SimulatedServer, scheme: str, path: str) -> None:
+def test_a_url_with_or_without_its_version(
+    simulated: SimulatedServer, scheme: str, path: str
+) -> None:
     with answerer(f"{scheme}{simulated.url}{path}", "m") as answer:
         reply = answer(NEED)
     assert reply.text
@@ -82,7 +86,9 @@ def test_without_a_key(who: str) -> None:
 @pytest.mark.parametrize(
     ("who", "model"), [("openai", "claude-opus-4-5"), ("anthropic", "gpt-5.1"), ("anthropic", "o3")]
 )
-def test_a_sessions_model_is_not_everybodys(who: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sessions_model_is_not_everybodys(
+    who: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     with pytest.raises(InspectorError, match="--model"):
@@ -100,7 +106,11 @@ def test_a_sessions_model_is_not_everybodys(who: str, model: str, monkeypatch: p
     ],
 )
 def test_a_gateway_of_the_environment_is_used(
-    simulated: SimulatedServer, who: str, variable: str, suffix: str, monkeypatch: pytest.MonkeyPatch
+    simulated: SimulatedServer,
+    who: str,
+    variable: str,
+    suffix: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
@@ -112,7 +122,9 @@ def test_a_gateway_of_the_environment_is_used(
 @pytest.mark.parametrize(
     "stop", [lambda answer: answer.cancel(), lambda answer: answer.close()], ids=["cancel", "close"]
 )
-def test_it_can_be_stopped_from_another_thread(simulated: SimulatedServer, stop: Callable[[object], None]) -> None:
+def test_it_can_be_stopped_from_another_thread(
+    simulated: SimulatedServer, stop: Callable[[object], None]
+) -> None:
     simulated.world.faults.push("stall")
     with answerer(simulated.url, "m") as answer:
         thread, raised = in_thread(lambda: answer(NEED))

@@ -4,14 +4,33 @@ import pytest
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Opaque, Text, Thinking
-from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, ProviderFailure, RemoteCompact, Summarize
+from inspector.core.needs import (
+    Answer,
+    AskModel,
+    ContextWindowExceeded,
+    ProviderFailure,
+    RemoteCompact,
+    Summarize,
+)
 from inspector.providers.answerers import Api
 from inspector.simulated.server import SimulatedServer
-from tests.providers.providing import GREP, READ, WIRES, asking, bodies, call, provider, result, user
+from tests.providers.providing import (
+    GREP,
+    READ,
+    WIRES,
+    asking,
+    bodies,
+    call,
+    provider,
+    result,
+    user,
+)
 
 HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
 SUMMARY = Summarize(
-    f"Summarise in four sections: {' '.join(HEADERS)}", "User: fix the parser\nAssistant: done", timeout_s=30
+    f"Summarise in four sections: {' '.join(HEADERS)}",
+    "User: fix the parser\nAssistant: done",
+    timeout_s=30,
 )
 
 
@@ -31,7 +50,11 @@ def test_a_summary(simulated: SimulatedServer, wire: Api) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_summary_of_messages_and_text_sends_both(simulated: SimulatedServer, wire: Api) -> None:
-    need = Summarize("Be brief.", "Now summarise.", (user("u", "alpha beta"), call("a", "c1"), result("r", "c1", "x")))
+    need = Summarize(
+        "Be brief.",
+        "Now summarise.",
+        (user("u", "alpha beta"), call("a", "c1"), result("r", "c1", "x")),
+    )
     with provider(simulated, wire) as one:
         one.summarize(need)
     sent = simulated.world.seen[-1].body.decode()
@@ -61,7 +84,11 @@ def test_streamed_or_at_once_it_is_the_same(simulated: SimulatedServer, wire: Ap
         simulated.world.forget()
         at_once = one.ask(AskModel(asking(), 500, stream=False))
     assert not bodies(simulated)[-1].get("stream")
-    assert (at_once.messages, at_once.usage, at_once.finish) == (streamed.messages, streamed.usage, streamed.finish)
+    assert (at_once.messages, at_once.usage, at_once.finish) == (
+        streamed.messages,
+        streamed.usage,
+        streamed.finish,
+    )
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -76,7 +103,8 @@ def test_a_whole_run_pairs_up_and_ends(simulated: SimulatedServer, wire: Api) ->
             if not calls:
                 break
             messages += tuple(
-                result(f"r{turn}", made.id, f"def parse(): return {turn}  # long enough") for made in calls
+                result(f"r{turn}", made.id, f"def parse(): return {turn}  # long enough")
+                for made in calls
             )
     assert not messages[-1].calls
     assert 3 <= turn <= 8
@@ -94,7 +122,9 @@ def test_an_answer_cut_at_its_limit_says_so(simulated: SimulatedServer, wire: Ap
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_blank_summary_is_an_answer_and_an_empty_turn_a_failure(simulated: SimulatedServer, wire: Api) -> None:
+def test_a_blank_summary_is_an_answer_and_an_empty_turn_a_failure(
+    simulated: SimulatedServer, wire: Api
+) -> None:
     simulated.world.faults.push("empty*2")
     with provider(simulated, wire) as one:
         blank = one.summarize(SUMMARY)
@@ -106,7 +136,9 @@ def test_a_blank_summary_is_an_answer_and_an_empty_turn_a_failure(simulated: Sim
 
 
 def test_remote_compaction_keeps_the_opaque_item(simulated: SimulatedServer) -> None:
-    need = RemoteCompact("Keep all.", (user("u", "fix it"), call("a", "c1"), result("r", "c1", "text " * 50)), 90)
+    need = RemoteCompact(
+        "Keep all.", (user("u", "fix it"), call("a", "c1"), result("r", "c1", "text " * 50)), 90
+    )
     with provider(simulated, "responses") as one:
         answer = one.remote_compact(need)
     (body,) = bodies(simulated)
@@ -134,7 +166,10 @@ def test_the_opaque_item_goes_back_as_it_came(simulated: SimulatedServer) -> Non
 
 @pytest.mark.parametrize("wire", ["anthropic", "chat"])
 def test_who_cannot_compact_remotely_says_so(simulated: SimulatedServer, wire: Api) -> None:
-    with provider(simulated, wire) as one, pytest.raises(ProviderFailure, match="cannot compact") as failed:
+    with (
+        provider(simulated, wire) as one,
+        pytest.raises(ProviderFailure, match="cannot compact") as failed,
+    ):
         one.remote_compact(RemoteCompact("", (user("u", "x"),), 90))
     assert failed.value.kind == "missing"
     assert not simulated.world.seen
@@ -166,16 +201,22 @@ def test_a_prompt_larger_than_the_window(simulated: SimulatedServer, wire: Api) 
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_second_answer_never_takes_an_id_that_is_in_use(simulated: SimulatedServer, wire: Api) -> None:
+def test_a_second_answer_never_takes_an_id_that_is_in_use(
+    simulated: SimulatedServer, wire: Api
+) -> None:
     with provider(simulated, wire) as one:
         first: Answer = one.ask(AskModel(asking(tools=())))
-        taken = Message(first.messages[0].id, "user", (Text("Please fix the parser in src/parser.py"),))
+        taken = Message(
+            first.messages[0].id, "user", (Text("Please fix the parser in src/parser.py"),)
+        )
         second = one.ask(AskModel(asking(taken, tools=())))
     assert second.messages[0].id != taken.id
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_tools_of_any_provider_are_offered_in_its_own_shape(simulated: SimulatedServer, wire: Api) -> None:
+def test_tools_of_any_provider_are_offered_in_its_own_shape(
+    simulated: SimulatedServer, wire: Api
+) -> None:
     with provider(simulated, wire) as one:
         one.ask(AskModel(asking(tools=(READ, GREP))))
     (first, second) = bodies(simulated)[-1]["tools"]

@@ -19,7 +19,17 @@ from inspector.providers.adapters import put_cache_marker
 from inspector.providers.answerers import Api
 from inspector.providers.requests import FrozenTools, freeze
 from inspector.simulated.server import SimulatedServer
-from tests.providers.providing import GREP, READ, WIRES, asking, bodies, call, provider, result, user
+from tests.providers.providing import (
+    GREP,
+    READ,
+    WIRES,
+    asking,
+    bodies,
+    call,
+    provider,
+    result,
+    user,
+)
 
 LONG = "The parser reads one line at a time and keeps what it cannot read. " * 120
 
@@ -49,7 +59,9 @@ MARKED = Tool(READ.name, {**READ.definition, "cache_control": {"type": "ephemera
     ],
     ids=["text", "result", "empty result", "assistant", "two blocks"],
 )
-def test_anthropic_gets_one_marker_on_the_last_block(simulated: SimulatedServer, messages: tuple[Message, ...]) -> None:
+def test_anthropic_gets_one_marker_on_the_last_block(
+    simulated: SimulatedServer, messages: tuple[Message, ...]
+) -> None:
     """Recorded markers (clients put some on tools) are taken off: the newest one must not be one too many."""
     with provider(simulated, "anthropic") as one:
         one.ask(AskModel(asking(*messages, tools=(MARKED, GREP)), 500))
@@ -66,7 +78,9 @@ def test_the_marker_skips_what_cannot_carry_it() -> None:
         {"role": "assistant", "content": [thinking, {"type": "text", "text": ""}]},
     ]
     put_cache_marker(wire)
-    assert list(_markers(wire)) == [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]
+    assert list(_markers(wire)) == [
+        {"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}
+    ]
 
 
 def test_openai_gets_the_session_as_cache_key(simulated: SimulatedServer) -> None:
@@ -84,13 +98,17 @@ def test_a_foreign_server_gets_no_field_it_may_not_know(simulated: SimulatedServ
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_reads_and_writes_reach_the_usage_and_the_detector(simulated: SimulatedServer, wire: Api) -> None:
+def test_reads_and_writes_reach_the_usage_and_the_detector(
+    simulated: SimulatedServer, wire: Api
+) -> None:
     """The second call reads what the first wrote; another system prompt loses it, and the detector says why."""
     first = asking(user("u", LONG), tools=(READ,))
     with provider(simulated, wire) as one:
         answer = one.ask(AskModel(first))
         calls = answer.messages[-1].calls
-        longer = first.with_messages((*first.messages, *answer.messages, result("r", calls[0].id, "read")))
+        longer = first.with_messages(
+            (*first.messages, *answer.messages, result("r", calls[0].id, "read"))
+        )
         again = one.ask(AskModel(longer))
         other = one.ask(AskModel(replace(longer, prompt=Prompt("You sing.", longer.prompt.tools))))
     assert answer.usage is not None
@@ -161,13 +179,17 @@ def test_other_tools_are_frozen_anew(simulated: SimulatedServer, wire: Api) -> N
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=6), _JSON, max_size=4), max_size=4), st.randoms())
-def test_frozen_tools_hold_any_order_and_nothing_else(definitions: list[dict[str, Any]], random: Any) -> None:
+def test_frozen_tools_hold_any_order_and_nothing_else(
+    definitions: list[dict[str, Any]], random: Any
+) -> None:
     tools = [Tool(str(n), definition) for n, definition in enumerate(definitions)]
     frozen = freeze(tools, lambda tool: tool.definition)
     again = [_shuffled(tool) for tool in tools]
@@ -178,10 +200,20 @@ def test_frozen_tools_hold_any_order_and_nothing_else(definitions: list[dict[str
     assert FrozenTools().holds([])
 
 
-CODEX = Tool("shell", {"type": "function", "name": "shell", "description": "d", "parameters": {"type": "object"}})
-CHAT = Tool("shell", {"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}})
-CUSTOM = Tool("apply_patch", {"type": "custom", "name": "apply_patch", "description": "free text", "format": {}})
-PI = Tool("bash", {"name": "bash", "description": "d", "parameters": {"type": "object", "properties": {}}})
+CODEX = Tool(
+    "shell",
+    {"type": "function", "name": "shell", "description": "d", "parameters": {"type": "object"}},
+)
+CHAT = Tool(
+    "shell", {"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}}
+)
+CUSTOM = Tool(
+    "apply_patch",
+    {"type": "custom", "name": "apply_patch", "description": "free text", "format": {}},
+)
+PI = Tool(
+    "bash", {"name": "bash", "description": "d", "parameters": {"type": "object", "properties": {}}}
+)
 OWN_ANTHROPIC = Tool("bash", {"type": "bash_20250124", "name": "bash"})
 OWN_OPENAI = Tool("web_search", {"type": "web_search"})
 

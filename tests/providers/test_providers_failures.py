@@ -46,9 +46,16 @@ REFUSALS: list[tuple[str, type[Failure], int | None, str]] = [
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize(("fault", "kind", "status", "how"), REFUSALS, ids=[one[0] for one in REFUSALS])
+@pytest.mark.parametrize(
+    ("fault", "kind", "status", "how"), REFUSALS, ids=[one[0] for one in REFUSALS]
+)
 def test_a_fault_is_the_right_failure(
-    simulated: SimulatedServer, wire: Api, fault: str, kind: type[Failure], status: int | None, how: str
+    simulated: SimulatedServer,
+    wire: Api,
+    fault: str,
+    kind: type[Failure],
+    status: int | None,
+    how: str,
 ) -> None:
     simulated.world.faults.push(fault)
     with provider(simulated, wire) as one:
@@ -63,7 +70,9 @@ def test_a_fault_is_the_right_failure(
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("fault", ["cut", "garbage", "overflow-late", "error-event", "500"])
-def test_a_fault_of_a_call_without_streaming(simulated: SimulatedServer, wire: Api, fault: str) -> None:
+def test_a_fault_of_a_call_without_streaming(
+    simulated: SimulatedServer, wire: Api, fault: str
+) -> None:
     simulated.world.faults.push(fault)
     expected = ContextWindowExceeded if fault == "overflow-late" else ProviderFailure
     with provider(simulated, wire) as one, pytest.raises(expected):
@@ -73,7 +82,10 @@ def test_a_fault_of_a_call_without_streaming(simulated: SimulatedServer, wire: A
 @pytest.mark.parametrize("wire", WIRES)
 def test_an_error_in_mid_stream(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.faults.push("error-event")
-    with provider(simulated, wire) as one, pytest.raises(ProviderFailure, match="Overloaded") as failed:
+    with (
+        provider(simulated, wire) as one,
+        pytest.raises(ProviderFailure, match="Overloaded") as failed,
+    ):
         one.summarize(NEED)
     assert failed.value.status in (500, 529)
 
@@ -94,7 +106,9 @@ def test_retry_after_is_told(simulated: SimulatedServer, wire: Api) -> None:
         ("garbage", ProviderFailure),
     ],
 )
-def test_a_remote_compaction_that_fails(simulated: SimulatedServer, fault: str, kind: type[Failure]) -> None:
+def test_a_remote_compaction_that_fails(
+    simulated: SimulatedServer, fault: str, kind: type[Failure]
+) -> None:
     simulated.world.faults.push(fault)
     with provider(simulated, "responses") as one, pytest.raises(kind):
         one.remote_compact(COMPACT)

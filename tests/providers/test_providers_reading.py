@@ -26,7 +26,13 @@ OVERFLOW = {"code": "context_length_exceeded", "message": "Your input exceeds th
     [
         ({"type": "error", **OVERFLOW}, ContextWindowExceeded),
         ({"type": "response.failed", "response": {"error": OVERFLOW}}, ContextWindowExceeded),
-        ({"type": "response.failed", "response": {"error": {"code": "server_error", "message": "x"}}}, ProviderFailure),
+        (
+            {
+                "type": "response.failed",
+                "response": {"error": {"code": "server_error", "message": "x"}},
+            },
+            ProviderFailure,
+        ),
         ({"type": "response.failed", "response": {"error": None}}, ProviderFailure),
         ({"type": "response.failed"}, ProviderFailure),
         ({"type": "error"}, ProviderFailure),
@@ -42,7 +48,12 @@ def test_a_response_that_failed(event: dict[str, Any], kind: type[Failure]) -> N
 @pytest.mark.parametrize(
     ("code", "message", "kind", "status"),
     [
-        ("invalid_request_error", "prompt is too long: 5 tokens > 4 maximum", ContextWindowExceeded, None),
+        (
+            "invalid_request_error",
+            "prompt is too long: 5 tokens > 4 maximum",
+            ContextWindowExceeded,
+            None,
+        ),
         ("overloaded_error", "Overloaded", ProviderFailure, 529),
         ("rate_limit_error", "slow down", ProviderFailure, 429),
         ("timeout_error", "too slow", Timeout, None),
@@ -52,7 +63,9 @@ def test_a_response_that_failed(event: dict[str, Any], kind: type[Failure]) -> N
         ("", "", ProviderFailure, None),
     ],
 )
-def test_an_error_without_a_status(code: str, message: str, kind: type[Failure], status: int | None) -> None:
+def test_an_error_without_a_status(
+    code: str, message: str, kind: type[Failure], status: int | None
+) -> None:
     failure = reported_failure({"code": code, "message": message})
     assert type(failure) is kind
     assert str(failure)
@@ -72,7 +85,10 @@ class Refused(Exception):
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ({"type": "error", "error": {"type": "x", "message": "Anthropic's"}}, "HTTP 418: Anthropic's"),
+        (
+            {"type": "error", "error": {"type": "x", "message": "Anthropic's"}},
+            "HTTP 418: Anthropic's",
+        ),
         ({"message": "OpenAI's", "code": None}, "HTTP 418: OpenAI's"),
         ({"error": "Ollama's"}, "HTTP 418: Ollama's"),
         ({"detail": "FastAPI's"}, "HTTP 418: FastAPI's"),
@@ -91,31 +107,71 @@ def test_a_long_error_is_kept_short() -> None:
 
 
 _KEYS = (
-    *("type", "index", "delta", "content_block", "message", "usage", "text", "partial_json", "thinking", "content"),
-    *("choices", "finish_reason", "tool_calls", "id", "function", "arguments", "name", "response", "output", "item"),
+    *(
+        "type",
+        "index",
+        "delta",
+        "content_block",
+        "message",
+        "usage",
+        "text",
+        "partial_json",
+        "thinking",
+        "content",
+    ),
+    *(
+        "choices",
+        "finish_reason",
+        "tool_calls",
+        "id",
+        "function",
+        "arguments",
+        "name",
+        "response",
+        "output",
+        "item",
+    ),
     *("output_index", "error", "code", "status"),
 )
 _TYPES = st.sampled_from(
     (
-        *("message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "error"),
-        *("response.completed", "response.output_item.done", "response.output_text.delta", "response.failed"),
+        *(
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "message_delta",
+            "message_stop",
+            "error",
+        ),
+        *(
+            "response.completed",
+            "response.output_item.done",
+            "response.output_text.delta",
+            "response.failed",
+        ),
     )
 )
 _JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=5)
+    ),
     max_leaves=15,
 )
 _EVENTS = st.lists(
     st.builds(
-        lambda kind, rest: {**rest, "type": kind}, _TYPES, st.dictionaries(st.sampled_from(_KEYS), _JSON, max_size=5)
+        lambda kind, rest: {**rest, "type": kind},
+        _TYPES,
+        st.dictionaries(st.sampled_from(_KEYS), _JSON, max_size=5),
     ),
     max_size=6,
 )
 
 
 @pytest.mark.parametrize(
-    "assembler", [AnthropicAssembler, ResponsesAssembler, ChatAssembler], ids=["anthropic", "responses", "chat"]
+    "assembler",
+    [AnthropicAssembler, ResponsesAssembler, ChatAssembler],
+    ids=["anthropic", "responses", "chat"],
 )
 @given(events=_EVENTS)
 def test_a_stream_of_anything(assembler: Callable[[], Any], events: list[Any]) -> None:

@@ -33,9 +33,14 @@ def _buffer(turns: int = 8) -> Buffer:
     return Buffer(tuple(messages), Prompt("You code.", (READ,)))
 
 
-def _run(tier: str, answer: Answerer, running: RokuState | None = None, **moment: Any) -> Outcome[RokuState]:
+def _run(
+    tier: str, answer: Answerer, running: RokuState | None = None, **moment: Any
+) -> Outcome[RokuState]:
     start = running or POLICY.fresh(SETTINGS)
-    return drive(POLICY.tier(tier, PolicyContext(_buffer(), SETTINGS, start, PolicyInput(step=1, **moment))), answer)
+    return drive(
+        POLICY.tier(tier, PolicyContext(_buffer(), SETTINGS, start, PolicyInput(step=1, **moment))),
+        answer,
+    )
 
 
 def _events(outcome: Outcome[RokuState]) -> list[str]:
@@ -66,7 +71,12 @@ def test_l3a_through_the_endpoint(simulated: SimulatedServer, keep: str) -> None
     settings = POLICY.settings([("opaque_items", keep)], window=1_000)
     with by_url(simulated, "responses") as answer:
         outcome = drive(
-            POLICY.tier("L3a", PolicyContext(_buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True))),
+            POLICY.tier(
+                "L3a",
+                PolicyContext(
+                    _buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True)
+                ),
+            ),
             answer,
         )
     assert outcome.succeeded is (keep == "keep")
@@ -79,7 +89,9 @@ def test_l3a_through_the_endpoint(simulated: SimulatedServer, keep: str) -> None
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_an_overflow_drops_the_oldest_half_and_asks_again(simulated: SimulatedServer, wire: Api) -> None:
+def test_an_overflow_drops_the_oldest_half_and_asks_again(
+    simulated: SimulatedServer, wire: Api
+) -> None:
     simulated.world.faults.push("overflow,overflow-late")
     with by_url(simulated, wire) as answer:
         outcome = _run("L3b", answer)
@@ -91,7 +103,9 @@ def test_an_overflow_drops_the_oldest_half_and_asks_again(simulated: SimulatedSe
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("faults", ["403,429:3,529", "cut,error-event,empty", "garbage,500,no-key"])
-def test_the_third_failure_trips_the_breaker(simulated: SimulatedServer, wire: Api, faults: str) -> None:
+def test_the_third_failure_trips_the_breaker(
+    simulated: SimulatedServer, wire: Api, faults: str
+) -> None:
     simulated.world.faults.push(faults)
     running: RokuState | None = None
     with by_url(simulated, wire) as answer:
@@ -115,7 +129,12 @@ def test_l3a_never_falls_through_to_l3b(simulated: SimulatedServer, fault: str) 
     settings = replace(SETTINGS, compact_request_timeout=1.0 if fault == "stall" else 90.0)
     with by_url(simulated, "responses") as answer:
         outcome = drive(
-            POLICY.tier("L3a", PolicyContext(_buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True))),
+            POLICY.tier(
+                "L3a",
+                PolicyContext(
+                    _buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True)
+                ),
+            ),
             answer,
         )
     assert outcome.error == "provider_failure"
@@ -128,7 +147,9 @@ def test_a_summary_that_hangs_is_over_in_its_time(simulated: SimulatedServer, wi
     simulated.world.faults.push("drip")
     settings = replace(SETTINGS, compact_llm_timeout=0.4)
     with by_url(simulated, wire) as answer:
-        outcome = drive(POLICY.tier("L3b", PolicyContext(_buffer(), settings, POLICY.fresh(settings))), answer)
+        outcome = drive(
+            POLICY.tier("L3b", PolicyContext(_buffer(), settings, POLICY.fresh(settings))), answer
+        )
     complete = next(event for event in outcome.events if event.name == "CompactComplete")
     assert outcome.error == "provider_failure"
     assert complete.fields["elapsed_ms"] >= 400  # type: ignore[operator]
@@ -143,7 +164,9 @@ def test_l4_by_a_model_that_refuses_its_prompt(simulated: SimulatedServer, wire:
 
         def meet(need: Need) -> Answer:
             if isinstance(need, RunTools):
-                return Answer(messages=tuple(result(f"x{one.id}", one.id, "ok") for one in need.calls))
+                return Answer(
+                    messages=tuple(result(f"x{one.id}", one.id, "ok") for one in need.calls)
+                )
             return answer(need)
 
         heard = AnswerLog(meet)
@@ -169,7 +192,9 @@ def test_a_run_is_replayed_exactly_without_the_server(simulated: SimulatedServer
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_simulated_provider_and_the_offline_answerer_say_the_same(simulated: SimulatedServer, wire: Api) -> None:
+def test_the_simulated_provider_and_the_offline_answerer_say_the_same(
+    simulated: SimulatedServer, wire: Api
+) -> None:
     """Both extract; the server sees only the digest, so its summary may know less but keeps the contract."""
     with by_url(simulated, wire) as answer:
         there = _run("L3b", answer).buffer.messages[1].text

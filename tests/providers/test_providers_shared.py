@@ -60,7 +60,9 @@ def _step(tier: str, thread: Thread, answer: Answerer, overflow: str = "") -> Ou
     buffer = thread.requests[-1].buffer()
     settings = POLICY.settings([("opaque_items", "keep")], window=200_000)
     moment = PolicyInput(step=1, remote=tier == "L3a", overflow=overflow)
-    return drive(POLICY.tier(tier, PolicyContext(buffer, settings, POLICY.fresh(settings), moment)), answer)
+    return drive(
+        POLICY.tier(tier, PolicyContext(buffer, settings, POLICY.fresh(settings), moment)), answer
+    )
 
 
 @pytest.mark.parametrize("tier", ["L3a", "L3b", "L4"])
@@ -80,5 +82,9 @@ def test_a_tier_steps_on_it(simulated: SimulatedServer, tier: str, wire: Api, pa
         return
     assert good.succeeded, good.error
     assert len(good.buffer.messages) < before
-    assert (bad.succeeded, bad.error, bad.running.breaker.failures) == (False, "provider_failure", 1)
+    assert (bad.succeeded, bad.error, bad.running.breaker.failures) == (
+        False,
+        "provider_failure",
+        1,
+    )
     assert "messages compacted]" in bad.buffer.messages[1].text

@@ -47,12 +47,18 @@ def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
         ("openai", "gpt", Summarize("other", "text", (SAID,), 100)),
         ("openai", "gpt", Summarize("instructions", "other", (SAID,), 100)),
         ("openai", "gpt", Summarize("instructions", "text", (), 100)),
-        ("openai", "gpt", Summarize("instructions", "text", (Message("m", "assistant", SAID.parts),), 100)),
+        (
+            "openai",
+            "gpt",
+            Summarize("instructions", "text", (Message("m", "assistant", SAID.parts),), 100),
+        ),
         ("openai", "gpt", Summarize("instructions", "text", (SAID,), 101)),
         ("openai", "gpt", RemoteCompact("instructions", (SAID,))),
     ],
 )
-def test_another_question_is_another_entry(tmp_path: Path, who: str, model: str, need: Need) -> None:
+def test_another_question_is_another_entry(
+    tmp_path: Path, who: str, model: str, need: Need
+) -> None:
     real = Model()
     Cached(real, "openai", "gpt", tmp_path)(NEED)
     Cached(real, who, model, tmp_path)(need)
@@ -62,7 +68,15 @@ def test_another_question_is_another_entry(tmp_path: Path, who: str, model: str,
 def test_what_is_not_sent_makes_no_difference(tmp_path: Path) -> None:
     real = Model()
     Cached(real, "openai", "gpt", tmp_path)(NEED)
-    same = Summarize("instructions", "text", (Message("n", "user", SAID.parts, line=7),), 100, 9.0, (SAID,), "other")
+    same = Summarize(
+        "instructions",
+        "text",
+        (Message("n", "user", SAID.parts, line=7),),
+        100,
+        9.0,
+        (SAID,),
+        "other",
+    )
     Cached(real, "openai", "gpt", tmp_path)(same)
     assert real.calls == 1
 
@@ -77,7 +91,9 @@ def test_failures_and_other_needs_are_not_kept(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.json"))
 
 
-@pytest.mark.parametrize("rubbish", [b"", b"{", b"[]", b'{"text": 3}', b'{"text": "x", "messages": [{}]}', b"\xff\x00"])
+@pytest.mark.parametrize(
+    "rubbish", [b"", b"{", b"[]", b'{"text": 3}', b'{"text": "x", "messages": [{}]}', b"\xff\x00"]
+)
 def test_an_entry_that_cannot_be_read_is_asked_for_again(tmp_path: Path, rubbish: bytes) -> None:
     model = Model()
     Cached(model, "openai", "gpt", tmp_path)(NEED)
@@ -95,11 +111,18 @@ def test_the_folder_is_the_users_alone(home: Path) -> None:
     assert entry.parent.stat().st_mode & 0o077 == 0
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5), st.lists, max_leaves=5)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5), st.lists, max_leaves=5
+)
 PARTS: Any = st.one_of(
     st.builds(Text, st.text(max_size=9)),
     st.builds(Thinking, st.text(max_size=9), st.just("sig")),
-    st.builds(ToolCall, st.just("c"), st.just("Read"), st.dictionaries(st.text(max_size=3), JSON, max_size=2)),
+    st.builds(
+        ToolCall,
+        st.just("c"),
+        st.just("Read"),
+        st.dictionaries(st.text(max_size=3), JSON, max_size=2),
+    ),
     st.builds(ToolResult, st.just("c"), st.text(max_size=9), st.booleans()),
     st.builds(Image, st.just("image/png"), st.just("aGk=")),
     st.builds(Opaque, st.just("compaction"), JSON, st.integers(0, 9)),
@@ -107,7 +130,9 @@ PARTS: Any = st.one_of(
 
 
 @given(st.lists(PARTS, max_size=4), st.text(max_size=9))
-def test_an_answer_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, parts: Any, text: str) -> None:
+def test_an_answer_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, parts: Any, text: str
+) -> None:
     folder = tmp_path_factory.mktemp("cache")
     told = Answer(text, (Message("m", "assistant", tuple(parts)),), finish="stop", by="model")
     Cached(Model(told), "openai", "gpt", folder)(RemoteCompact("i", (SAID,)))

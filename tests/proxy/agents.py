@@ -12,16 +12,35 @@ import httpx2
 
 from inspector.core.jsontext import dumps
 
-RULES = "Sandbox: you may write below the working directory only. The network is off. Ask before you delete. " * 6
+RULES = (
+    "Sandbox: you may write below the working directory only. The network is off. Ask before you delete. "
+    * 6
+)
 SYSTEM = "You are an agent that works in a terminal. Be brief. " * 20
 TASK = "Mend src/app.py so that it listens on port 8080, and keep the tests green."
 _PROPERTIES = {"path": {"type": "string", "description": "A path below the working directory"}}
 SCHEMA = {"type": "object", "properties": _PROPERTIES, "required": ["path"]}
-TOOLS = tuple((f"read_{n}", f"Reads one file of kind {n}, as text, with its line numbers.") for n in range(8))
+TOOLS = tuple(
+    (f"read_{n}", f"Reads one file of kind {n}, as text, with its line numbers.") for n in range(8)
+)
 
 
 def _words(at: random.Random, count: int) -> str:
-    words = ("the", "port", "of", "this", "server", "is", "read", "from", "its", "settings", "before", "a", "test")
+    words = (
+        "the",
+        "port",
+        "of",
+        "this",
+        "server",
+        "is",
+        "read",
+        "from",
+        "its",
+        "settings",
+        "before",
+        "a",
+        "test",
+    )
     return " ".join(at.choice(words) for _ in range(count))
 
 
@@ -31,8 +50,13 @@ def result(n: int) -> str:
     size = at.randrange(20, 220)
     kinds: tuple[Callable[[], str], ...] = (
         lambda: _words(at, size * 3),
-        lambda: "\n".join(f"    self._value_{at.randrange(99)} = load(path, {at.random():.6f})" for _ in range(size)),
-        lambda: str([{"id": at.randrange(10**9), "ok": at.random() < 0.5} for _ in range(size // 2)]),
+        lambda: "\n".join(
+            f"    self._value_{at.randrange(99)} = load(path, {at.random():.6f})"
+            for _ in range(size)
+        ),
+        lambda: str(
+            [{"id": at.randrange(10**9), "ok": at.random() < 0.5} for _ in range(size // 2)]
+        ),
         lambda: "".join(chr(0x4E00 + at.randrange(2_000)) for _ in range(size * 3)),
     )
     return kinds[n % len(kinds)]()
@@ -79,13 +103,24 @@ def claude_code() -> Agent:
     """System items lie among the messages."""
 
     def step(n: int, found: str) -> list[Any]:
-        call = {"type": "tool_use", "id": f"toolu_{n}", "name": f"read_{n % 8}", "input": {"path": f"src/m{n}.py"}}
+        call = {
+            "type": "tool_use",
+            "id": f"toolu_{n}",
+            "name": f"read_{n % 8}",
+            "input": {"path": f"src/m{n}.py"},
+        }
         given = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": found}
         said = {"type": "text", "text": f"I look at {n}."}
-        return [{"role": "assistant", "content": [said, call]}, {"role": "user", "content": [given]}]
+        return [
+            {"role": "assistant", "content": [said, call]},
+            {"role": "user", "content": [given]},
+        ]
 
     tools = [{"name": name, "description": told, "input_schema": SCHEMA} for name, told in TOOLS]
-    reminder = {"type": "text", "text": "<system-reminder>\nThe branch is main.\n</system-reminder>"}
+    reminder = {
+        "type": "text",
+        "text": "<system-reminder>\nThe branch is main.\n</system-reminder>",
+    }
     first = [
         {"role": "user", "content": [reminder, {"type": "text", "text": TASK}]},
         {"role": "system", "content": RULES},
@@ -104,11 +139,22 @@ def codex() -> Agent:
 
     def step(n: int, found: str) -> list[Any]:
         call = {"type": "function_call", "call_id": f"call_{n}", "name": f"read_{n % 8}"}
-        said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"Now {n}."}]}
+        said = {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": f"Now {n}."}],
+        }
         asked = call | {"arguments": f'{{"path": "src/m{n}.py"}}'}
-        return [said, asked, {"type": "function_call_output", "call_id": f"call_{n}", "output": found}]
+        return [
+            said,
+            asked,
+            {"type": "function_call_output", "call_id": f"call_{n}", "output": found},
+        ]
 
-    tools = [{"type": "function", "name": name, "description": told, "parameters": SCHEMA} for name, told in TOOLS]
+    tools = [
+        {"type": "function", "name": name, "description": told, "parameters": SCHEMA}
+        for name, told in TOOLS
+    ]
     agents = _developer("# AGENTS.md instructions for /work\n\nUse tabs.", "user")
     first = [_developer(RULES), agents, _developer(TASK, "user")]
     fixed = {"model": "gpt-simulated", "tools": tools, "store": False, "max_output_tokens": 60}
@@ -150,7 +196,10 @@ def gemini_cli() -> Agent:
     def step(n: int, found: str) -> list[Any]:
         call = {"functionCall": {"name": f"read_{n % 8}", "args": {"path": f"src/m{n}.py"}}}
         given = {"functionResponse": {"name": f"read_{n % 8}", "response": {"output": found}}}
-        return [{"role": "model", "parts": [{"text": f"Now {n}."}, call]}, {"role": "user", "parts": [given]}]
+        return [
+            {"role": "model", "parts": [{"text": f"Now {n}."}, call]},
+            {"role": "user", "parts": [given]},
+        ]
 
     declared = [{"name": name, "description": told, "parameters": SCHEMA} for name, told in TOOLS]
     fixed = {
@@ -160,7 +209,9 @@ def gemini_cli() -> Agent:
     }
     first = [{"role": "user", "parts": [{"text": TASK}]}]
     path = "/v1beta/models/gemini-simulated:generateContent"
-    return Agent("gemini-cli", path, {"user-agent": "GeminiCLI/0.61.0"}, "contents", first, fixed, step)
+    return Agent(
+        "gemini-cli", path, {"user-agent": "GeminiCLI/0.61.0"}, "contents", first, fixed, step
+    )
 
 
 AGENTS: tuple[Callable[[], Agent], ...] = (claude_code, codex, pi, opencode, gemini_cli)

@@ -46,9 +46,13 @@ def ask(kind: str, proxy: ProxyServer, messages: Any, stream: bool = False) -> A
                 return other.responses.create(**given).output_text
             with other.responses.stream(**given) as events:
                 return events.get_final_response().output_text
-        answer: Any = other.chat.completions.create(model="gpt-simulated", messages=messages, stream=stream)
+        answer: Any = other.chat.completions.create(
+            model="gpt-simulated", messages=messages, stream=stream
+        )
         if stream:
-            return "".join(chunk.choices[0].delta.content or "" for chunk in answer if chunk.choices)
+            return "".join(
+                chunk.choices[0].delta.content or "" for chunk in answer if chunk.choices
+            )
         return answer.choices[0].message.content
 
 
@@ -64,5 +68,7 @@ def arrived(simulated: SimulatedServer, kind: str) -> list[str]:
     found = []
     for item in body[KEY.get(kind, "messages")]:
         content = item["content"]
-        found.append(content if isinstance(content, str) else "".join(block["text"] for block in content))
+        found.append(
+            content if isinstance(content, str) else "".join(block["text"] for block in content)
+        )
     return found

@@ -170,7 +170,9 @@ class AtGate:
         answer = await asyncio.to_thread(agent.ask, self._provider, decision.body or pending.raw)
         body = CapturedBody.of([answer.content], len(answer.content), "")
         type_ = (("content-type", "application/json"),)
-        self._gate.answered(head, ResponseRecord(0.0, head.exchange, 200, type_, 1.0, 1.0, body, "complete"))
+        self._gate.answered(
+            head, ResponseRecord(0.0, head.exchange, 200, type_, 1.0, 1.0, body, "complete")
+        )
         return answer.json()
 
     def close(self) -> None:

@@ -163,9 +163,14 @@ def provider(behave: Behave) -> Iterator[Provider]:
 
 
 @contextmanager
-def proxied(behave: Behave, folder: Path, gate: Gate | None = None) -> Iterator[tuple[ProxyServer, Provider]]:
+def proxied(
+    behave: Behave, folder: Path, gate: Gate | None = None
+) -> Iterator[tuple[ProxyServer, Provider]]:
     """A proxy in front of a provider that does as told."""
-    with provider(behave) as upstream, ProxyServer(upstream.url, folder / "record.jsonl", gate=gate) as proxy:
+    with (
+        provider(behave) as upstream,
+        ProxyServer(upstream.url, folder / "record.jsonl", gate=gate) as proxy,
+    ):
         yield proxy, upstream
 
 
@@ -184,7 +189,9 @@ def lines(proxy: ProxyServer) -> list[dict[str, Any]]:
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """The records of a file, without a last line of which only a part is written yet."""
-    return [loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+    return [
+        loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")
+    ]
 
 
 def kinds(proxy: ProxyServer, kind: str, count: int = 1) -> list[dict[str, Any]]:
@@ -208,15 +215,19 @@ def eventually(check: Callable[[], Any], seconds: float = 10) -> Any:
 
 def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
     """A response with a Content-Length."""
-    return f"HTTP/1.1 {status}\r\n{''.join(f'{one}{chr(13)}{chr(10)}' for one in headers)}".encode() + (
-        b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    return (
+        f"HTTP/1.1 {status}\r\n{''.join(f'{one}{chr(13)}{chr(10)}' for one in headers)}".encode()
+        + (b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     )
 
 
 def post(path: str, body: bytes, *headers: str, host: str = "127.0.0.1") -> bytes:
     """A request with a Content-Length."""
     told = "".join(f"{one}\r\n" for one in headers)
-    return f"POST {path} HTTP/1.1\r\nHost: {host}\r\n{told}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: {host}\r\n{told}Content-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
 
 
 def echo(seen: list[tuple[bytes, bytes]], *answers: bytes) -> Behave:

@@ -17,8 +17,26 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     if not shutil.which("openssl"):
         pytest.skip("no openssl on this machine")
     key, certificate_file = folder / "key.pem", folder / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-keyout", str(key), "-out", str(certificate_file), "-days", "2", "-subj", "/CN=localhost"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+    ]
+    command += [
+        "-keyout",
+        str(key),
+        "-out",
+        str(certificate_file),
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
     command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     subprocess.run(command, check=True, capture_output=True, timeout=30)
     return certificate_file, key
@@ -56,7 +74,9 @@ class TlsProvider(asyncio.Protocol):
             asyncio.get_running_loop().create_task(self._stream(path == b"/cut"))
         else:
             content = body if path == b"/echo" else str(self._chosen[-1]).encode()
-            self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(content), content))
+            self._transport.write(
+                b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(content), content)
+            )
 
     async def _stream(self, is_cut: bool) -> None:
         self._transport.write(
@@ -72,7 +92,9 @@ class TlsProvider(asyncio.Protocol):
 
 
 @contextmanager
-def secure(folder: Path, make: Callable[[], asyncio.Protocol], protocols: list[str]) -> Iterator[str]:
+def secure(
+    folder: Path, make: Callable[[], asyncio.Protocol], protocols: list[str]
+) -> Iterator[str]:
     """Yield the URL of a server that offers these protocols."""
     certificate_file, key = certificate(folder)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

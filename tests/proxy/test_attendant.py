@@ -21,15 +21,28 @@ from tests.proxy.holding import Later, held_by, kinds, records, settled, until
 
 LONG: list[Any] = [{"role": "user", "content": "Mend src/app.py, keep the port 8080."}]
 for n in range(12):
-    call = {"type": "tool_use", "id": f"t{n}", "name": "read_file", "input": {"path": f"src/m{n}.py"}}
+    call = {
+        "type": "tool_use",
+        "id": f"t{n}",
+        "name": "read_file",
+        "input": {"path": f"src/m{n}.py"},
+    }
     LONG += [
         {"role": "assistant", "content": [{"type": "text", "text": f"I look at {n}."}, call]},
         {
             "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "line of code\n" * 200}],
+            "content": [
+                {"type": "tool_result", "tool_use_id": f"t{n}", "content": "line of code\n" * 200}
+            ],
         },
     ]
-TOOLS: Any = [{"name": "read_file", "description": "reads", "input_schema": {"type": "object", "properties": {}}}]
+TOOLS: Any = [
+    {
+        "name": "read_file",
+        "description": "reads",
+        "input_schema": {"type": "object", "properties": {}},
+    }
+]
 
 
 def arguments(*words: str) -> argparse.Namespace:
@@ -40,7 +53,9 @@ def arguments(*words: str) -> argparse.Namespace:
 
 def ask(url: str) -> str:
     with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0) as one:
-        answer = one.messages.create(model="claude-simulated", max_tokens=300, messages=LONG, tools=TOOLS)
+        answer = one.messages.create(
+            model="claude-simulated", max_tokens=300, messages=LONG, tools=TOOLS
+        )
         return "".join(part.text for part in answer.content if part.type == "text")
 
 
@@ -63,7 +78,9 @@ def test_by_a_policy(policy: str, simulated: SimulatedServer, tmp_path: Path) ->
         assert "released changed" in told
 
 
-def test_by_a_person(simulated: SimulatedServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_by_a_person(
+    simulated: SimulatedServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     typed: Iterator[str] = iter(["s", "c", "d", "f", ""])
     asked: list[str] = []
 
@@ -112,7 +129,9 @@ def test_what_is_asked_for_must_make_sense() -> None:
     with pytest.raises(InspectorError):
         Attendant(Holds(), arguments("--pause-each", "--compact-with", "nobody"))
     with pytest.raises(InspectorError):
-        Attendant(Holds(), arguments("--pause-each", "--compact-with", "roku", "--set", "no_such=1"))
+        Attendant(
+            Holds(), arguments("--pause-each", "--compact-with", "roku", "--set", "no_such=1")
+        )
     with pytest.raises(SystemExit):
         arguments("--set", "novalue")
     add_arguments(argparse.ArgumentParser())
@@ -121,9 +140,21 @@ def test_what_is_asked_for_must_make_sense() -> None:
 def test_the_command(simulated: SimulatedServer, tmp_path: Path) -> None:
     """From the shell: held, compacted, forwarded; told on stderr and in the recording."""
     record = tmp_path / "r.jsonl"
-    words = ["proxy", "--upstream", simulated.url, "--record", str(record), "--pause-at", "50%", "--window", "12k"]
+    words = [
+        "proxy",
+        "--upstream",
+        simulated.url,
+        "--record",
+        str(record),
+        "--pause-at",
+        "50%",
+        "--window",
+        "12k",
+    ]
     command = [sys.executable, "-m", "inspector", *words, "--compact-with", "roku", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as run:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as run:
         assert run.stdout is not None
         assert run.stderr is not None
         url = run.stdout.readline().decode().split()[-1]
@@ -143,7 +174,9 @@ def test_no_line_is_lost_where_it_is_stopped(simulated: SimulatedServer, tmp_pat
     """Ctrl+C while the first exchange is being told: the line is printed all the same, then it ends."""
     words = ["proxy", "--upstream", simulated.url, "--record", str(tmp_path / "r.jsonl"), "--json"]
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-m", "inspector", *words], stdout=pipe, stderr=pipe) as run:
+    with subprocess.Popen(
+        [sys.executable, "-m", "inspector", *words], stdout=pipe, stderr=pipe
+    ) as run:
         assert run.stdout is not None
         url = run.stdout.readline().decode().split()[-1]
         assert ask(url)
@@ -159,9 +192,19 @@ def test_proxy_when_ended_forwards_what_is_held_and_waits_for_its_answer(
     simulated: SimulatedServer, tmp_path: Path, ending: signal.Signals
 ) -> None:
     record = tmp_path / "r.jsonl"
-    words = ["proxy", "--upstream", simulated.url, "--record", str(record), "--pause-each", "--json"]
+    words = [
+        "proxy",
+        "--upstream",
+        simulated.url,
+        "--record",
+        str(record),
+        "--pause-each",
+        "--json",
+    ]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen([sys.executable, "-m", "inspector", *words], stdin=nothing, stdout=pipe, stderr=pipe) as run:
+    with subprocess.Popen(
+        [sys.executable, "-m", "inspector", *words], stdin=nothing, stdout=pipe, stderr=pipe
+    ) as run:
         assert run.stdout is not None
         assert run.stderr is not None
         url = run.stdout.readline().decode().split()[-1]

@@ -29,8 +29,16 @@ STREAM = "Content-Type: text/event-stream"
 
 
 def _request(*headers: str, path: str = "/v1/messages", body: Any = None) -> bytes:
-    data = dumps({"model": "m", "note": KEPT} if body is None else {"model": "m", "note": KEPT, "more": body}).encode()
-    lines = (f"POST {path} HTTP/1.1", "Host: 127.0.0.1", JSON, *headers, f"Content-Length: {len(data)}")
+    data = dumps(
+        {"model": "m", "note": KEPT} if body is None else {"model": "m", "note": KEPT, "more": body}
+    ).encode()
+    lines = (
+        f"POST {path} HTTP/1.1",
+        "Host: 127.0.0.1",
+        JSON,
+        *headers,
+        f"Content-Length: {len(data)}",
+    )
     return "\r\n".join(lines).encode() + END + data
 
 
@@ -48,7 +56,9 @@ REQUESTS: dict[str, bytes] = {
     "x-auth-token header": _request(f"X-Auth-Token: {WORD}"),
     "cookie header": _request(f"Cookie: theme=dark; session={WORD}"),
     "header of no known name": _request(f"X-My-Own: {WORD}"),
-    "websocket protocol header": _request(f"Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.{WORD}"),
+    "websocket protocol header": _request(
+        f"Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.{WORD}"
+    ),
     "query of the referer": _request(f"HTTP-Referer: https://app.example/?key={WORD}&page=2"),
     "user of the referer": _request(f"HTTP-Referer: https://me:{WORD}@app.example/"),
     "kept header with a key in it": _request(f"User-Agent: tool/1 ({LOOK})"),
@@ -56,8 +66,12 @@ REQUESTS: dict[str, bytes] = {
     "access_token in the query": _request(path=f"/v1/messages?beta=true&access_token={WORD}"),
     "part of the path": _request(path=f"/gateway/{LOOK}/v1/messages"),
     "api_key field": _request(body={"api_key": WORD}),
-    "token of a tool server": _request(body={"mcp_servers": [{"url": "https://a", "authorization_token": WORD}]}),
-    "headers in a field": _request(body={"headers": {"Authorization": f"Bearer {WORD}", "X-Api-Key": WORD}}),
+    "token of a tool server": _request(
+        body={"mcp_servers": [{"url": "https://a", "authorization_token": WORD}]}
+    ),
+    "headers in a field": _request(
+        body={"headers": {"Authorization": f"Bearer {WORD}", "X-Api-Key": WORD}}
+    ),
     "headers as pairs": _request(body={"headers": [["X-Api-Key", WORD]]}),
     "variables by name": _request(body={"env": [{"name": "OPENAI_API_KEY", "value": WORD}]}),
     "name of a field": _request(body={LOOK: 1}),
@@ -87,11 +101,20 @@ ANSWERS: dict[str, tuple[bytes, bytes]] = {
         _request(f"x-api-key: {WORD}"),
         answer(dumps({"error": b64encode(WORD.encode()).decode()}).encode(), JSON),
     ),
-    "error with a known look": (ASKED, answer(dumps({"error": f"no quota for {LOOK}"}).encode(), JSON)),
+    "error with a known look": (
+        ASKED,
+        answer(dumps({"error": f"no quota for {LOOK}"}).encode(), JSON),
+    ),
     "stream": (ASKED, answer(f'data: {{"delta":"use {LOOK} then"}}\n\n'.encode(), STREAM)),
-    "arguments in a stream": (ASKED, answer(b"data: " + dumps({"a": dumps({"password": WORD})}).encode(), STREAM)),
+    "arguments in a stream": (
+        ASKED,
+        answer(b"data: " + dumps({"a": dumps({"password": WORD})}).encode(), STREAM),
+    ),
     "text": (ASKED, answer(f"Authorization: Bearer {WORD}".encode(), "Content-Type: text/plain")),
-    "location of a redirect": (ASKED, answer(b"{}", JSON, f"Location: https://a.example/?token={WORD}")),
+    "location of a redirect": (
+        ASKED,
+        answer(b"{}", JSON, f"Location: https://a.example/?token={WORD}"),
+    ),
 }
 
 
@@ -152,20 +175,42 @@ SPANS: dict[str, Span] = {
     "attribute of a link": {"links": [{"spanId": "ab", "attributes": [SECRET_FIELD]}]},
     "field in an attribute": {"attributes": [{"key": "request", "value": _holding(SECRET_FIELD)}]},
     "header attribute": {"attributes": [_attribute("http.request.header.x-auth-token", WORD)]},
-    "header attribute of no known name": {"attributes": [_attribute("http.request.header.x_my_own", WORD)]},
+    "header attribute of no known name": {
+        "attributes": [_attribute("http.request.header.x_my_own", WORD)]
+    },
     "token attribute": {"attributes": [_attribute("app.auth_token", WORD)]},
-    "query of url.full": {"attributes": [_attribute("url.full", f"https://a.example/v1?key={WORD}&alt=sse")]},
+    "query of url.full": {
+        "attributes": [_attribute("url.full", f"https://a.example/v1?key={WORD}&alt=sse")]
+    },
     "url.query": {"attributes": [_attribute("url.query", f"?alt=sse&access_token={WORD}")]},
-    "user of an address": {"attributes": [_attribute("db.connection", f"redis://u:{WORD.replace('/', '-')}@h:1")]},
-    "JSON in an attribute": {"attributes": [_attribute("input", dumps({"authorization": f"Bearer {WORD}"}))]},
+    "user of an address": {
+        "attributes": [_attribute("db.connection", f"redis://u:{WORD.replace('/', '-')}@h:1")]
+    },
+    "JSON in an attribute": {
+        "attributes": [_attribute("input", dumps({"authorization": f"Bearer {WORD}"}))]
+    },
     "messages in an attribute": {
-        "attributes": [_attribute("gen_ai.input.messages", dumps([{"parts": [{"content": f"my key: {LOOK}"}]}]))]
+        "attributes": [
+            _attribute(
+                "gen_ai.input.messages", dumps([{"parts": [{"content": f"my key: {LOOK}"}]}])
+            )
+        ]
     },
     "exception message": {
-        "events": [{"name": "exception", "attributes": [_attribute("exception.message", f"401 for {LOOK}")]}]
+        "events": [
+            {
+                "name": "exception",
+                "attributes": [_attribute("exception.message", f"401 for {LOOK}")],
+            }
+        ]
     },
     "exception stacktrace": {
-        "events": [{"name": "e", "attributes": [_attribute("exception.stacktrace", f'f(api_key="{WORD}")\n')]}]
+        "events": [
+            {
+                "name": "e",
+                "attributes": [_attribute("exception.stacktrace", f'f(api_key="{WORD}")\n')],
+            }
+        ]
     },
     "status": {"status": {"code": 2, "message": f"invalid key {LOOK}"}},
     "status that repeats an attribute": {
@@ -178,7 +223,9 @@ SPANS: dict[str, Span] = {
 }
 
 
-def _traces(span: Span, *, scope: Span | None = None, resource: Span | None = None, **more: Any) -> Span:
+def _traces(
+    span: Span, *, scope: Span | None = None, resource: Span | None = None, **more: Any
+) -> Span:
     whole = {"traceId": "ab", "spanId": "cd", "name": "n", **span}
     whole["attributes"] = [*whole.get("attributes", []), _attribute("note", KEPT)]
     scopes = {"scope": scope or {}, "spans": [whole]}
@@ -218,7 +265,9 @@ WIRES: dict[str, Callable[[str, Span], bytes]] = {
 
 @pytest.mark.parametrize("content_type", WIRES)
 @pytest.mark.parametrize("place", EXPORTS)
-def test_key_to_the_receiver_when_written_is_gone(tmp_path: Path, place: str, content_type: str) -> None:
+def test_key_to_the_receiver_when_written_is_gone(
+    tmp_path: Path, place: str, content_type: str
+) -> None:
     signal, document = EXPORTS[place]
     path = tmp_path / "spans.jsonl"
     data = WIRES[content_type](signal, document)

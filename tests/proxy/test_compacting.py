@@ -48,7 +48,9 @@ def body(simulated: SimulatedServer) -> dict[str, Any]:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: str(kind.__name__))
-def test_nothing_is_cut_before_there_is_a_turn(kind: Any, policy: str, simulated: SimulatedServer) -> None:
+def test_nothing_is_cut_before_there_is_a_turn(
+    kind: Any, policy: str, simulated: SimulatedServer
+) -> None:
     """However small the window: the first request is instructions and a task, and goes as it came."""
     agent = kind()
     gate = attended(arguments("--pause-at", "0.1", "--window", "800", "--compact-with", policy))
@@ -60,11 +62,15 @@ def test_nothing_is_cut_before_there_is_a_turn(kind: Any, policy: str, simulated
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: str(kind.__name__))
-def test_instructions_stay_byte_for_byte(kind: Any, policy: str, simulated: SimulatedServer) -> None:
+def test_instructions_stay_byte_for_byte(
+    kind: Any, policy: str, simulated: SimulatedServer
+) -> None:
     """A conversation beyond its window is cut; what the client laid in as instructions is what the provider reads."""
     agent = kind()
     more = ("--set", "keep_recent_tokens=2000") if policy == "pi" else ()
-    gate = attended(arguments("--pause-at", "0.5", "--window", "12000", "--compact-with", policy, *more))
+    gate = attended(
+        arguments("--pause-at", "0.5", "--window", "12000", "--compact-with", policy, *more)
+    )
     with at_gate(gate, simulated.url) as at:
         at.ask(agent)
         agent.goes_on(16)
@@ -108,7 +114,9 @@ def test_cuts_are_few_and_large(simulated: SimulatedServer, notes: list[str]) ->
     cut makes the cache begin anew, so it waits until one is worth it.
     """
     agent = codex()
-    agent.items[-1]["content"][0]["text"] += " Mind this list of ports: " + " ".join(map(str, range(4_000, 7_200)))
+    agent.items[-1]["content"][0]["text"] += " Mind this list of ports: " + " ".join(
+        map(str, range(4_000, 7_200))
+    )
     gate = attended(arguments("--pause-at", "0.5", "--window", "20000", "--compact-with", "roku"))
     sizes: list[int] = []
     with at_gate(gate, simulated.url) as at:
@@ -117,7 +125,9 @@ def test_cuts_are_few_and_large(simulated: SimulatedServer, notes: list[str]) ->
             agent.goes_on()
     ways = [way for log in at.logs for way in log.ways if way.startswith("released")]
     cuts = ways.count("released changed")
-    held = sum(way in ("released changed", "released as it was", "released cut again") for way in ways)
+    held = sum(
+        way in ("released changed", "released as it was", "released cut again") for way in ways
+    )
     drops = [one - other for one, other in pairwise(sizes) if other < one]
     assert max(sizes) < 20_000
     assert held > 20
@@ -126,7 +136,9 @@ def test_cuts_are_few_and_large(simulated: SimulatedServer, notes: list[str]) ->
     assert any("too little was added since" in note for note in notes)
 
 
-def test_the_prompt_shows_what_would_go(simulated: SimulatedServer, tmp_path: Path, notes: list[str]) -> None:
+def test_the_prompt_shows_what_would_go(
+    simulated: SimulatedServer, tmp_path: Path, notes: list[str]
+) -> None:
     """Before anything is decided: messages and tokens before and after; and just that goes on."""
     agent = codex()
     asked: list[str] = []
@@ -177,7 +189,9 @@ def test_what_a_provider_would_refuse_is_not_proposed(monkeypatch: pytest.Monkey
         )
     )
     monkeypatch.setattr(
-        instructions, "with_instructions", lambda before, after: before.with_messages(before.messages[1:2])
+        instructions,
+        "with_instructions",
+        lambda before, after: before.with_messages(before.messages[1:2]),
     )
     found = Compactor("codex").propose(HOLD, told_of, lambda buffer: 5)
     assert found.after is None
@@ -191,8 +205,14 @@ def _weighed(left: int) -> Callable[[Buffer], int]:
 
 def test_when_a_cut_is_made_by_itself() -> None:
     """It is worth a tenth of the conversation, and a tenth of the window has come since the last one."""
-    said = tuple(Message(f"{n}", "user" if n % 2 == 0 else "assistant", (Text("y " * 4_000),)) for n in range(5))
-    buffer, compactor = Buffer(said), Compactor("codex", (("model_auto_compact_token_limit", "15000"),))
+    said = tuple(
+        Message(f"{n}", "user" if n % 2 == 0 else "assistant", (Text("y " * 4_000),))
+        for n in range(5)
+    )
+    buffer, compactor = (
+        Buffer(said),
+        Compactor("codex", (("model_auto_compact_token_limit", "15000"),)),
+    )
 
     def proposed(tokens: int, left: int) -> Proposal:
         hold = replace(HOLD, size=Prediction(tokens, tokens, tokens), window=30_000)
@@ -209,5 +229,7 @@ def test_when_a_cut_is_made_by_itself() -> None:
     assert not proposed(22_000, 15_000).is_small
     assert not proposed(30_500, 30_400).is_small, "a full window cannot wait"
     assert proposed(30_500, 30_600).is_small, "but a cut that frees nothing is none"
-    assert proposed(16_000, 9_000).is_small, "the client has compacted meanwhile: it begins from there"
+    assert proposed(16_000, 9_000).is_small, (
+        "the client has compacted meanwhile: it begins from there"
+    )
     assert not proposed(19_000, 9_000).is_small

@@ -19,7 +19,8 @@ from tests.proxy.holding import SUMMARY, Later, held_by, records, until
 
 TOOL = {
     "name": "read_file",
-    "description": "Reads a file of the project, and gives back what stands there, line by line. " * 20,
+    "description": "Reads a file of the project, and gives back what stands there, line by line. "
+    * 20,
     "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}},
 }
 TURNS, CUT_AT = 9, (3, 6)
@@ -33,18 +34,36 @@ class _Agent:
         self.bodies: list[dict[str, Any]] = []
 
     def work(self) -> None:
-        messages: list[Any] = [{"role": "user", "content": "Read all that there is, and say what it is about."}]
+        messages: list[Any] = [
+            {"role": "user", "content": "Read all that there is, and say what it is about."}
+        ]
         for n in range(TURNS):
-            base = {"model": "claude-fake", "max_tokens": 200, "system": "You are careful. " * 200, "tools": [TOOL]}
+            base = {
+                "model": "claude-fake",
+                "max_tokens": 200,
+                "system": "You are careful. " * 200,
+                "tools": [TOOL],
+            }
             self.bodies.append(base | {"messages": list(messages)})
-            answer = httpx2.post(f"{self._url}/v1/messages", json=self.bodies[-1], timeout=60).raise_for_status().json()
+            answer = (
+                httpx2.post(f"{self._url}/v1/messages", json=self.bodies[-1], timeout=60)
+                .raise_for_status()
+                .json()
+            )
             calls = [block for block in answer["content"] if block["type"] == "tool_use"]
             results = [
-                {"type": "tool_result", "tool_use_id": one["id"], "content": f"line {n} of the file, in words. " * 90}
+                {
+                    "type": "tool_result",
+                    "tool_use_id": one["id"],
+                    "content": f"line {n} of the file, in words. " * 90,
+                }
                 for one in calls
             ]
             more = results or [{"type": "text", "text": f"And then, the {n}. time? " * 30}]
-            messages += [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": more}]
+            messages += [
+                {"role": "assistant", "content": answer["content"]},
+                {"role": "user", "content": more},
+            ]
 
 
 def _is_gone(gate: Holds, hold: HoldInfo) -> bool:
@@ -71,7 +90,9 @@ def test_cut_in_the_recording_is_between_what_was_held_and_what_was_promised(
         work.result()
         lines = records(server)
     first = agent.bodies[CUT_AT[0]]
-    counted = httpx2.post(f"{simulated.url}/v1/messages/count_tokens", json=first, timeout=60).json()["input_tokens"]
+    counted = httpx2.post(
+        f"{simulated.url}/v1/messages/count_tokens", json=first, timeout=60
+    ).json()["input_tokens"]
     reader = ProxyReader()
     for number, line in enumerate(lines, 1):
         reader.feed(number, line)
@@ -96,6 +117,8 @@ def test_cut_in_the_recording_is_between_what_was_held_and_what_was_promised(
     assert abs((held[CUT_AT[0]] or 0) - counted) <= 0.03 * counted
     second = thread.requests[CUT_AT[1]]
     assert second.asked is not None
-    assert SUMMARY.text in {message.text for message in second.asked}, "what was held had been cut before"
+    assert SUMMARY.text in {message.text for message in second.asked}, (
+        "what was held had been cut before"
+    )
     (note,) = [note for note in session.notes if "forwarded" in note]
     assert note.startswith(f"{TURNS - CUT_AT[0]} requests")

@@ -42,7 +42,10 @@ def test_chunks_in_any_pieces(
     parts: list[bytes], more: bytes, trailers: list[bytes], behind: bytes, step: int, strict: bool
 ) -> None:
     sent = (
-        b"".join(b"%X%b\r\n%b\r\n" % (len(one), more, one) for one in parts) + b"000\r\n" + b"".join(trailers) + b"\r\n"
+        b"".join(b"%X%b\r\n%b\r\n" % (len(one), more, one) for one in parts)
+        + b"000\r\n"
+        + b"".join(trailers)
+        + b"\r\n"
     )
     framing = Chunked(strict=strict)
     assert not framing.ends_well()
@@ -112,11 +115,17 @@ def test_how_an_answer_ends(method: str, head: bytes, end: int | str | None) -> 
 
 def test_how_a_request_ends() -> None:
     def end(more: bytes) -> int | str | None:
-        return _end(request_framing(request_head(b"POST / HTTP/1.1\r\nHost: h" + more + b"\r\n\r\n")))
+        return _end(
+            request_framing(request_head(b"POST / HTTP/1.1\r\nHost: h" + more + b"\r\n\r\n"))
+        )
 
     assert end(b"") == 0
     assert end(b"\r\ncontent-length:5") == 5
     assert end(b"\r\nTRANSFER-ENCODING: chunked") == "chunks"
-    for bad in (b"\r\nContent-Length: -1", b"\r\nContent-Length: 1_0", b"\r\nTransfer-Encoding: chunked, chunked"):
+    for bad in (
+        b"\r\nContent-Length: -1",
+        b"\r\nContent-Length: 1_0",
+        b"\r\nTransfer-Encoding: chunked, chunked",
+    ):
         with pytest.raises(BadMessage):
             end(bad)

@@ -60,13 +60,22 @@ def test_as_it_was_means_the_same_bytes(tmp_path: Path) -> None:
     chunks = b"%x;x=y\r\n%b\r\n0\r\nX: y\r\n\r\n" % (len(packed), packed)
     gate = At(_says(Forward()))
     with proxied(echo(seen, OK), tmp_path, gate) as (proxy, _), client(proxy) as wire:
-        wire.send(post("/s/t/v1/messages", packed, "Content-Encoding: gzip", "User-Agent: claude-cli/2.1"))
+        wire.send(
+            post("/s/t/v1/messages", packed, "Content-Encoding: gzip", "User-Agent: claude-cli/2.1")
+        )
         assert wire.message()[1] == b'{"ok":true}'
-        wire.send(b"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+        wire.send(
+            b"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
+        )
         assert wire.message()[1] == b'{"ok":true}'
         eventually(lambda: gate.answers == [(0, 200, "complete"), (1, 200, "complete")])
     first = gate.asked[0]
-    assert (first.path, first.tag, first.client, first.body) == ("/v1/messages", "t", "claude-code", loads(BODY))
+    assert (first.path, first.tag, first.client, first.body) == (
+        "/v1/messages",
+        "t",
+        "claude-code",
+        loads(BODY),
+    )
     assert first.plain == BODY
     assert gate.asked[1].raw == packed
     assert [body for _, body in seen] == [packed, chunks]
@@ -75,8 +84,13 @@ def test_as_it_was_means_the_same_bytes(tmp_path: Path) -> None:
 def test_a_changed_body_is_sent_plain_and_recorded(tmp_path: Path) -> None:
     seen: list[tuple[bytes, bytes]] = []
     other = b'{"model":"m","messages":[{"role":"user","content":"other"}]}'
-    with proxied(echo(seen, OK), tmp_path, At(_says(Forward(other)))) as (proxy, _), client(proxy) as wire:
-        wire.send(b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\n")
+    with (
+        proxied(echo(seen, OK), tmp_path, At(_says(Forward(other)))) as (proxy, _),
+        client(proxy) as wire,
+    ):
+        wire.send(
+            b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\n"
+        )
         wire.send(b"Content-Encoding: gzip\r\nX-B: 2\r\n\r\n")
         packed = gzip.compress(BODY)
         wire.send(b"%x\r\n%b\r\n0\r\n\r\n" % (len(packed), packed))
@@ -85,7 +99,11 @@ def test_a_changed_body_is_sent_plain_and_recorded(tmp_path: Path) -> None:
         assert kinds(proxy, "request")[0]["body"] == loads(BODY)
     head, body = seen[0]
     assert body == other
-    assert [line.split(b":")[0] for line in head.split(b"\r\n")[2:-2]] == [b"X-A", b"X-B", b"content-length"]
+    assert [line.split(b":")[0] for line in head.split(b"\r\n")[2:-2]] == [
+        b"X-A",
+        b"X-B",
+        b"content-length",
+    ]
 
 
 def test_a_refused_request_never_reaches_the_provider(tmp_path: Path) -> None:
@@ -103,7 +121,10 @@ def test_a_refused_request_never_reaches_the_provider(tmp_path: Path) -> None:
 
 def test_100_continue_is_answered_where_the_body_is_wanted_first(tmp_path: Path) -> None:
     seen: list[tuple[bytes, bytes]] = []
-    with proxied(echo(seen, OK), tmp_path, At(_says(Forward()))) as (proxy, _), client(proxy) as wire:
+    with (
+        proxied(echo(seen, OK), tmp_path, At(_says(Forward()))) as (proxy, _),
+        client(proxy) as wire,
+    ):
         wire.send(post("/x", BODY, "Expect: 100-continue")[: -len(BODY)])
         assert wire.until(END) == b"HTTP/1.1 100 Continue\r\n\r\n"
         wire.send(BODY)
@@ -154,7 +175,10 @@ def _plain(chunks: bytes) -> bytes:
     return plain
 
 
-FAILED = answer(b'{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}', status="429 Too Many")
+FAILED = answer(
+    b'{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}',
+    status="429 Too Many",
+)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +190,9 @@ FAILED = answer(b'{"type":"error","error":{"type":"rate_limit_error","message":"
     ],
     ids=["anthropic", "responses", "chat"],
 )
-def test_an_error_behind_an_answer_begun_early_is_an_event(tmp_path: Path, path: str, told: bytes) -> None:
+def test_an_error_behind_an_answer_begun_early_is_an_event(
+    tmp_path: Path, path: str, told: bytes
+) -> None:
     async def decide(asked: PendingRequest) -> Decision:
         await _pings(asked)
         return Forward()
@@ -259,7 +285,9 @@ def test_a_hold_is_longer_than_the_providers_patience(tmp_path: Path) -> None:
         assert upstream.connections == 2
 
 
-def test_a_gate_that_breaks_lets_everything_pass(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_gate_that_breaks_lets_everything_pass(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def decide(asked: PendingRequest) -> Decision:
         raise ZeroDivisionError("a bug")
 

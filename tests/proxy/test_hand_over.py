@@ -16,7 +16,18 @@ from inspector.proxy.record.record_file import RecordFile
 from inspector.proxy.record.recorder import KIND
 from inspector.proxy.relay.server import ProxyServer
 from inspector.proxy.relay.websocket import text_frame
-from tests.proxy.raw import END, Wire, answer, client, echo, kinds, post, provider, proxied, read_lines
+from tests.proxy.raw import (
+    END,
+    Wire,
+    answer,
+    client,
+    echo,
+    kinds,
+    post,
+    provider,
+    proxied,
+    read_lines,
+)
 from tests.soak.kills import run_kills
 
 TOO_MUCH_FOR_THE_PIPE = b"x" * 3_000_000
@@ -48,14 +59,17 @@ def _is_quiet(wire: Wire) -> bool:
 
 
 CHUNKED = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n7\r\ndata: a\r\n0\r\n\r\n"
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"7\r\ndata: a\r\n0\r\n\r\n"
 )
 EMPTY = b"HTTP/1.1 204 No Content\r\n\r\n"
 SIZED = answer(b'{"ok":true}', "Content-Type: application/json")
 
 
 @pytest.mark.parametrize("reply", [SIZED, CHUNKED, EMPTY], ids=["sized", "chunked", "empty"])
-def test_last_byte_when_the_writer_is_behind_waits_for_the_record(tmp_path: Path, reply: bytes) -> None:
+def test_last_byte_when_the_writer_is_behind_waits_for_the_record(
+    tmp_path: Path, reply: bytes
+) -> None:
     with proxied(echo([], reply), tmp_path) as (proxy, _), client(proxy) as wire:
         with _stopped_writer(proxy):
             wire.send(post("/v1/messages", TOO_MUCH_FOR_THE_PIPE))
@@ -65,7 +79,9 @@ def test_last_byte_when_the_writer_is_behind_waits_for_the_record(tmp_path: Path
         assert kinds(proxy, "response")[0]["ended"] == "complete"
 
 
-def test_end_of_an_unsized_answer_when_the_writer_is_behind_waits_for_the_record(tmp_path: Path) -> None:
+def test_end_of_an_unsized_answer_when_the_writer_is_behind_waits_for_the_record(
+    tmp_path: Path,
+) -> None:
     reply = b"HTTP/1.1 200 OK\r\n\r\nuntil the end"
 
     def behave(wire: Wire) -> None:
@@ -81,8 +97,13 @@ def test_end_of_an_unsized_answer_when_the_writer_is_behind_waits_for_the_record
         assert kinds(proxy, "response")[0]["ended"] == "complete"
 
 
-def test_answer_of_the_proxy_itself_when_the_writer_is_behind_waits_for_the_record(tmp_path: Path) -> None:
-    with ProxyServer("http://127.0.0.1:9", tmp_path / "record.jsonl") as proxy, client(proxy) as wire:
+def test_answer_of_the_proxy_itself_when_the_writer_is_behind_waits_for_the_record(
+    tmp_path: Path,
+) -> None:
+    with (
+        ProxyServer("http://127.0.0.1:9", tmp_path / "record.jsonl") as proxy,
+        client(proxy) as wire,
+    ):
         with _stopped_writer(proxy):
             wire.send(post("/v1/messages", TOO_MUCH_FOR_THE_PIPE))
             head = wire.until(END)
@@ -98,14 +119,20 @@ def test_websocket_answer_when_the_writer_is_behind_waits_for_the_record(tmp_pat
 
     def behave(wire: Wire) -> None:
         wire.until(END)
-        wire.send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+        wire.send(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        )
         wire.exactly(len(asked))
         wire.send(ended)
         wire.receive()
 
-    asked = text_frame(b'{"type":"response.create","input":"%b"}' % TOO_MUCH_FOR_THE_PIPE, is_client=True)
+    asked = text_frame(
+        b'{"type":"response.create","input":"%b"}' % TOO_MUCH_FOR_THE_PIPE, is_client=True
+    )
     with proxied(behave, tmp_path) as (proxy, _), client(proxy) as wire:
-        wire.send(b"GET /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+        wire.send(
+            b"GET /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        )
         assert wire.until(END).startswith(b"HTTP/1.1 101 ")
         with _stopped_writer(proxy):
             wire.send(asked)
@@ -113,7 +140,9 @@ def test_websocket_answer_when_the_writer_is_behind_waits_for_the_record(tmp_pat
         assert wire.exactly(len(ended)) == ended
 
 
-def test_answers_when_the_writer_hangs_pass_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_when_the_writer_hangs_pass_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A disk that does not answer stops nobody's work. It is reported once, and nothing is lost."""
     monkeypatch.setattr(recorder_module, "PATIENCE_S", SHORT_S)
     sentences: list[str] = []

@@ -67,15 +67,23 @@ def archive(path: Path) -> list[dict[str, Any]]:
     for one in log["entries"]:
         _complies(one, _ENTRY)
         assert datetime.fromisoformat(one["startedDateTime"]).tzinfo is not None
-        assert one["time"] == pytest.approx(sum(value for value in one["timings"].values() if value > 0))
-        for pair in (*one["request"]["headers"], *one["response"]["headers"], *one["request"]["queryString"]):
+        assert one["time"] == pytest.approx(
+            sum(value for value in one["timings"].values() if value > 0)
+        )
+        for pair in (
+            *one["request"]["headers"],
+            *one["response"]["headers"],
+            *one["request"]["queryString"],
+        ):
             assert set(pair) == {"name", "value"}
         if "postData" in one["request"]:
             assert isinstance(one["request"]["postData"]["mimeType"], str)
     return list(log["entries"])
 
 
-def test_of_a_real_client(simulated: SimulatedServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_real_client(
+    simulated: SimulatedServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Heads, bodies and times as they passed; the client's key nowhere; not over a file that is there."""
     record, har = tmp_path / "r.jsonl", tmp_path / "r.har"
     told: list[Any] = [{"role": "user", "content": f"{KEY} is what I should not have typed"}]
@@ -86,7 +94,10 @@ def test_of_a_real_client(simulated: SimulatedServer, tmp_path: Path, capsys: py
         for turn in range(3):
             answer = client.messages.create(model="claude-simulated", max_tokens=200, messages=told)
             text = answer.content[0].text  # type: ignore[union-attr]
-            told += [{"role": "assistant", "content": text}, {"role": "user", "content": f"and {turn} more"}]
+            told += [
+                {"role": "assistant", "content": text},
+                {"role": "user", "content": f"and {turn} more"},
+            ]
     assert main(["info", str(record), "--har", str(har)]) == 0
     assert main(["info", str(record), "--har", str(har)]) == 1
     assert "--force" in capsys.readouterr().err
@@ -119,10 +130,16 @@ def test_whole_bodies_held_changed_and_failed(tmp_path: Path) -> None:
     }
     more = [{"role": "assistant", "content": "I did"}, {"role": "user", "content": "two 中文"}]
     recording.ask(first, headers=CLAUDE, size=90)
-    recording.reply(0, {"error": {"type": "rate_limit_error", "message": "slower"}}, status=429, size=40)
+    recording.reply(
+        0, {"error": {"type": "rate_limit_error", "message": "slower"}}, status=429, size=40
+    )
     recording.ask({**first, "messages": first["messages"] + more}, headers=CLAUDE)
-    recording.records.append({"type": "held", "exchange": 1, "time": "2026-01-01T00:00:02Z", "why": "each"})
-    recording.records.append({"type": "released", "exchange": 1, "time": "2026-01-01T00:00:43.5Z", "how": "changed"})
+    recording.records.append(
+        {"type": "held", "exchange": 1, "time": "2026-01-01T00:00:02Z", "why": "each"}
+    )
+    recording.records.append(
+        {"type": "released", "exchange": 1, "time": "2026-01-01T00:00:43.5Z", "how": "changed"}
+    )
     recording.send(1, {**first, "messages": more[1:]})
     answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "done"}]}
     usage = {"input_tokens": 100, "cache_read_input_tokens": 300, "output_tokens": 3}
@@ -144,15 +161,29 @@ def test_whole_bodies_held_changed_and_failed(tmp_path: Path) -> None:
         True,
         "slower",
     )
-    assert (changed.held, changed.held_ms, changed.done, changed.has_failed) == ("each", 41_500, "changed", False)
+    assert (changed.held, changed.held_ms, changed.done, changed.has_failed) == (
+        "each",
+        41_500,
+        "changed",
+        False,
+    )
     assert (changed.first_byte_ms, changed.elapsed_ms, changed.cached) == (12.5, 40, 0.75)
-    assert (waiting.status, waiting.ended, waiting.has_failed, waiting.client) == (None, "", False, "claude-code")
+    assert (waiting.status, waiting.ended, waiting.has_failed, waiting.client) == (
+        None,
+        "",
+        False,
+        "claude-code",
+    )
     places = exchange_places(session)
     kinds = [places.get(one.line, NOWHERE).kind for one in session.exchanges]
     assert kinds == ["refused", "", "token count"]
     found = find_exchange(path, changed.line)
     assert found is not None
-    assert [message.text for message in found.messages(forwarded=False)] == ["one", "I did", "two 中文"]
+    assert [message.text for message in found.messages(forwarded=False)] == [
+        "one",
+        "I did",
+        "two 中文",
+    ]
     assert [message.text for message in found.messages()] == ["two 中文"]
     assert [message.text for message in found.answer()] == ["done"]
     assert [one.number for one in whole_exchanges(path)] == [0, 1, 2]
@@ -166,7 +197,9 @@ def test_whole_bodies_held_changed_and_failed(tmp_path: Path) -> None:
 
 def test_only_a_recording_has_exchanges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = tmp_path / "b.json"
-    body.write_text('{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]}')
+    body.write_text(
+        '{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]}'
+    )
     assert main(["info", str(body), "--har", str(tmp_path / "r.har")]) == 1
     assert "no recording of the proxy" in capsys.readouterr().err
     assert not (tmp_path / "r.har").exists()

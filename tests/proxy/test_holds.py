@@ -33,7 +33,9 @@ from tests.proxy.holding import (
 
 @pytest.mark.parametrize("kind", DIALECTS)
 @pytest.mark.parametrize("stream", [False, True])
-def test_as_it_was(kind: str, stream: bool, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
+def test_as_it_was(
+    kind: str, stream: bool, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
     call = Later(lambda: ask(kind, proxy, TOLD, stream))
     hold = the_hold(gate)
     assert hold.messages == 5
@@ -41,7 +43,12 @@ def test_as_it_was(kind: str, stream: bool, gate: Holds, proxy: ProxyServer, sim
     gate.release(hold.id)
     assert call.result()
     assert arrived(simulated, kind) == [one["content"] for one in TOLD]
-    assert settled(proxy, hold.exchange) == ["request", "held each", "released as it was", "response"]
+    assert settled(proxy, hold.exchange) == [
+        "request",
+        "held each",
+        "released as it was",
+        "response",
+    ]
     assert gate.list() == ()
 
 
@@ -82,15 +89,25 @@ def test_changed_and_cut_again_on_the_next_three_turns(
     gate.set_rule(Rule())
     told = list(TOLD)
     for n in range(3):
-        told += [{"role": "assistant", "content": f"answer {n}"}, {"role": "user", "content": f"more {n}"}]
+        told += [
+            {"role": "assistant", "content": f"answer {n}"},
+            {"role": "user", "content": f"more {n}"},
+        ]
         ask(kind, proxy, told, stream=bool(n % 2))
         assert arrived(simulated, kind) == cut + [one["content"] for one in told[5:]]
         number = max(one["exchange"] for one in records(proxy) if one["type"] == "request")
-        assert sorted(settled(proxy, number)) == ["released cut again", "request", "response", "sent"]
+        assert sorted(settled(proxy, number)) == [
+            "released cut again",
+            "request",
+            "response",
+            "sent",
+        ]
     assert recorded(proxy).messages[0].text == "In short: we said much."
 
 
-def test_cut_twice_then_the_client_goes_back(gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
+def test_cut_twice_then_the_client_goes_back(
+    gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
     """The second cut is of what the first left; another beginning is told and sent as it is."""
     for n in (2, 4):
         call = Later(lambda n=n: ask("anthropic", proxy, TOLD[: n + 1]))  # type: ignore[misc]
@@ -103,21 +120,28 @@ def test_cut_twice_then_the_client_goes_back(gate: Holds, proxy: ProxyServer, si
     more = [*TOLD, {"role": "assistant", "content": "ok"}, {"role": "user", "content": "four"}]
     ask("anthropic", proxy, more)
     assert arrived(simulated, "anthropic") == ["summary 4", "three", "ok", "four"]
-    ask("anthropic", proxy, [TOLD[0], {"role": "assistant", "content": "other"}, {"role": "user", "content": "new"}])
+    ask(
+        "anthropic",
+        proxy,
+        [TOLD[0], {"role": "assistant", "content": "other"}, {"role": "user", "content": "new"}],
+    )
     assert arrived(simulated, "anthropic") == ["one", "other", "new"]
     assert any("cannot be made again" in one.get("what", "") for one in records(proxy))
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
 @pytest.mark.parametrize("stream", [False, True])
-def test_drop(kind: str, stream: bool, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
+def test_drop(
+    kind: str, stream: bool, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
     """A clear error in the dialect, nothing for the provider; made again at once it is dropped again."""
     for _ in range(2):
         call = Later(lambda: ask(kind, proxy, TOLD, stream))
         if not any("released dropped" in kinds(proxy, n) for n in range(2)):
             gate.drop(the_hold(gate).id)
         with pytest.raises(
-            (anthropic.BadRequestError, openai.BadRequestError), match="Dropped at the Context Inspector"
+            (anthropic.BadRequestError, openai.BadRequestError),
+            match="Dropped at the Context Inspector",
         ):
             call.result()
     assert not simulated.world.seen
@@ -159,7 +183,11 @@ def test_a_cut_makes_the_watermark_new(gate: Holds, proxy: ProxyServer) -> None:
     gate.release(hold.id, after)
     call.result()
     settled(proxy, hold.exchange)
-    more = [*grown(700), {"role": "assistant", "content": "so"}, {"role": "user", "content": "word " * 300}]
+    more = [
+        *grown(700),
+        {"role": "assistant", "content": "so"},
+        {"role": "user", "content": "word " * 300},
+    ]
     ask("anthropic", proxy, more)
     more[-1] = {"role": "user", "content": "word " * 600}
     call = Later(lambda: ask("anthropic", proxy, more))
@@ -176,7 +204,9 @@ def test_two_agents_that_begin_with_the_same_words_are_two(
     more = [*TOLD, {"role": "assistant", "content": "so"}, {"role": "user", "content": "four"}]
 
     def say(one: anthropic.Anthropic, folder: str, messages: Any) -> Any:
-        return one.messages.create(**{**ASKED, "messages": messages}, system=f"You work in {folder}.")
+        return one.messages.create(
+            **{**ASKED, "messages": messages}, system=f"You work in {folder}."
+        )
 
     with claude(proxy) as here, claude(proxy) as there:
         call = Later(lambda: say(here, "/here", TOLD))
@@ -197,7 +227,11 @@ def test_two_agents_that_begin_with_the_same_words_are_two(
 
 def test_a_size_is_what_the_provider_then_reports(gate: Holds, proxy: ProxyServer) -> None:
     """System prompt and tools are counted, on the very first request too."""
-    told: Any = {"name": "look", "description": "Looks at what there is. " * 40, "input_schema": {"type": "object"}}
+    told: Any = {
+        "name": "look",
+        "description": "Looks at what there is. " * 40,
+        "input_schema": {"type": "object"},
+    }
 
     def first() -> Any:
         with claude(proxy) as one:
@@ -207,7 +241,11 @@ def test_a_size_is_what_the_provider_then_reports(gate: Holds, proxy: ProxyServe
     hold = the_hold(gate)
     gate.release(hold.id)
     usage = call.result().usage
-    spent = usage.input_tokens + (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
+    spent = (
+        usage.input_tokens
+        + (usage.cache_read_input_tokens or 0)
+        + (usage.cache_creation_input_tokens or 0)
+    )
     assert spent > 500
     assert hold.tokens == pytest.approx(spent, rel=0.01)
 
@@ -235,14 +273,26 @@ def test_the_next_one_by_hand(gate: Holds, proxy: ProxyServer) -> None:
 def test_side_calls_pass(gate: Holds, proxy: ProxyServer) -> None:
     """A count of tokens, a title: nobody is asked."""
     with claude(proxy) as one:
-        one.messages.count_tokens(model="claude-simulated", messages=[{"role": "user", "content": "hi"}])
-    ask("anthropic", proxy, [{"role": "user", "content": "Generate a title for this conversation: hi"}])
+        one.messages.count_tokens(
+            model="claude-simulated", messages=[{"role": "user", "content": "hi"}]
+        )
+    ask(
+        "anthropic",
+        proxy,
+        [{"role": "user", "content": "Generate a title for this conversation: hi"}],
+    )
     asks = {"role": "user", "content": "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."}
-    ask("anthropic", proxy, [*TOLD, asks, {"role": "system", "content": "Available agent types: none"}])
+    ask(
+        "anthropic",
+        proxy,
+        [*TOLD, asks, {"role": "system", "content": "Available agent types: none"}],
+    )
     assert gate.list() == ()
 
 
-def test_what_was_not_changed_goes_byte_for_byte(gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
+def test_what_was_not_changed_goes_byte_for_byte(
+    gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
     import httpx2
 
     body = b'{ "max_tokens":50,  "messages": [ {"role":"user","content":"a"} ],"model":"claude-simulated"}'
@@ -253,7 +303,9 @@ def test_what_was_not_changed_goes_byte_for_byte(gate: Holds, proxy: ProxyServer
 
 
 @pytest.mark.parametrize("name", ["zstd", "gzip"])
-def test_a_packed_body_is_changed_too(name: str, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
+def test_a_packed_body_is_changed_too(
+    name: str, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
     import gzip
 
     import httpx2
@@ -263,7 +315,9 @@ def test_a_packed_body_is_changed_too(name: str, gate: Holds, proxy: ProxyServer
     plain = dumps({"max_tokens": 50, "model": "claude-simulated", "messages": said}).encode()
     data = gzip.compress(plain) if name == "gzip" else zstandard.compress(plain)
     headers = {"content-encoding": name, "content-type": "application/json"}
-    call = Later(lambda: httpx2.post(f"{proxy.url}/v1/messages", content=data, headers=headers, timeout=60))
+    call = Later(
+        lambda: httpx2.post(f"{proxy.url}/v1/messages", content=data, headers=headers, timeout=60)
+    )
     hold = the_hold(gate)
     seen = gate.buffer(hold.id)
     gate.release(hold.id, seen.with_messages(seen.messages[1:]))

@@ -30,7 +30,10 @@ def test_a_client_that_goes_away_is_shown_and_its_retry_matched(
 ) -> None:
 
     def impatient() -> Any:
-        said = {"x-stainless-timeout": "600", "x-stainless-read-timeout": "600"}  # and then does not wait so long
+        said = {
+            "x-stainless-timeout": "600",
+            "x-stainless-read-timeout": "600",
+        }  # and then does not wait so long
         with anthropic.Anthropic(
             api_key="k", base_url=proxy.url, max_retries=1, timeout=3, default_headers=said
         ) as one:
@@ -56,7 +59,10 @@ def test_a_count_of_retries_may_be_no_number(
     body = dumped({**ASKED, "stream": False})
     with client(proxy) as one, client(proxy) as other:
         for wire in (one, other):
-            head = b"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: k\r\nX-Stainless-Retry-Count: " + said
+            head = (
+                b"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: k\r\nX-Stainless-Retry-Count: "
+                + said
+            )
             wire.send(head + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         until(lambda: len(gate.list()) == 2)
         for hold in gate.list():
@@ -65,7 +71,9 @@ def test_a_count_of_retries_may_be_no_number(
         assert b" 200 " in other.message()[0]
 
 
-def test_decided_while_the_client_was_away(gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
+def test_decided_while_the_client_was_away(
+    gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
     with pytest.raises(anthropic.APITimeoutError), claude(proxy, timeout=0.3) as one:
         one.messages.create(**ASKED)
     hold = until(lambda: [one for one in gate.list() if one.is_gone])[0]
@@ -92,7 +100,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every client's patience as one tenth of a second, pings every 30 ms."""
 
     def short(client: str, dialect: str, headers: Any, **more: Any) -> Patience:
-        return replace(clients.find_patience(client, dialect, headers, **more), silent_s=0.1, told_s=20.0)
+        return replace(
+            clients.find_patience(client, dialect, headers, **more), silent_s=0.1, told_s=20.0
+        )
 
     monkeypatch.setattr(holding_module, "find_patience", short)
     monkeypatch.setattr(holding_module, "EVERY_S", 0.03)
@@ -100,7 +110,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", DIALECTS)
-def test_pings_arrive_and_break_nothing(kind: str, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
+def test_pings_arrive_and_break_nothing(
+    kind: str, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
     """The SDK is in the middle of its stream while the request waits, and gets its answer behind the pings."""
     call = Later(lambda: ask(kind, proxy, TOLD, stream=True))
     hold = the_hold(gate)
@@ -159,7 +171,9 @@ def test_a_drop_after_pings_is_told_in_the_stream(gate: Holds, proxy: ProxyServe
 
 
 @pytest.mark.usefixtures("quick")
-def test_patience_ends_and_the_turn_is_not_lost(gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
+def test_patience_ends_and_the_turn_is_not_lost(
+    gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
     """Without a stream nothing may be sent early: it goes as it was before the client gives up."""
     assert ask("anthropic", proxy, TOLD, stream=False)
     assert arrived(simulated, "anthropic") == [one["content"] for one in TOLD]
@@ -186,7 +200,9 @@ PATIENCE = [
 
 
 @pytest.mark.parametrize(("who", "headers", "streams", "wanted"), PATIENCE)
-def test_patience(who: tuple[str, str], headers: dict[str, str], streams: bool, wanted: tuple[str, Any]) -> None:
+def test_patience(
+    who: tuple[str, str], headers: dict[str, str], streams: bool, wanted: tuple[str, Any]
+) -> None:
     found = clients.find_patience(*who, headers, streams=streams)
     assert (found.ping, found.begin_s) == wanted
     assert found.how_known

@@ -43,8 +43,15 @@ class Talk:
 
     def turn(self, items: list[Any], previous: str = "") -> dict[str, Any]:
         """One turn; its terminal event."""
-        frame: dict[str, Any] = {"type": "response.create", "model": "gpt-simulated", "input": items, "store": False}
-        return self._runner.run(self._turn(frame | ({"previous_response_id": previous} if previous else {})))
+        frame: dict[str, Any] = {
+            "type": "response.create",
+            "model": "gpt-simulated",
+            "input": items,
+            "store": False,
+        }
+        return self._runner.run(
+            self._turn(frame | ({"previous_response_id": previous} if previous else {}))
+        )
 
     async def _turn(self, frame: dict[str, Any]) -> dict[str, Any]:
         if self._session is None:
@@ -95,7 +102,10 @@ def test_a_cut_in_what_the_provider_holds_becomes_a_whole_request(
     second = call.result()["response"]
     sent = frames(simulated)[-1]
     assert "previous_response_id" not in sent
-    assert [item["content"][0]["text"] for item in sent["input"]] == ["In short: we said much.", "two"]
+    assert [item["content"][0]["text"] for item in sent["input"]] == [
+        "In short: we said much.",
+        "two",
+    ]
     gate.set_rule(Rule())
     talk.turn([user("three")], second["id"])
     sent = frames(simulated)[-1]
@@ -117,10 +127,15 @@ def test_a_cut_in_what_comes_stays_a_delta(
     gate.release(hold.id, seen.with_messages([*seen.messages[:-1], other]))
     call.result()
     sent = frames(simulated)[-1]
-    assert (sent["previous_response_id"], sent["input"][0]["content"][0]["text"]) == (first["id"], "TWO")
+    assert (sent["previous_response_id"], sent["input"][0]["content"][0]["text"]) == (
+        first["id"],
+        "TWO",
+    )
 
 
-def test_what_nobody_saw_can_only_be_let_go_or_dropped(talk: Talk, gate: Holds, proxy: ProxyServer) -> None:
+def test_what_nobody_saw_can_only_be_let_go_or_dropped(
+    talk: Talk, gate: Holds, proxy: ProxyServer
+) -> None:
     call = Later(lambda: talk.turn([user("two")], "resp_of_long_ago"))
     hold = the_hold(gate)
     assert hold.cannot
@@ -134,8 +149,14 @@ def test_what_nobody_saw_can_only_be_let_go_or_dropped(talk: Talk, gate: Holds, 
 
 CONTENTS = [
     {"role": "user", "parts": [{"text": "one"}]},
-    {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"a": 1}}, "thoughtSignature": "s"}]},
-    {"role": "user", "parts": [{"functionResponse": {"name": "look", "response": {"output": "much " * 50}}}]},
+    {
+        "role": "model",
+        "parts": [{"functionCall": {"name": "look", "args": {"a": 1}}, "thoughtSignature": "s"}],
+    },
+    {
+        "role": "user",
+        "parts": [{"functionResponse": {"name": "look", "response": {"output": "much " * 50}}}],
+    },
 ]
 
 
@@ -144,7 +165,11 @@ def test_gemini(wrapped: bool, gate: Holds, proxy: ProxyServer, simulated: Simul
     """A result is cleared; its content keeps its name, its call its signature. Code Assist wraps the request."""
     body: dict[str, Any] = {"contents": CONTENTS, "generationConfig": {"maxOutputTokens": 50}}
     sent_body = {"model": "gemini-simulated", "request": body} if wrapped else body
-    path = "/v1internal:generateContent" if wrapped else "/v1beta/models/gemini-simulated:generateContent"
+    path = (
+        "/v1internal:generateContent"
+        if wrapped
+        else "/v1beta/models/gemini-simulated:generateContent"
+    )
     call = Later(lambda: httpx2.post(proxy.url + path, json=sent_body, timeout=60))
     hold = the_hold(gate)
     assert hold.patience.ping == ""

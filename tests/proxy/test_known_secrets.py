@@ -13,7 +13,9 @@ from inspector.proxy.record.known_secrets import KnownSecrets
         ("authorization", "Bearer geheim-ä-0123456789", "geheim-ä-0123456789"),
     ],
 )
-def test_line_when_a_key_was_sent_as_utf8_removes_it_from_texts(name: str, value: str, repeated: str) -> None:
+def test_line_when_a_key_was_sent_as_utf8_removes_it_from_texts(
+    name: str, value: str, repeated: str
+) -> None:
     """A client may send the bytes of UTF-8: a head is read as Latin-1, a body as UTF-8."""
     secrets = KnownSecrets()
     secrets.learn_head([(name, value.encode().decode("latin-1"))])

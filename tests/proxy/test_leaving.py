@@ -79,7 +79,8 @@ def test_whoever_leaves_leaves_no_trace_of_a_fault(
         for _ in range(ROUNDS):
             going = [
                 threading.Thread(
-                    target=_come_and_go, args=(port, chance.choice(REQUESTS), random.Random(chance.random()))
+                    target=_come_and_go,
+                    args=(port, chance.choice(REQUESTS), random.Random(chance.random())),
                 )
                 for port in ports
             ]
@@ -90,11 +91,15 @@ def test_whoever_leaves_leaves_no_trace_of_a_fault(
         with client(other) as wire:
             wire.send(REQUESTS[0])
             assert b"200 OK" in wire.until(b"\r\n\r\n")
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR
+    ] == []
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_who_leaves_in_the_middle_of_a_head_is_no_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_who_leaves_in_the_middle_of_a_head_is_no_fault(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """The commonest of all: a reset behind half a head."""
     caplog.set_level(logging.WARNING)
     with SimulatedServer() as simulated, ProxyServer(simulated.url, tmp_path / "r.jsonl") as proxy:

@@ -12,7 +12,10 @@ def test_each_mark_is_told_once_until_the_conversation_was_well_below() -> None:
     lines = marks(Rule("watermark", 0.6), 1_000)
     assert lines == [600, 800]
     standing = ConversationState()
-    told = [standing.reached(tokens, lines) for tokens in (500, 610, 650, 590, 620, 810, 1_270, 700, 810, 560, 610)]
+    told = [
+        standing.reached(tokens, lines)
+        for tokens in (500, 610, 650, 590, 620, 810, 1_270, 700, 810, 560, 610)
+    ]
     assert told == [False, True, False, False, False, True, False, False, True, False, True]
 
 

@@ -37,7 +37,9 @@ class Watched:
     def __init__(self, agent: Agent, gate: Holds, at: AtGate) -> None:
         self.agent, self.gate, self.at = agent, gate, at
 
-    def turn(self, change: Callable[[HoldInfo], Buffer | None] = lambda hold: None) -> tuple[HoldInfo, int]:
+    def turn(
+        self, change: Callable[[HoldInfo], Buffer | None] = lambda hold: None
+    ) -> tuple[HoldInfo, int]:
         """One request: how it was held, and what its provider then reported."""
         call = Later(lambda: self.at.ask(self.agent))
         hold = the_hold(self.gate)
@@ -51,7 +53,9 @@ class Watched:
 def _by(name: str, *pairs: tuple[str, str]) -> Any:
     def cut(watched: "Watched", hold: HoldInfo, seen: list[int]) -> Buffer | None:
         buffer = watched.gate.buffer(hold.id)
-        proposal = Compactor(name, pairs).propose(hold, buffer, lambda one: watched.gate.predicted(hold.id, one))
+        proposal = Compactor(name, pairs).propose(
+            hold, buffer, lambda one: watched.gate.predicted(hold.id, one)
+        )
         assert proposal.after is not None, proposal.why
         assert proposal.tokens_before == hold.tokens
         seen.append(proposal.tokens_after)
@@ -68,7 +72,9 @@ CUTS = {
 
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: str(kind.__name__))
 @pytest.mark.parametrize("cut", list(CUTS))
-def test_it_is_right_at_once_and_right_after_a_cut(kind: Any, cut: str, provider: SimulatedServer) -> None:
+def test_it_is_right_at_once_and_right_after_a_cut(
+    kind: Any, cut: str, provider: SimulatedServer
+) -> None:
     same = provider.world.scale == 1.0
     gate = Holds(Rule("each", window=20_000))
     with at_gate(gate, provider.url) as at:
@@ -95,7 +101,11 @@ PROMPT = Prompt("Be brief.", (Tool("look", {"name": "look", "description": "Look
 
 
 def _counted(counts: TokenCounter, *texts: str) -> TokenCount:
-    return counts(Buffer(tuple(Message(str(n), "user", (Text(text),)) for n, text in enumerate(texts)), PROMPT))
+    return counts(
+        Buffer(
+            tuple(Message(str(n), "user", (Text(text),)) for n, text in enumerate(texts)), PROMPT
+        )
+    )
 
 
 def test_what_is_counted_is_known_by_what_it_says() -> None:
@@ -111,7 +121,11 @@ def test_what_is_counted_is_known_by_what_it_says() -> None:
 
 
 def _told(
-    learned: SizeLearner, one: TokenCount, reported: int, output: int = 0, answer: TokenCount | None = None
+    learned: SizeLearner,
+    one: TokenCount,
+    reported: int,
+    output: int = 0,
+    answer: TokenCount | None = None,
 ) -> None:
     learned.take(one, Usage(input=reported, output=output), "m", answer or NOTHING)
 
@@ -123,7 +137,9 @@ def test_before_anything_was_reported_all_that_is_counted_is_all_there_is() -> N
     """Unless another conversation has told how its provider counts."""
     one = _counted(TokenCounter(), *TEXTS)
     assert SizeLearner().predict(one, "claude-sonnet-4").tokens == one.tokens
-    assert SizeLearner().predict(one, "claude-sonnet-4").high > one.tokens, "as far as that family may be from it"
+    assert SizeLearner().predict(one, "claude-sonnet-4").high > one.tokens, (
+        "as far as that family may be from it"
+    )
     assert SizeLearner().predict(one, "m", 1.5).tokens == round(1.5 * one.tokens)
 
 

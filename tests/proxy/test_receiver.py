@@ -71,7 +71,12 @@ class SmallAgent:
     def start(self, operation: str, **attributes: str) -> Any:
         more = {f"gen_ai.{name.replace('_', '.')}": value for name, value in attributes.items()}
         return self._tracer.start_as_current_span(
-            operation, attributes={"gen_ai.operation.name": operation, "gen_ai.conversation.id": "conv", **more}
+            operation,
+            attributes={
+                "gen_ai.operation.name": operation,
+                "gen_ai.conversation.id": "conv",
+                **more,
+            },
         )
 
     def work(self) -> None:
@@ -81,7 +86,11 @@ class SmallAgent:
                 self.start("execute_tool", tool_name="look_up", tool_call_id="c1"),
                 self.start("invoke_agent", agent_name="finder"),
             ):
-                self.chat([said("user", words("Find parcel 7."))], said("assistant", words("In Ghent.")), 40)
+                self.chat(
+                    [said("user", words("Find parcel 7."))],
+                    said("assistant", words("In Ghent.")),
+                    40,
+                )
             self.chat([ASKED, CALL, FOUND], said("assistant", words("In Ghent, I hear.")), 130)
         self._provider.shutdown()
 
@@ -102,16 +111,25 @@ def test_what_a_traced_agent_sends_is_a_session(
     assert (session.format, session.id, receiver.spans) == ("otel", "conv", 6)
     assert [request.usage for request in main.requests] == [Usage(100), Usage(130)]
     assert [one.role for one in main.end] == ["user", "assistant", "tool", "assistant"]
-    assert (main.title, finder.title, finder.parent, finder.parent_call) == ("clerk", "finder", "main", "c1")
+    assert (main.title, finder.title, finder.parent, finder.parent_call) == (
+        "clerk",
+        "finder",
+        "main",
+        "c1",
+    )
     written = (tmp_path / "spans.jsonl").read_text()
     assert "not-for-the-file" not in written
     assert (tmp_path / "spans.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-def test_messages_that_are_logged_beside_the_spans_are_theirs(receiver: SpanReceiver, tmp_path: Path) -> None:
+def test_messages_that_are_logged_beside_the_spans_are_theirs(
+    receiver: SpanReceiver, tmp_path: Path
+) -> None:
     """By the SDK's own logger; what else the program logs is not kept."""
     logs, spans = LoggerProvider(), TracerProvider()
-    logs.add_log_record_processor(SimpleLogRecordProcessor(OTLPLogExporter(f"{receiver.url}/v1/logs")))
+    logs.add_log_record_processor(
+        SimpleLogRecordProcessor(OTLPLogExporter(f"{receiver.url}/v1/logs"))
+    )
     spans.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(f"{receiver.url}/v1/traces")))
     logger = logs.get_logger("clerk")
     with spans.get_tracer("clerk").start_as_current_span("chat") as span:
@@ -122,7 +140,9 @@ def test_messages_that_are_logged_beside_the_spans_are_theirs(receiver: SpanRece
             "finish_reason": "stop",
             "message": {"role": "assistant", "content": "In Ghent."},
         }
-        logger.emit(LogRecord(event_name="gen_ai.user.message", body={"content": "Where is parcel 7?"}))
+        logger.emit(
+            LogRecord(event_name="gen_ai.user.message", body={"content": "Where is parcel 7?"})
+        )
         logger.emit(LogRecord(event_name="gen_ai.choice", body=choice))
         logger.emit(LogRecord(event_name="app.login", body={"content": "not-for-the-file"}))
     logger.emit(LogRecord(event_name="gen_ai.user.message", body={"content": "of no span"}))
@@ -150,7 +170,10 @@ def test_it_is_followed_while_spans_come(receiver: SpanReceiver, tmp_path: Path)
         agent.chat([ASKED, CALL, FOUND], said("assistant", words("So.")), 130)
         follower.look()
     follower.look()
-    told = [[[request.usage for request in thread.requests] for thread in session.threads] for session in seen]
+    told = [
+        [[request.usage for request in thread.requests] for thread in session.threads]
+        for session in seen
+    ]
     assert told == [[[Usage(100)]], [[Usage(100), Usage(130)]], [[Usage(100), Usage(130)]]]
     assert (seen[0].main.title, seen[-1].main.title) == ("Where is parcel 7?", "clerk")
 
@@ -170,7 +193,9 @@ SPANS = b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "a", "spanId
 def test_who_may_send_what(receiver: SpanReceiver, tmp_path: Path) -> None:
     url = f"{receiver.url}/v1/traces"
     assert post(url, SPANS) == 200
-    assert post(f"{receiver.url}/v1/logs", b"{}") == post(f"{receiver.url}/v1/metrics", b"{}") == 200
+    assert (
+        post(f"{receiver.url}/v1/logs", b"{}") == post(f"{receiver.url}/v1/metrics", b"{}") == 200
+    )
     assert post(url, b"{") == post(url, b"[]") == post(url, b'{"resourceSpans": {}}') == 400
     assert post(url, b"\xff\xff", "application/x-protobuf") == 400
     assert post(url, SPANS, "text/plain") == 415
@@ -183,14 +208,27 @@ def test_who_may_send_what(receiver: SpanReceiver, tmp_path: Path) -> None:
     assert len(lines) == receiver.spans == 1
 
 
-def test_a_key_in_a_value_that_holds_others_is_not_written(receiver: SpanReceiver, tmp_path: Path) -> None:
+def test_a_key_in_a_value_that_holds_others_is_not_written(
+    receiver: SpanReceiver, tmp_path: Path
+) -> None:
     def holding(*values: Any) -> dict[str, Any]:
         return {"arrayValue": {"values": [{"kvlistValue": {"values": list(values)}}]}}
 
     key = {"key": "Authorization", "value": {"stringValue": "Bearer not-for-the-file"}}
-    told = {"key": "headers", "value": holding({"key": "all", "value": holding(key, {"key": "x", "value": "kept"})})}
-    span = {"traceId": "a", "spanId": "b", "name": "n", "attributes": [told], "events": [{"attributes": [told]}]}
-    body = json.dumps({"resourceSpans": [{"resource": {"attributes": [told]}, "scopeSpans": [{"spans": [span]}]}]})
+    told = {
+        "key": "headers",
+        "value": holding({"key": "all", "value": holding(key, {"key": "x", "value": "kept"})}),
+    }
+    span = {
+        "traceId": "a",
+        "spanId": "b",
+        "name": "n",
+        "attributes": [told],
+        "events": [{"attributes": [told]}],
+    }
+    body = json.dumps(
+        {"resourceSpans": [{"resource": {"attributes": [told]}, "scopeSpans": [{"spans": [span]}]}]}
+    )
     assert post(f"{receiver.url}/v1/traces", body.encode()) == 200
     written = (tmp_path / "spans.jsonl").read_text()
     assert "not-for-the-file" not in written
@@ -268,7 +306,9 @@ def test_a_body_that_is_not_packed_as_it_says(
 ) -> None:
     """Refused in the exporter's face, on every path, and no traceback in ours."""
     for path in ("/v1/traces", "/v1/metrics", "/nowhere"):
-        status = post(f"{receiver.url}{path}", b"no such thing" * 9, **{"Content-Encoding": packing})
+        status = post(
+            f"{receiver.url}{path}", b"no such thing" * 9, **{"Content-Encoding": packing}
+        )
         assert status == (404 if path == "/nowhere" else 400)
     assert post(f"{receiver.url}/v1/traces", b'{"resourceSpans":[]}') == 200
     assert not caplog.records

@@ -37,9 +37,25 @@ from inspector.proxy.record.redact import redacted_headers, redacted_path, redac
 from inspector.proxy.record.redact_text import REDACTED
 from inspector.proxy.record.writer import received
 from inspector.proxy.relay.server import ProxyServer
-from tests.proxy.raw import answer, client, echo, eventually, kinds, lines, post, provider, proxied, read_lines
+from tests.proxy.raw import (
+    answer,
+    client,
+    echo,
+    eventually,
+    kinds,
+    lines,
+    post,
+    provider,
+    proxied,
+    read_lines,
+)
 
-OK = answer(b'{"ok":true}', "Content-Type: application/json", "request-id: req_1", "Set-Cookie: a=secret-cookie")
+OK = answer(
+    b'{"ok":true}',
+    "Content-Type: application/json",
+    "request-id: req_1",
+    "Set-Cookie: a=secret-cookie",
+)
 SECRET = "sk-ant-very-secret"
 
 
@@ -50,7 +66,9 @@ def _whole(records: list[dict[str, Any]], number: int) -> Any:
     if like := line.get("like"):
         before = _whole(records, like["exchange"])
         body |= {key: before[key] for key in like["all"]}
-        body |= {key: before[key][:count] + body.get(key, []) for key, count in like["first"].items()}
+        body |= {
+            key: before[key][:count] + body.get(key, []) for key, count in like["first"].items()
+        }
     return body
 
 
@@ -64,27 +82,50 @@ def test_the_first_line_says_what_it_is(tmp_path: Path) -> None:
 
 def test_keys_are_never_written(tmp_path: Path) -> None:
     """Whatever their header is called; the names stay, the ids that tell answers apart stay."""
-    named = ("Authorization", "x-api-key", "Api-Key", "x-goog-api-key", "Cookie", "X-My-Own", "Proxy-Authorization")
+    named = (
+        "Authorization",
+        "x-api-key",
+        "Api-Key",
+        "x-goog-api-key",
+        "Cookie",
+        "X-My-Own",
+        "Proxy-Authorization",
+    )
     told = [
-        f"{name}: Bearer {SECRET}" for name in (*named, "x-codex-auth", "x-stainless-api-key", "Sec-WebSocket-Protocol")
+        f"{name}: Bearer {SECRET}"
+        for name in (*named, "x-codex-auth", "x-stainless-api-key", "Sec-WebSocket-Protocol")
     ]
     with proxied(echo([], OK), tmp_path) as (proxy, _), client(proxy) as wire:
-        wire.send(post(f"/v1beta/models/g:generateContent?key={SECRET}&alt=sse&access_token={SECRET}", b"{}", *told))
+        wire.send(
+            post(
+                f"/v1beta/models/g:generateContent?key={SECRET}&alt=sse&access_token={SECRET}",
+                b"{}",
+                *told,
+            )
+        )
         wire.message()
         response = kinds(proxy, "response")[0]
         request = kinds(proxy, "request")[0]
         data = (tmp_path / "record.jsonl").read_text()
     assert SECRET not in data
     assert "secret-cookie" not in data
-    assert request["path"] == f"/v1beta/models/g:generateContent?key={REDACTED}&alt=sse&access_token={REDACTED}"
-    assert [name for name, value in request["headers"] if value == REDACTED] == [one.split(":")[0] for one in told]
+    assert (
+        request["path"]
+        == f"/v1beta/models/g:generateContent?key={REDACTED}&alt=sse&access_token={REDACTED}"
+    )
+    assert [name for name, value in request["headers"] if value == REDACTED] == [
+        one.split(":")[0] for one in told
+    ]
     assert ["request-id", "req_1"] in response["headers"]
     assert ["Set-Cookie", REDACTED] in response["headers"]
 
 
 def test_a_key_that_a_body_says_again_is_taken_out(tmp_path: Path) -> None:
     """An error that quotes it, a server that echoes; words that a client without a key sends in its place stay."""
-    quoted = answer(f'{{"error":"no such key: {SECRET}","by":"simulated"}}'.encode(), "Content-Type: application/json")
+    quoted = answer(
+        f'{{"error":"no such key: {SECRET}","by":"simulated"}}'.encode(),
+        "Content-Type: application/json",
+    )
     told = (f"x-api-key: {SECRET}", "Authorization: Bearer simulated")
     with proxied(echo([], quoted), tmp_path) as (proxy, _), client(proxy) as wire:
         wire.send(post("/v1/messages", b'{"model":"m","messages":[]}', *told))
@@ -118,8 +159,15 @@ def test_which_headers_keep_their_value(name: str, kept: bool) -> None:
 def test_paths_and_urls_keep_their_spelling() -> None:
     assert redacted_path("/a%2Fb?beta=true&&y=&key=1=2") == f"/a%2Fb?beta=true&&y=&key={REDACTED}"
     assert redacted_path("/a?beta&limit=5") == "/a?beta&limit=5"
-    assert redacted_path("/a?sk-1234") == f"/a?{REDACTED}"  # a name that is not on the list may be the key itself
-    for value in ("sse;key=sk-1", "sse?key=sk-1", "sse%26key=sk-1", "sse#sk-1"):  # as a careless client joins them
+    assert (
+        redacted_path("/a?sk-1234") == f"/a?{REDACTED}"
+    )  # a name that is not on the list may be the key itself
+    for value in (
+        "sse;key=sk-1",
+        "sse?key=sk-1",
+        "sse%26key=sk-1",
+        "sse#sk-1",
+    ):  # as a careless client joins them
         assert redacted_path(f"/a?alt={value}") == f"/a?alt={REDACTED}"
     assert redacted_path("/a") == "/a"
     assert redacted_url("https://me:pw@host:1/p?key=1#x") == "https://host:1/p"
@@ -132,7 +180,12 @@ def test_a_session_costs_what_it_adds(tmp_path: Path) -> None:
     with proxied(echo([], OK), tmp_path) as (proxy, _), client(proxy) as wire:
         for n in range(100):
             history.append({"role": "user", "content": f"{n} " + "words " * 200})
-            body = {"model": "m", "system": "s" * 3_000, "tools": [{"name": "t" * 2_000}], "messages": list(history)}
+            body = {
+                "model": "m",
+                "system": "s" * 3_000,
+                "tools": [{"name": "t" * 2_000}],
+                "messages": list(history),
+            }
             if n == 50:
                 body["messages"] = history = history[:10]
             sent.append(json.loads(json.dumps(body)))
@@ -144,7 +197,9 @@ def test_a_session_costs_what_it_adds(tmp_path: Path) -> None:
     assert (tmp_path / "record.jsonl").stat().st_size < 100 * (1_200 + 1_500) + 10_000
 
 
-_VALUES = st.recursive(st.none() | st.integers(-5, 5) | st.text(max_size=3), lambda one: st.lists(one, max_size=3))
+_VALUES = st.recursive(
+    st.none() | st.integers(-5, 5) | st.text(max_size=3), lambda one: st.lists(one, max_size=3)
+)
 _BODIES = st.dictionaries(
     st.sampled_from(["messages", "tools", "system", "model"]),
     st.lists(_VALUES.map(lambda value: [value, "x" * 90]), max_size=8) | _VALUES,
@@ -224,7 +279,10 @@ def test_a_removed_file_begins_anew(tmp_path: Path) -> None:
 def test_a_file_that_is_replaced_is_not_written_to(tmp_path: Path) -> None:
     told: list[str] = []
     path = tmp_path / "r.jsonl"
-    with provider(echo([], OK)) as upstream, ProxyServer(upstream.url, path, tell=told.append) as proxy:
+    with (
+        provider(echo([], OK)) as upstream,
+        ProxyServer(upstream.url, path, tell=told.append) as proxy,
+    ):
         proxy.recorder.settle()
         path.unlink()
         path.write_text("another's")
@@ -313,7 +371,9 @@ def test_a_killed_proxy_leaves_a_readable_recording(tmp_path: Path) -> None:
     assert path.read_bytes().endswith(b"\n")
     records = read_lines(path)
     assert sum(line["type"] == "response" for line in records) >= 50
-    assert [line["exchange"] for line in records if line["type"] == "request"][:50] == list(range(50))
+    assert [line["exchange"] for line in records if line["type"] == "request"][:50] == list(
+        range(50)
+    )
 
 
 def _until_it_ends(port: int) -> None:
@@ -334,7 +394,9 @@ def _is_free(path: Path) -> bool:
 def test_the_command_ends_well(tmp_path: Path) -> None:
     """And says each exchange, as JSON."""
     with provider(echo([], OK)) as upstream:
-        process = _program("--upstream", upstream.url, "--record", str(tmp_path / "r.jsonl"), "--json")
+        process = _program(
+            "--upstream", upstream.url, "--record", str(tmp_path / "r.jsonl"), "--json"
+        )
         _ask(_port(process), b'{"model":"m","messages":[{"role":"user","content":"hi"}]}', 2)
         assert process.stdout
         told = [loads(process.stdout.readline().encode()) for _ in range(2)]
@@ -371,10 +433,13 @@ def test_a_tape_is_bounded() -> None:
 
 RECORDS: list[Record] = [
     RequestRecord(
-        RequestHead(3, 2, "http", "POST", "/ü", "t", (("A", "é"), ("b", ""))), CapturedBody.of([b"ab", b"c"], 3, "")
+        RequestHead(3, 2, "http", "POST", "/ü", "t", (("A", "é"), ("b", ""))),
+        CapturedBody.of([b"ab", b"c"], 3, ""),
     ),
     SentRecord(1.0, 3, CapturedBody.of([b""], 0, "")),
-    ResponseRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([b"one", b"", b"three"], 8, ""), "complete"),
+    ResponseRecord(
+        1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([b"one", b"", b"three"], 8, ""), "complete"
+    ),
     ResponseRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([], 9, "too large"), "failed", "why"),
     PlainRecord.now("note", what="words"),
 ]
@@ -398,7 +463,11 @@ def test_a_record_arrives_as_it_was_sent(tmp_path: Path, record: Record) -> None
             assert type(got) is type(record)
             if not isinstance(record, PlainRecord):
                 body, came = vars_of(got)["body"], vars_of(record)["body"]
-                assert (body.join(), body.size, body.left_out) == (came.join(), came.size, came.left_out)
+                assert (body.join(), body.size, body.left_out) == (
+                    came.join(),
+                    came.size,
+                    came.left_out,
+                )
             if isinstance(record, RequestRecord) and isinstance(got, RequestRecord):
                 assert got.head == record.head
         assert received(file) is None
@@ -407,7 +476,10 @@ def test_a_record_arrives_as_it_was_sent(tmp_path: Path, record: Record) -> None
         assert received(file) is None
 
 
-@given(st.binary(max_size=200), st.sampled_from(["gzip", "br", "zstd", "deflate", "gzip, br", "strange", "identity"]))
+@given(
+    st.binary(max_size=200),
+    st.sampled_from(["gzip", "br", "zstd", "deflate", "gzip, br", "strange", "identity"]),
+)
 def test_whatever_is_said_to_be_packed(data: bytes, encoding: str) -> None:
     """Nothing breaks."""
     found = decoded(data, encoding)
@@ -435,7 +507,10 @@ def test_a_small_body_that_unpacks_to_a_huge_one(tmp_path: Path) -> None:
         ('data: {"delta":"message_stop"}\n\n', False),
         ("data: [DONE]\n\n", True),
         ('data: {"choices":[{"finish_reason":null}]}\n\n', False),
-        ('data: {"choices":[{"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{}}\n\n', True),
+        (
+            'data: {"choices":[{"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{}}\n\n',
+            True,
+        ),
         ('data: {"candidates":[{"finishReason":"STOP"}]}\n\n', True),
         (": ping\n\n" * 3, False),
     ],

@@ -33,22 +33,35 @@ def recorded(simulated: SimulatedServer, folder: Path) -> Iterator[tuple[ProxySe
         yield proxy, path
 
 
-def anthropic_turns(url: str, turns: int, headers: dict[str, str] | None = None, task: str = "Read it all.") -> Any:
+def anthropic_turns(
+    url: str, turns: int, headers: dict[str, str] | None = None, task: str = "Read it all."
+) -> Any:
     """An agent's loop with the SDK, streaming: the conversation that it ends with."""
     import anthropic
 
     messages: list[Any] = [{"role": "user", "content": task}]
-    with anthropic.Anthropic(base_url=url, api_key="k", max_retries=0, default_headers=headers) as client:
+    with anthropic.Anthropic(
+        base_url=url, api_key="k", max_retries=0, default_headers=headers
+    ) as client:
         for _ in range(turns):
             with client.messages.stream(
-                model="claude-simulated", max_tokens=500, system="Be brief.", tools=[ANTHROPIC_TOOL], messages=messages
+                model="claude-simulated",
+                max_tokens=500,
+                system="Be brief.",
+                tools=[ANTHROPIC_TOOL],
+                messages=messages,
             ) as stream:
                 answer = stream.get_final_message()
-            messages.append({"role": "assistant", "content": [block.to_dict() for block in answer.content]})
+            messages.append(
+                {"role": "assistant", "content": [block.to_dict() for block in answer.content]}
+            )
             calls = [block for block in answer.content if block.type == "tool_use"]
             if not calls:
                 break
-            results = [{"type": "tool_result", "tool_use_id": one.id, "content": f"text of {one.id}"} for one in calls]
+            results = [
+                {"type": "tool_result", "tool_use_id": one.id, "content": f"text of {one.id}"}
+                for one in calls
+            ]
             messages.append({"role": "user", "content": results})
     return messages
 
@@ -70,7 +83,11 @@ def test_anthropic_streamed(simulated: SimulatedServer, tmp_path: Path) -> None:
         messages = anthropic_turns(proxy.url, 5)
     session = open_transcript(path)
     (thread,) = session.threads
-    assert (session.format, not session.problems, thread.model) == ("proxy", True, "claude-simulated")
+    assert (session.format, not session.problems, thread.model) == (
+        "proxy",
+        True,
+        "claude-simulated",
+    )
     grows(session)
     assert thread.requests[0].prompt.system == "Be brief."
     assert [tool.name for tool in thread.requests[0].prompt.tools or ()] == ["read_file"]
@@ -83,22 +100,35 @@ def test_anthropic_streamed(simulated: SimulatedServer, tmp_path: Path) -> None:
 def test_openai_chat_and_responses(simulated: SimulatedServer, tmp_path: Path) -> None:
     import openai
 
-    chat: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Read the first file."}]
+    chat: list[Any] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Read the first file."},
+    ]
     items: list[Any] = [{"role": "user", "content": "Read the second file."}]
     with (
         recorded(simulated, tmp_path) as (proxy, path),
         openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="k", max_retries=0) as client,
     ):
         for n in range(3):
-            told = client.chat.completions.create(model="gpt-simulated", messages=chat, tools=[CHAT_TOOL])
+            told = client.chat.completions.create(
+                model="gpt-simulated", messages=chat, tools=[CHAT_TOOL]
+            )
             message = told.choices[0].message
             chat.append(message.to_dict())
-            chat += [{"role": "tool", "tool_call_id": one.id, "content": f"a{n}"} for one in message.tool_calls or ()]
-            with client.responses.stream(model="gpt-simulated", input=items, tools=[RESPONSES_TOOL]) as stream:
+            chat += [
+                {"role": "tool", "tool_call_id": one.id, "content": f"a{n}"}
+                for one in message.tool_calls or ()
+            ]
+            with client.responses.stream(
+                model="gpt-simulated", input=items, tools=[RESPONSES_TOOL]
+            ) as stream:
                 response = stream.get_final_response()
             items += [one.to_dict() for one in response.output]
             calls = [one for one in response.output if one.type == "function_call"]
-            items += [{"type": "function_call_output", "call_id": one.call_id, "output": f"b{n}"} for one in calls]
+            items += [
+                {"type": "function_call_output", "call_id": one.call_id, "output": f"b{n}"}
+                for one in calls
+            ]
     session = open_transcript(path)
     assert [thread.parent for thread in session.threads] == ["", ""]
     first, second = session.threads
@@ -114,7 +144,10 @@ def test_openai_chat_and_responses(simulated: SimulatedServer, tmp_path: Path) -
 def test_a_chain_of_responses_by_name(simulated: SimulatedServer, tmp_path: Path) -> None:
     """Bodies that hold only what is new; the provider here keeps nothing, so it sees little: the reader sees all."""
     told = {"model": "gpt-simulated", "stream": False}
-    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=60) as client:
+    with (
+        recorded(simulated, tmp_path) as (proxy, path),
+        httpx2.Client(base_url=proxy.url, timeout=60) as client,
+    ):
         first = client.post("/v1/responses", json={**told, "input": "one"}).json()
         more = [{"role": "user", "content": "two"}]
         body = {**told, "input": more, "previous_response_id": first["id"]}
@@ -127,22 +160,40 @@ def test_a_chain_of_responses_by_name(simulated: SimulatedServer, tmp_path: Path
 
 def test_gemini(simulated: SimulatedServer, tmp_path: Path) -> None:
     contents: list[Any] = [{"role": "user", "parts": [{"text": "Read everything."}]}]
-    body = {"systemInstruction": {"parts": [{"text": "Be brief."}]}, "tools": [GEMINI_TOOL], "contents": contents}
+    body = {
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "tools": [GEMINI_TOOL],
+        "contents": contents,
+    }
     stream = "/v1beta/models/gemini-simulated:streamGenerateContent?alt=sse&key=secret"
-    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=60) as client:
+    with (
+        recorded(simulated, tmp_path) as (proxy, path),
+        httpx2.Client(base_url=proxy.url, timeout=60) as client,
+    ):
         for n in range(3):
             text = client.post(stream, json=body).text
-            chunks = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
-            parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
+            chunks = [
+                json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")
+            ]
+            parts = [
+                part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]
+            ]
             said = "".join(part.get("text", "") for part in parts)
             calls = [part for part in parts if "functionCall" in part]
             contents.append({"role": "model", "parts": [{"text": said}, *calls]})
             answers: list[Any] = [
-                {"functionResponse": {"name": one["functionCall"]["name"], "response": {"output": f"text {n}"}}}
+                {
+                    "functionResponse": {
+                        "name": one["functionCall"]["name"],
+                        "response": {"output": f"text {n}"},
+                    }
+                }
                 for one in calls
             ]
             contents.append({"role": "user", "parts": answers or [{"text": "go on"}]})
-        count = client.post("/v1beta/models/gemini-simulated:countTokens", json={"contents": contents}).json()
+        count = client.post(
+            "/v1beta/models/gemini-simulated:countTokens", json={"contents": contents}
+        ).json()
         client.get("/v1beta/models")
     session = open_transcript(path)
     grows(session)
@@ -159,24 +210,41 @@ def test_gemini(simulated: SimulatedServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["429", "529", "overflow"])
-def test_what_was_refused_is_no_step(simulated: SimulatedServer, tmp_path: Path, fault: str) -> None:
-    body = {"model": "claude-simulated", "max_tokens": 50, "messages": [{"role": "user", "content": "hello"}]}
-    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=60) as client:
+def test_what_was_refused_is_no_step(
+    simulated: SimulatedServer, tmp_path: Path, fault: str
+) -> None:
+    body = {
+        "model": "claude-simulated",
+        "max_tokens": 50,
+        "messages": [{"role": "user", "content": "hello"}],
+    }
+    with (
+        recorded(simulated, tmp_path) as (proxy, path),
+        httpx2.Client(base_url=proxy.url, timeout=60) as client,
+    ):
         simulated.world.faults.push(fault)
         assert client.post("/v1/messages", json=body).status_code >= 400
         assert client.post("/v1/messages", json=body).status_code == 200
     session = open_transcript(path)
     assert lengths(session) == [1]
-    assert [(call.kind, call.thread, bool(call.what)) for call in session.side_calls] == [("refused", "main", True)]
+    assert [(call.kind, call.thread, bool(call.what)) for call in session.side_calls] == [
+        ("refused", "main", True)
+    ]
 
 
 def test_a_stream_that_was_cut(simulated: SimulatedServer, tmp_path: Path) -> None:
     """What came is kept; that it was cut is said."""
     body = {"model": "claude-simulated", "max_tokens": 50, "stream": True}
     body["messages"] = [{"role": "user", "content": "hello, say something long enough to be cut"}]
-    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=60) as client:
+    with (
+        recorded(simulated, tmp_path) as (proxy, path),
+        httpx2.Client(base_url=proxy.url, timeout=60) as client,
+    ):
         simulated.world.faults.push("cut:6")
-        with pytest.raises(httpx2.HTTPError), client.stream("POST", "/v1/messages", json=body) as response:
+        with (
+            pytest.raises(httpx2.HTTPError),
+            client.stream("POST", "/v1/messages", json=body) as response,
+        ):
             response.read()
     (request,) = open_transcript(path).main.requests
     assert request.finish == "cut"
@@ -190,7 +258,9 @@ def test_many_at_once(simulated: SimulatedServer, tmp_path: Path) -> None:
     with recorded(simulated, tmp_path) as (proxy, path):
         agents = [
             threading.Thread(
-                target=anthropic_turns, args=(f"{proxy.url}/s/t{n}", 4), kwargs={"task": f"Read part {n}."}
+                target=anthropic_turns,
+                args=(f"{proxy.url}/s/t{n}", 4),
+                kwargs={"task": f"Read part {n}."},
             )
             for n in range(8)
         ]
@@ -216,7 +286,9 @@ def test_followed_while_it_is_written(simulated: SimulatedServer, tmp_path: Path
         end = time.monotonic() + 20
         follower = Follower(path, told.append)
         anthropic_turns(proxy.url, 3, task="Something else.")
-        while time.monotonic() < end and (not told or sum(len(one.requests) for one in told[-1].threads) < 4):
+        while time.monotonic() < end and (
+            not told or sum(len(one.requests) for one in told[-1].threads) < 4
+        ):
             follower.look()
             time.sleep(0.02)
     whole = open_transcript(path)

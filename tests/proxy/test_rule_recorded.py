@@ -18,7 +18,11 @@ from inspector.proxy.live_proxy import SIMULATED, LiveProxy
 from inspector.simulated.server import SimulatedServer
 from tests.proxy.raw import read_lines
 
-BODY = {"model": "claude-fake", "max_tokens": 50, "messages": [{"role": "user", "content": "Say something."}]}
+BODY = {
+    "model": "claude-fake",
+    "max_tokens": 50,
+    "messages": [{"role": "user", "content": "Say something."}],
+}
 
 
 def _ask(url: str) -> None:
@@ -37,7 +41,11 @@ def _ask(url: str) -> None:
             },
             (30_000, "recorded"),
         ),
-        (["--pause-at", "0.9"], {"hold": {"kind": "watermark", "ratio": 0.9, "always": False}}, (None, "unknown")),
+        (
+            ["--pause-at", "0.9"],
+            {"hold": {"kind": "watermark", "ratio": 0.9, "always": False}},
+            (None, "unknown"),
+        ),
         ([], {}, (None, "unknown")),
     ],
 )
@@ -50,8 +58,19 @@ def test_the_command_writes_them_into_the_head(
 ) -> None:
     path = tmp_path / "r.jsonl"
     with SimulatedServer() as provider:
-        command = [sys.executable, "-m", "inspector", "proxy", "--upstream", provider.url, "--record", str(path)]
-        proxy = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "inspector",
+            "proxy",
+            "--upstream",
+            provider.url,
+            "--record",
+            str(path),
+        ]
+        proxy = subprocess.Popen(
+            [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         assert proxy.stdout is not None
         with proxy.stdout:
             _ask(proxy.stdout.readline().rpartition(" ")[2].strip())

@@ -34,16 +34,25 @@ def _openai(url: str) -> Any:
     import openai
 
     client = openai.DefaultHttpxClient(trust_env=False)
-    return openai.OpenAI(api_key="sk-secret", base_url=f"{url}/v1", http_client=client, max_retries=0)
+    return openai.OpenAI(
+        api_key="sk-secret", base_url=f"{url}/v1", http_client=client, max_retries=0
+    )
 
 
 def _messages(url: str) -> Any:
     with _anthropic(url) as client:
-        return client.messages.create(model="simulated", max_tokens=300, messages=PLAIN).content[0].text
+        return (
+            client.messages.create(model="simulated", max_tokens=300, messages=PLAIN)
+            .content[0]
+            .text
+        )
 
 
 def _messages_stream(url: str) -> Any:
-    with _anthropic(url) as client, client.messages.stream(model="simulated", max_tokens=300, messages=PLAIN) as stream:
+    with (
+        _anthropic(url) as client,
+        client.messages.stream(model="simulated", max_tokens=300, messages=PLAIN) as stream,
+    ):
         return "".join(stream.text_stream)
 
 
@@ -54,7 +63,11 @@ def _count(url: str) -> Any:
 
 def _chat(url: str) -> Any:
     with _openai(url) as client:
-        return client.chat.completions.create(model="simulated", messages=PLAIN).choices[0].message.content
+        return (
+            client.chat.completions.create(model="simulated", messages=PLAIN)
+            .choices[0]
+            .message.content
+        )
 
 
 def _chat_stream(url: str) -> Any:
@@ -70,7 +83,9 @@ def _responses(url: str) -> Any:
 
 def _responses_stream(url: str) -> Any:
     with _openai(url) as client, client.responses.stream(model="simulated", input=PLAIN) as stream:
-        return "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+        return "".join(
+            event.delta for event in stream if event.type == "response.output_text.delta"
+        )
 
 
 def _compact(url: str) -> Any:
@@ -91,7 +106,9 @@ CALLS: list[Callable[[str], Any]] = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_same_answer_as_without_it(simulated: SimulatedServer, proxy: ProxyServer, call: Any) -> None:
+def test_the_same_answer_as_without_it(
+    simulated: SimulatedServer, proxy: ProxyServer, call: Any
+) -> None:
     """By the plain address, and by one with a tag."""
     expected = call(simulated.url)
     assert expected
@@ -119,7 +136,9 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", [_messages, _messages_stream, _chat_stream, _responses_stream])
-def test_the_same_failure_as_without_it(simulated: SimulatedServer, proxy: ProxyServer, call: Any, fault: str) -> None:
+def test_the_same_failure_as_without_it(
+    simulated: SimulatedServer, proxy: ProxyServer, call: Any, fault: str
+) -> None:
     def outcome(url: str) -> tuple[str, Any]:
         simulated.world.faults.push(fault)
         try:
@@ -127,7 +146,10 @@ def test_the_same_failure_as_without_it(simulated: SimulatedServer, proxy: Proxy
         except Exception as error:  # noqa: BLE001 - whatever the SDK makes of it
             status = getattr(error, "status_code", None)
             response = getattr(error, "response", None)
-            return type(error).__name__, (status, response.headers.get("retry-after") if response is not None else None)
+            return type(error).__name__, (
+                status,
+                response.headers.get("retry-after") if response is not None else None,
+            )
 
     assert outcome(proxy.url) == outcome(simulated.url)
     kinds(proxy, "response")
@@ -135,13 +157,20 @@ def test_the_same_failure_as_without_it(simulated: SimulatedServer, proxy: Proxy
 
 def test_the_recording_is_a_session(simulated: SimulatedServer, proxy: ProxyServer) -> None:
     """With tool calls and results, as any other transcript."""
-    tool = {"name": "Read", "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}
+    tool = {
+        "name": "Read",
+        "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}},
+    }
     history: list[Any] = [{"role": "user", "content": "Please read src/parser.py and fix it."}]
     with _anthropic(proxy.url) as client:
         for _ in range(4):
-            with client.messages.stream(model="simulated", max_tokens=500, messages=history, tools=[tool]) as stream:
+            with client.messages.stream(
+                model="simulated", max_tokens=500, messages=history, tools=[tool]
+            ) as stream:
                 said = stream.get_final_message()
-            history.append({"role": "assistant", "content": [block.model_dump() for block in said.content]})
+            history.append(
+                {"role": "assistant", "content": [block.model_dump() for block in said.content]}
+            )
             results = [
                 {"type": "tool_result", "tool_use_id": block.id, "content": "def parse(): ..."}
                 for block in said.content
@@ -156,7 +185,12 @@ def test_the_recording_is_a_session(simulated: SimulatedServer, proxy: ProxyServ
     assert session.format == "proxy"
     assert len(requests) == len(kinds(proxy, "request"))
     assert all(request.usage is not None and request.usage.prompt for request in requests)
-    calls = [part for message in session.main.messages for part in message.parts if isinstance(part, ToolCall)]
+    calls = [
+        part
+        for message in session.main.messages
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    ]
     assert calls
     assert calls[0].name == "Read"
     assert not session.problems

@@ -29,17 +29,25 @@ async def _anthropic(url: str) -> Told:
     messages: list[Any] = [{"role": "user", "content": TASK}]
     told: Told = []
     http = httpx2.AsyncClient(trust_env=False)
-    async with anthropic.AsyncAnthropic(api_key="sk-secret", base_url=url, http_client=http, max_retries=0) as client:
+    async with anthropic.AsyncAnthropic(
+        api_key="sk-secret", base_url=url, http_client=http, max_retries=0
+    ) as client:
         while True:
-            asked = client.messages.stream(model="simulated", max_tokens=900, messages=messages, tools=tools)
+            asked = client.messages.stream(
+                model="simulated", max_tokens=900, messages=messages, tools=tools
+            )
             async with asked as stream:
                 answer = await stream.get_final_message()
-            messages.append({"role": "assistant", "content": [block.model_dump() for block in answer.content]})
+            messages.append(
+                {"role": "assistant", "content": [block.model_dump() for block in answer.content]}
+            )
             calls = [block for block in answer.content if block.type == "tool_use"]
             if not calls:
                 return [*told, ("", answer.content[0].model_dump()["text"])]
             told += [(call.name, call.input) for call in calls]
-            results = [{"type": "tool_result", "tool_use_id": call.id, "content": RESULT} for call in calls]
+            results = [
+                {"type": "tool_result", "tool_use_id": call.id, "content": RESULT} for call in calls
+            ]
             messages.append({"role": "user", "content": results})
 
 
@@ -47,7 +55,9 @@ def _client(url: str) -> Any:
     import openai
 
     http = openai.DefaultAsyncHttpxClient(trust_env=False)
-    return openai.AsyncOpenAI(api_key="sk-secret", base_url=f"{url}/v1", http_client=http, max_retries=0)
+    return openai.AsyncOpenAI(
+        api_key="sk-secret", base_url=f"{url}/v1", http_client=http, max_retries=0
+    )
 
 
 async def _chat(url: str) -> Told:
@@ -57,39 +67,54 @@ async def _chat(url: str) -> Told:
     told: Told = []
     async with _client(url) as client:
         while True:
-            async with client.chat.completions.stream(model="simulated", messages=messages, tools=tools) as stream:
+            async with client.chat.completions.stream(
+                model="simulated", messages=messages, tools=tools
+            ) as stream:
                 answer = (await stream.get_final_completion()).choices[0].message
             if not answer.tool_calls:
                 return [*told, ("", answer.content)]
-            calls = [call.model_dump(include={"id", "type", "function"}) for call in answer.tool_calls]
+            calls = [
+                call.model_dump(include={"id", "type", "function"}) for call in answer.tool_calls
+            ]
             for call in calls:
                 call["function"].pop("parsed_arguments", None)
             messages.append({"role": "assistant", "content": answer.content, "tool_calls": calls})
             told += [(call["function"]["name"], call["function"]["arguments"]) for call in calls]
-            messages += [{"role": "tool", "tool_call_id": call["id"], "content": RESULT} for call in calls]
+            messages += [
+                {"role": "tool", "tool_call_id": call["id"], "content": RESULT} for call in calls
+            ]
 
 
 async def _responses(url: str) -> Told:
     """By `previous_response_id`: each request brings only what is new."""
-    tools: Any = [{"type": "function", "name": name, "parameters": _SCHEMA, "strict": False} for name in NAMES]
+    tools: Any = [
+        {"type": "function", "name": name, "parameters": _SCHEMA, "strict": False} for name in NAMES
+    ]
     new: Any = [{"role": "user", "content": TASK}]
     previous: Any = None
     told: Told = []
     async with _client(url) as client:
         while True:
             more = {"previous_response_id": previous} if previous else {}
-            async with client.responses.stream(model="simulated", input=new, tools=tools, **more) as stream:
+            async with client.responses.stream(
+                model="simulated", input=new, tools=tools, **more
+            ) as stream:
                 answer = await stream.get_final_response()
             calls = [item for item in answer.output if item.type == "function_call"]
             if not calls:
                 return [*told, ("", answer.output_text)]
             previous = answer.id
             told += [(call.name, call.arguments) for call in calls]
-            new = [{"type": "function_call_output", "call_id": call.call_id, "output": RESULT} for call in calls]
+            new = [
+                {"type": "function_call_output", "call_id": call.call_id, "output": RESULT}
+                for call in calls
+            ]
 
 
 @pytest.mark.parametrize("agent", [_anthropic, _chat, _responses])
-def test_an_agent_at_work(simulated: SimulatedServer, tmp_path: Path, agent: Callable[[str], Awaitable[Told]]) -> None:
+def test_an_agent_at_work(
+    simulated: SimulatedServer, tmp_path: Path, agent: Callable[[str], Awaitable[Told]]
+) -> None:
     async def run(url: str) -> Told:
         return await agent(url)
 

@@ -28,14 +28,18 @@ OTHERS = ("topsecretvalue", "hunter2", "pass_Word", "p@ssword!", "sk-1234", "two
 SPELLED: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "percent": lambda text: quote(text, safe=""),
-    "percent, small": lambda text: re.sub("%..", lambda found: found[0].lower(), quote(text, safe="")),
+    "percent, small": lambda text: re.sub(
+        "%..", lambda found: found[0].lower(), quote(text, safe="")
+    ),
     "every byte": lambda text: "".join(f"%{one:02X}" for one in text.encode()),
     "every byte, small": lambda text: "".join(f"%{one:02x}" for one in text.encode()),
     "some bytes, mixed": lambda text: "".join(
         (one, f"%{ord(one):02x}", f"%{ord(one):02X}")[at % 3] for at, one in enumerate(text)
     ),
     "percent, twice": lambda text: quote(quote(text, safe=""), safe=""),
-    "JSON, some signs": lambda text: dumps(text)[1:-1].replace("/", "\\u002f").replace("=", "\\u003d"),
+    "JSON, some signs": lambda text: (
+        dumps(text)[1:-1].replace("/", "\\u002f").replace("=", "\\u003d")
+    ),
     "JSON, every sign": lambda text: "".join(f"\\u{ord(one):04X}" for one in text),
     "HTML": lambda text: text.replace("/", "&#x2F;").replace("=", "&#61;").replace("+", "&plus;"),
     "HTML, every sign": lambda text: "".join(f"&#{ord(one)};" for one in text),
@@ -56,10 +60,15 @@ def _whole(path: Path) -> str:
 def test_an_answer_that_echoes_is_recorded_without_it(tmp_path: Path, name: str) -> None:
     """As JSON, as an event stream, as a text; every part of the key is gone, and the rest of the answer is not."""
     echoed = {how: f"<{spell(SECRET)}>" for how, spell in SPELLED.items()}
-    value = {"Authorization": f"Bearer {SECRET}", "Cookie": f"a=b; session={SECRET}"}.get(name, SECRET)
+    value = {"Authorization": f"Bearer {SECRET}", "Cookie": f"a=b; session={SECRET}"}.get(
+        name, SECRET
+    )
     replies = [
         answer(dumps({"echo": echoed, "model": "m-1"}).encode(), "Content-Type: application/json"),
-        answer(b"data: " + dumps(echoed).replace("/", "\\/").encode() + b"\n\n", "Content-Type: text/event-stream"),
+        answer(
+            b"data: " + dumps(echoed).replace("/", "\\/").encode() + b"\n\n",
+            "Content-Type: text/event-stream",
+        ),
         answer("\n".join(echoed.values()).encode(), "Content-Type: text/plain"),
     ]
     with proxied(echo([], *replies), tmp_path) as (proxy, _), client(proxy) as wire:
@@ -79,15 +88,26 @@ def test_an_answer_that_echoes_is_recorded_without_it(tmp_path: Path, name: str)
 def test_what_is_not_even_in_one_word_goes_with_all_around_it() -> None:
     secrets, key = Redactor(), 'a"quoted"key\'s=1'
     secrets.learn_head([("X-Auth", key)])
-    for told in (dumps(key), dumps(dumps(key)), key.replace("=", "\\u003d"), key.replace("'", "&#39;")):
-        assert loads(secrets.line({"a": [f"of {told} it"], "b": "c\nd"}).encode()) == {"a": [REDACTED], "b": "c\nd"}
+    for told in (
+        dumps(key),
+        dumps(dumps(key)),
+        key.replace("=", "\\u003d"),
+        key.replace("'", "&#39;"),
+    ):
+        assert loads(secrets.line({"a": [f"of {told} it"], "b": "c\nd"}).encode()) == {
+            "a": [REDACTED],
+            "b": "c\nd",
+        }
 
 
 def test_base64_that_goes_over_an_end_of_line() -> None:
     secrets = Redactor()
     secrets.learn_head([("x-api-key", SECRET)])
     for before in range(24, 60, 3):
-        told = {"a": encodebytes(b"-" * before + SECRET.encode() + b"-" * 99).decode(), "b": "of\nwords"}
+        told = {
+            "a": encodebytes(b"-" * before + SECRET.encode() + b"-" * 99).decode(),
+            "b": "of\nwords",
+        }
         for one in (told, {**told, "a": dumps(told["a"])}):
             assert REDACTED in loads(secrets.line(one).encode())["a"]
             assert loads(secrets.line(one).encode())["b"] == told["b"]
@@ -135,7 +155,9 @@ OPEN = (
 @pytest.mark.parametrize(("path", "shown"), PATHS)
 def test_a_key_in_the_path_is_taken_out(tmp_path: Path, path: str, shown: str | None) -> None:
     """There, and where the answer says it again."""
-    reply = answer(dumps({"error": f"no such route: {path}"}).encode(), "Content-Type: application/json")
+    reply = answer(
+        dumps({"error": f"no such route: {path}"}).encode(), "Content-Type: application/json"
+    )
     with proxied(echo([], reply), tmp_path) as (proxy, _), client(proxy) as wire:
         wire.send(post(path, b"{}"))
         wire.message()
@@ -148,9 +170,13 @@ def test_a_key_in_the_path_is_taken_out(tmp_path: Path, path: str, shown: str | 
 
 def test_a_key_before_a_fragment_is_known_by_itself(tmp_path: Path) -> None:
     """No client should send one; a server leaves it off before it echoes."""
-    reply = answer(dumps({"echo": [SECRET, "Zm9v4b9f8e7d6c5b4a"]}).encode(), "Content-Type: application/json")
+    reply = answer(
+        dumps({"echo": [SECRET, "Zm9v4b9f8e7d6c5b4a"]}).encode(), "Content-Type: application/json"
+    )
     with proxied(echo([], reply), tmp_path) as (proxy, _), client(proxy) as wire:
-        wire.send(f"GET /key/Zm9v4b9f8e7d6c5b4a#a?access_token={SECRET}#b HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        wire.send(
+            f"GET /key/Zm9v4b9f8e7d6c5b4a#a?access_token={SECRET}#b HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+        )
         assert b"200 OK" in wire.message()[0]
         kinds(proxy, "response", 1)
         recorded = _whole(proxy.recorder.path)
@@ -166,7 +192,10 @@ def test_names_and_ids_in_a_path_stay(path: str) -> None:
 def test_a_key_in_the_providers_own_path_is_taken_out(tmp_path: Path) -> None:
     """It stands in the address, and in what the proxy says where nobody answers."""
     reply = answer(b'{"at":"/gw/sk-abc12345/v1"}', "Content-Type: application/json")
-    with provider(echo([], reply)) as upstream, ProxyServer(f"{upstream.url}/gw/sk-abc12345", tmp_path / "r") as proxy:
+    with (
+        provider(echo([], reply)) as upstream,
+        ProxyServer(f"{upstream.url}/gw/sk-abc12345", tmp_path / "r") as proxy,
+    ):
         with client(proxy) as wire:
             wire.send(post("/v1/messages", b"{}"))
             wire.message()
@@ -190,7 +219,8 @@ def test_words_and_addresses_that_a_header_says_stay() -> None:
     ]
     secrets.learn_head(told, "/v1/messages?beta=true")
     secrets.learn_head(
-        [("Set-Cookie", "a=b1234567; Max-Age=31536000"), ("X-Amzn-Requestid", "0123456789")], is_answer=True
+        [("Set-Cookie", "a=b1234567; Max-Age=31536000"), ("X-Amzn-Requestid", "0123456789")],
+        is_answer=True,
     )
     text = " ".join(value for _, value in told) + " 31536000 0123456789"
     assert loads(secrets.line({"text": text}).encode()) == {"text": text}
@@ -205,24 +235,47 @@ def test_a_line_stays_a_line_of_json(key: str, text: str) -> None:
     """Also where what is found begins behind a backslash, or stands in a number."""
     secrets = Redactor()
     secrets.learn_head([("x-api-key", key), ("x-api-key", "n1234567")])
-    document: dict[str, Any] = {"a": [f"{text}\n1234567", 1234567, f"n1234567{key}"], "n1234567": {"b": 91234567.5}}
+    document: dict[str, Any] = {
+        "a": [f"{text}\n1234567", 1234567, f"n1234567{key}"],
+        "n1234567": {"b": 91234567.5},
+    }
     told = loads(secrets.line(document).encode())
     assert len(told["a"]) == 3
     assert "n1234567" not in dumps(told)
 
 
 @pytest.mark.parametrize(
-    "sign", ["a", "aA", "a/", "a=", "abc123,", "a=b; ", "%41", "%41=%42&", "\\", "&lt;", "\xff", "sk-", "- "]
+    "sign",
+    [
+        "a",
+        "aA",
+        "a/",
+        "a=",
+        "abc123,",
+        "a=b; ",
+        "%41",
+        "%41=%42&",
+        "\\",
+        "&lt;",
+        "\xff",
+        "sk-",
+        "- ",
+    ],
 )
 def test_no_head_takes_long(sign: str) -> None:
     """A quarter of a megabyte of anything in it: the key, the path, and both said again."""
     long = sign * ((1 << 18) // len(sign))
     start, secrets = time.process_time(), Redactor()
     secrets.learn_head(
-        [("Authorization", f"Bearer {long}"), ("x-key", long), ("x-b", SECRET)], f"/{long[: 1 << 16]}?b={long}"
+        [("Authorization", f"Bearer {long}"), ("x-key", long), ("x-b", SECRET)],
+        f"/{long[: 1 << 16]}?b={long}",
     )
     secrets.line(
-        {"path": redacted_path(f"/{long}?{long}"), "text": f"{long}%41{long}", "b": SECRET.replace("/", "%2F")}
+        {
+            "path": redacted_path(f"/{long}?{long}"),
+            "text": f"{long}%41{long}",
+            "b": SECRET.replace("/", "%2F"),
+        }
     )
     assert time.process_time() - start < 10
 

@@ -38,7 +38,9 @@ def test_a_request_arrives_as_it_was_sent(tmp_path: Path) -> None:
     seen: list[tuple[bytes, bytes]] = []
     sent = (
         b"POST /v1/messages?beta=true&x=%2F%20a+b&&y HTTP/1.1\r\nhOsT: localhost\r\nX-Api-Key:sk-secret\r\n"
-        b"accept: a\r\nAccept:   b\t \r\nX-Empty:\r\nx-latin: \xe9\r\nContent-Length: " + b"%d\r\n\r\n" % len(BODY)
+        b"accept: a\r\nAccept:   b\t \r\nX-Empty:\r\nx-latin: \xe9\r\nContent-Length: "
+        + b"%d\r\n\r\n"
+        % len(BODY)
     )
     with proxied(echo(seen, OK), tmp_path) as (proxy, upstream), client(proxy) as wire:
         wire.send(sent + BODY)
@@ -96,7 +98,9 @@ PACKED = [
 
 
 @pytest.mark.parametrize(("encoding", "packed"), PACKED, ids=[name for name, _ in PACKED])
-def test_packed_bodies_pass_packed_and_are_recorded_plain(tmp_path: Path, encoding: str, packed: bytes) -> None:
+def test_packed_bodies_pass_packed_and_are_recorded_plain(
+    tmp_path: Path, encoding: str, packed: bytes
+) -> None:
     seen: list[tuple[bytes, bytes]] = []
     reply = answer(packed, "Content-Type: application/json", f"Content-Encoding: {encoding}")
     with proxied(echo(seen, reply), tmp_path) as (proxy, _), client(proxy) as wire:
@@ -124,7 +128,9 @@ def test_chunks_stay_chunks(tmp_path: Path) -> None:
         wire.socket.recv(1)
 
     with proxied(behave, tmp_path) as (proxy, _), client(proxy) as wire:
-        wire.send(b"POST /v1/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + up)
+        wire.send(
+            b"POST /v1/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + up
+        )
         assert wire.exactly(len(down + chunks)) == down + chunks
         assert kinds(proxy, "request")[0]["body"] == {"a": 12}
         assert kinds(proxy, "response")[0]["text"] == "ab\r\n0123456789"
@@ -159,7 +165,9 @@ def test_100_continue_is_the_providers(tmp_path: Path) -> None:
     def behave(wire: Wire) -> None:
         head = wire.until(END)
         assert b"Expect: 100-continue" in head
-        wire.send(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\nX-Own: 1\r\n\r\n")
+        wire.send(
+            b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\nX-Own: 1\r\n\r\n"
+        )
         assert wire.body(head) == BODY
         wire.send(OK)
 
@@ -177,7 +185,9 @@ def test_an_answer_before_the_body_is_whole(tmp_path: Path) -> None:
 
     def behave(wire: Wire) -> None:
         wire.until(END)
-        wire.send(answer(b'{"error":"too large"}', "Connection: close", status="413 Content Too Large"))
+        wire.send(
+            answer(b'{"error":"too large"}', "Connection: close", status="413 Content Too Large")
+        )
         wire.rest()
 
     with proxied(behave, tmp_path) as (proxy, _), client(proxy) as wire:
@@ -201,7 +211,9 @@ def test_big_headers_pass(tmp_path: Path) -> None:
 def test_a_stream_is_not_held_back(tmp_path: Path) -> None:
     """Each piece is there before the next one is sent."""
     goes_on = threading.Semaphore(0)
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
 
     def behave(wire: Wire) -> None:
         wire.message()
@@ -224,7 +236,9 @@ def test_a_stream_is_not_held_back(tmp_path: Path) -> None:
 def _stream(*events: bytes, end: bytes = b"0\r\n\r\n", then: Behave | None = None) -> Behave:
     def behave(wire: Wire) -> None:
         wire.message()
-        wire.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        wire.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         for event in events:
             wire.send(b"%x\r\n%b\r\n" % (len(event), event))
         wire.send(end)
@@ -249,7 +263,9 @@ def test_a_cut_is_passed_as_a_cut(tmp_path: Path) -> None:
 def test_a_cut_in_a_sized_body(tmp_path: Path) -> None:
     def behave(wire: Wire) -> None:
         wire.message()
-        wire.send(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"half":')
+        wire.send(
+            b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"half":'
+        )
 
     with proxied(behave, tmp_path) as (proxy, _), client(proxy) as wire:
         wire.send(post("/v1/messages", BODY))
@@ -322,15 +338,23 @@ def test_a_client_that_goes_before_any_answer(tmp_path: Path) -> None:
 
 TERMINAL = [
     ("/v1/messages", b'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
-    ("/v1/responses", b'event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n'),
+    (
+        "/v1/responses",
+        b'event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n',
+    ),
     ("/v1/chat/completions", b"data: [DONE]\n\n"),
     ("/v1/chat/completions", b'data: {"choices":[{"finish_reason":"stop"}]}\n\n'),
-    ("/v1beta/models/g:streamGenerateContent", b'data: {"candidates":[{"finishReason":"STOP"}]}\r\n\r\n'),
+    (
+        "/v1beta/models/g:streamGenerateContent",
+        b'data: {"candidates":[{"finishReason":"STOP"}]}\r\n\r\n',
+    ),
 ]
 
 
 @pytest.mark.parametrize(("path", "event"), TERMINAL, ids=range(len(TERMINAL)))
-def test_a_client_that_closes_behind_the_end_had_a_whole_answer(tmp_path: Path, path: str, event: bytes) -> None:
+def test_a_client_that_closes_behind_the_end_had_a_whole_answer(
+    tmp_path: Path, path: str, event: bytes
+) -> None:
     behave = _stream(b"data: {}\n\n", event, end=b"", then=Wire.is_closed)
     with proxied(behave, tmp_path) as (proxy, _), client(proxy) as wire:
         wire.send(post(path, BODY))
@@ -382,7 +406,9 @@ def test_many_streams_at_once_keep_their_order(tmp_path: Path) -> None:
         head, body = wire.message()
         del head
         together.wait(30)
-        wire.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        wire.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         for n in range(100):
             event = b"data: %b-%d\n\n" % (body, n)
             wire.send(b"%x\r\n%b\r\n" % (len(event), event))

@@ -61,7 +61,9 @@ def test_a_body_that_could_end_elsewhere_is_refused(tmp_path: Path, sent: bytes)
         [HEAD, b"\n\r\n"],
     ],
 )
-def test_a_head_of_lines_that_end_in_lf_is_refused_at_once(tmp_path: Path, pieces: list[bytes]) -> None:
+def test_a_head_of_lines_that_end_in_lf_is_refused_at_once(
+    tmp_path: Path, pieces: list[bytes]
+) -> None:
     """Else its end would be waited for."""
     with proxied(echo([], OK), tmp_path) as (proxy, _), client(proxy) as wire:
         began = monotonic()
@@ -75,7 +77,10 @@ def test_a_head_of_lines_that_end_in_lf_is_refused_at_once(tmp_path: Path, piece
 def test_a_body_may_hold_lines_that_end_in_lf(tmp_path: Path) -> None:
     """Also the bytes behind a head that came with it."""
     with proxied(echo([], OK, OK), tmp_path) as (proxy, _), client(proxy) as wire:
-        for pieces in ([HEAD + b"Content-Length: 4\r\n\r\n\na\n\n"], [HEAD + b"Content-Length: 4\r\n\r", b"\n\na\n\n"]):
+        for pieces in (
+            [HEAD + b"Content-Length: 4\r\n\r\n\na\n\n"],
+            [HEAD + b"Content-Length: 4\r\n\r", b"\n\na\n\n"],
+        ):
             for piece in pieces:
                 wire.send(piece)
                 sleep(0.02)
@@ -93,7 +98,9 @@ def test_blanks_and_capitals_of_a_header_are_nothing(tmp_path: Path, sent: bytes
 
 
 @pytest.mark.parametrize("step", [1 << 12, 1 << 17, 1 << 22])
-def test_a_head_that_is_too_large_is_refused_however_fast_it_comes(tmp_path: Path, step: int) -> None:
+def test_a_head_that_is_too_large_is_refused_however_fast_it_comes(
+    tmp_path: Path, step: int
+) -> None:
     """Also where all of it is there at the first look."""
     data = HEAD + b"X-Long: " + b"a" * LARGEST + b"\r\n\r\n"
     seen: list[tuple[bytes, bytes]] = []
@@ -109,16 +116,26 @@ def test_a_head_that_is_too_large_is_refused_however_fast_it_comes(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("site", "refused"),
-    [("cross-site", True), ("Cross-Site", True), ("none, cross-site", True), ("same-origin", False), ("none", False)],
+    [
+        ("cross-site", True),
+        ("Cross-Site", True),
+        ("none, cross-site", True),
+        ("same-origin", False),
+        ("none", False),
+    ],
 )
 def test_a_web_page_cannot_make_it_ask(tmp_path: Path, site: str, refused: bool) -> None:
     """An image on any page sends no Origin, but browsers say where it comes from."""
     seen: list[tuple[bytes, bytes]] = []
     with proxied(echo(seen, OK), tmp_path) as (proxy, _), client(proxy) as wire:
-        wire.send(f"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nSec-Fetch-Site: {site}\r\n\r\n".encode())
+        wire.send(
+            f"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nSec-Fetch-Site: {site}\r\n\r\n".encode()
+        )
         assert (b"403" in wire.message()[0]) is refused
         assert bool(seen) is not refused
         assert refused or kinds(proxy, "request")[0]["path"] == "/v1/models"
     with SimulatedServer() as simulated:
-        status = httpx2.get(f"{simulated.url}/v1/models", headers={"Sec-Fetch-Site": site}).status_code
+        status = httpx2.get(
+            f"{simulated.url}/v1/models", headers={"Sec-Fetch-Site": site}
+        ).status_code
     assert status == (403 if refused else 200)

@@ -35,11 +35,15 @@ Talk = Callable[[aiohttp.ClientWebSocketResponse], Awaitable[None]]
 class Server:
     """Answers a `response.create` with two events; echoes everything else."""
 
-    def __init__(self, *, compress: bool = True, protocols: tuple[str, ...] = ("realtime",)) -> None:
+    def __init__(
+        self, *, compress: bool = True, protocols: tuple[str, ...] = ("realtime",)
+    ) -> None:
         self.got: list[WSMessage] = []
         self.headers: dict[str, str] = {}
         self.compress: int = 0
-        self._socket = web.WebSocketResponse(compress=compress, protocols=protocols, autoping=False, autoclose=False)
+        self._socket = web.WebSocketResponse(
+            compress=compress, protocols=protocols, autoping=False, autoclose=False
+        )
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One connection."""
@@ -65,12 +69,20 @@ class Server:
             await self._socket.send_json({"echo": asked})
             return
         number = asked.get("n", 0)
-        await self._socket.send_json({"type": "response.output_text.delta", "delta": "wörds " * 400, "n": number})
-        done = {"id": f"resp_{number}", "output": [], "usage": {"input_tokens": 5, "output_tokens": 2}}
+        await self._socket.send_json(
+            {"type": "response.output_text.delta", "delta": "wörds " * 400, "n": number}
+        )
+        done = {
+            "id": f"resp_{number}",
+            "output": [],
+            "usage": {"input_tokens": 5, "output_tokens": 2},
+        }
         await self._socket.send_json({"type": "response.completed", "response": done})
 
 
-def _run(server: Server, folder: Path, talk: Talk, gate: Gate | None = None, **options: Any) -> list[dict[str, Any]]:
+def _run(
+    server: Server, folder: Path, talk: Talk, gate: Gate | None = None, **options: Any
+) -> list[dict[str, Any]]:
     """The records of a talk through the proxy."""
 
     async def run() -> None:
@@ -78,7 +90,9 @@ def _run(server: Server, folder: Path, talk: Talk, gate: Gate | None = None, **o
         runner = web.ServerRunner(web_server)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        proxy = ProxyServer(f"http://127.0.0.1:{runner.addresses[0][1]}", folder / "r.jsonl", gate=gate)
+        proxy = ProxyServer(
+            f"http://127.0.0.1:{runner.addresses[0][1]}", folder / "r.jsonl", gate=gate
+        )
         try:
             proxy.start()
             async with (
@@ -94,14 +108,22 @@ def _run(server: Server, folder: Path, talk: Talk, gate: Gate | None = None, **o
     return read_lines(folder / "r.jsonl")
 
 
-def _of(records: list[dict[str, Any]], kind: str, transport: str = "websocket") -> list[dict[str, Any]]:
-    asked = {line["exchange"] for line in records if line["type"] == "request" and line["transport"] == transport}
+def _of(
+    records: list[dict[str, Any]], kind: str, transport: str = "websocket"
+) -> list[dict[str, Any]]:
+    asked = {
+        line["exchange"]
+        for line in records
+        if line["type"] == "request" and line["transport"] == transport
+    }
     return [line for line in records if line["type"] == kind and line.get("exchange") in asked]
 
 
 async def _two_turns(socket: aiohttp.ClientWebSocketResponse) -> None:
     for number in range(2):
-        await socket.send_json({"type": "response.create", "n": number, "input": [{"content": "ü" * 900}]})
+        await socket.send_json(
+            {"type": "response.create", "n": number, "input": [{"content": "ü" * 900}]}
+        )
         assert (await socket.receive_json())["delta"] == "wörds " * 400
         assert (await socket.receive_json())["type"] == "response.completed"
 
@@ -111,7 +133,9 @@ def test_turns_are_exchanges(tmp_path: Path, compress: int) -> None:
     """Compressed or not: what both ends agreed on is between them."""
     server = Server(compress=bool(compress))
     headers = {"Authorization": "Bearer sk-secret", "session-id": "s1"}
-    records = _run(server, tmp_path, _two_turns, compress=compress, headers=headers, protocols=("realtime",))
+    records = _run(
+        server, tmp_path, _two_turns, compress=compress, headers=headers, protocols=("realtime",)
+    )
     assert bool(server.compress) == bool(compress)
     assert server.headers["Authorization"] == "Bearer sk-secret"
     asked, answered = _of(records, "request"), _of(records, "response")
@@ -122,7 +146,9 @@ def test_turns_are_exchanges(tmp_path: Path, compress: int) -> None:
     assert ["session-id", "s1"] in asked[0]["headers"]
     assert "sk-secret" not in (tmp_path / "r.jsonl").read_text()
     assert [line["frames"][-1]["response"]["id"] for line in answered] == ["resp_0", "resp_1"]
-    assert {(line["ended"], line["status"], len(line["frames"])) for line in answered} == {("complete", 101, 2)}
+    assert {(line["ended"], line["status"], len(line["frames"])) for line in answered} == {
+        ("complete", 101, 2)
+    }
 
 
 def test_everything_else_passes_too(tmp_path: Path) -> None:
@@ -161,7 +187,10 @@ def test_a_client_that_goes_in_the_middle(tmp_path: Path) -> None:
         await socket.receive()
 
     (response,) = _of(_run(Silent(), tmp_path, talk), "response")
-    assert (response["ended"], response["frames"]) == ("client closed", [{"type": "response.created"}])
+    assert (response["ended"], response["frames"]) == (
+        "client closed",
+        [{"type": "response.created"}],
+    )
 
 
 @pytest.mark.parametrize("status", ["426 Upgrade Required", "404 Not Found"])
@@ -194,7 +223,9 @@ def test_an_upgrade_to_something_else_is_a_pipe(tmp_path: Path) -> None:
             wire.send(data.upper())
 
     with proxied(behave, tmp_path) as (proxy, _), client(proxy) as wire:
-        wire.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: strange/1\r\n\r\nmore")
+        wire.send(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: strange/1\r\n\r\nmore"
+        )
         assert wire.exactly(len(head) + 9) == head + b"helloMORE"
         wire.send(b"\x00\xffabc")
         assert wire.exactly(5) == b"\x00\xffABC"
@@ -229,7 +260,9 @@ def test_the_gate_may_change_a_message(tmp_path: Path, compress: int) -> None:
 
     async def talk(socket: aiohttp.ClientWebSocketResponse) -> None:
         for number in range(3):
-            await socket.send_json({"type": "response.create", "n": number, "input": "over and over " * 50})
+            await socket.send_json(
+                {"type": "response.create", "n": number, "input": "over and over " * 50}
+            )
             assert (await socket.receive_json())["type"] == "keepalive"
             assert (await socket.receive_json())["n"] == (number, 7, number)[number]
             assert (await socket.receive_json())["type"] == "response.completed"
@@ -238,14 +271,21 @@ def test_the_gate_may_change_a_message(tmp_path: Path, compress: int) -> None:
 
     records = _run(server, tmp_path, talk, gate, compress=compress)
     assert [one["n"] for one in gate.asked] == [0, 1, 2]
-    assert [json.loads(one.data).get("n") for one in server.got if one.type is WSMsgType.TEXT] == [0, 7, 2, None]
+    assert [json.loads(one.data).get("n") for one in server.got if one.type is WSMsgType.TEXT] == [
+        0,
+        7,
+        2,
+        None,
+    ]
     assert [line["body"]["n"] for line in _of(records, "sent")] == [7]
     assert len(_of(records, "held")) == len(_of(records, "released")) == 3
 
 
 def test_the_gate_may_refuse_a_message(tmp_path: Path) -> None:
     server = Server()
-    gate = Deciding(Refuse(400, b'{"error":{"message":"dropped by hand","code":"dropped"}}'), Forward())
+    gate = Deciding(
+        Refuse(400, b'{"error":{"message":"dropped by hand","code":"dropped"}}'), Forward()
+    )
 
     async def talk(socket: aiohttp.ClientWebSocketResponse) -> None:
         await socket.send_json({"type": "response.create", "n": 1})
@@ -296,7 +336,9 @@ def test_what_is_no_frame_passes_unrecorded(tmp_path: Path, gate: Gate, begun: b
             wire.send(data)
 
     with proxied(behave, tmp_path, gate) as (proxy, _), client(proxy) as wire:
-        wire.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        wire.send(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        )
         assert wire.until(END) == head
         nonsense = begun + b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff" + b"x" * 50
         said = text_frame(b"hello", is_client=True)
@@ -305,14 +347,18 @@ def test_what_is_no_frame_passes_unrecorded(tmp_path: Path, gate: Gate, begun: b
         assert wire.exactly(len(nonsense)) == nonsense
         wire.send(b"and more")
         assert wire.exactly(8) == b"and more"
-        frames = [line for line in lines(proxy) if line["type"] == "frame" and line["from"] == "client"]
+        frames = [
+            line for line in lines(proxy) if line["type"] == "frame" and line["from"] == "client"
+        ]
         assert [line["text"] for line in frames] == ["hello"]
 
 
 # -- frames by themselves ----------------------------------------------------------------------------------------------
 
 
-def _frame(kind: int, data: bytes, *, last: bool = True, packed: bool = False, key: bytes = b"") -> bytes:
+def _frame(
+    kind: int, data: bytes, *, last: bool = True, packed: bool = False, key: bytes = b""
+) -> bytes:
     head = bytes((kind | 0x80 * last | 0x40 * packed,))
     size, mask = len(data), 0x80 * bool(key)
     if size < 126:
@@ -330,7 +376,9 @@ def _frame(kind: int, data: bytes, *, last: bool = True, packed: bool = False, k
     st.booleans(),
     st.integers(1, 40),
 )
-def test_frames_in_any_pieces(parts: list[tuple[bytes, bytes]], is_packed: bool, goes_on: bool, step: int) -> None:
+def test_frames_in_any_pieces(
+    parts: list[tuple[bytes, bytes]], is_packed: bool, goes_on: bool, step: int
+) -> None:
     """Messages in two frames each, a ping between them, cut anywhere."""
     deflater = zlib.compressobj(9, zlib.DEFLATED, -15)
     sent = b""
@@ -339,12 +387,16 @@ def test_frames_in_any_pieces(parts: list[tuple[bytes, bytes]], is_packed: bool,
         if is_packed:
             if not goes_on:
                 deflater = zlib.compressobj(9, zlib.DEFLATED, -15)
-            wire = (deflater.compress(data) + deflater.flush(zlib.Z_SYNC_FLUSH)).removesuffix(b"\x00\x00\xff\xff")
+            wire = (deflater.compress(data) + deflater.flush(zlib.Z_SYNC_FLUSH)).removesuffix(
+                b"\x00\x00\xff\xff"
+            )
         half = len(wire) // 2
         sent += _frame(TEXT, wire[:half], last=False, packed=is_packed, key=b"abcd")
         sent += _frame(PING, ping) + _frame(0, wire[half:])
     frames = FrameReader(is_packed, goes_on)
-    got = [message for at in range(0, len(sent), step) for message in frames.feed(sent[at : at + step])]
+    got = [
+        message for at in range(0, len(sent), step) for message in frames.feed(sent[at : at + step])
+    ]
     assert [message.data for message in got if message.kind == TEXT] == [data for data, _ in parts]
     assert [message.data for message in got if message.kind == PING] == [ping for _, ping in parts]
     assert sorted(b"".join(message.raw for message in got)) == sorted(sent)

@@ -25,6 +25,8 @@ HOST = "http://127.0.0.1:9"
         (f"chat+{HOST}/v1/messages", "chat", f"{HOST}/v1/messages"),
     ],
 )
-def test_an_endpoint_that_is_named_whole_says_how_it_is_spoken_to(who: str, wire: Api, base: str) -> None:
+def test_an_endpoint_that_is_named_whole_says_how_it_is_spoken_to(
+    who: str, wire: Api, base: str
+) -> None:
     found = find_address(who)
     assert (found.api, found.base_url) == (wire, base)

@@ -137,7 +137,9 @@ def test_a_key_shows_nothing_of_itself() -> None:
     key = ApiKey(SECRET)
     assert SECRET not in f"{key} {key!r} {[key]} {vars(type(key))}"
     assert (
-        key.redact(f"a {SECRET} b {SECRET.replace('/', '%2F').replace('+', '%2B').replace('=', '%3D')}")
+        key.redact(
+            f"a {SECRET} b {SECRET.replace('/', '%2F').replace('+', '%2B').replace('=', '%3D')}"
+        )
         == "a [key] b [key]"
     )
 
@@ -150,7 +152,9 @@ def _everything(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("fault", ["no-key", "500", "cut", "error-event", "garbage", "stall", "overflow"])
+@pytest.mark.parametrize(
+    "fault", ["no-key", "500", "cut", "error-event", "garbage", "stall", "overflow"]
+)
 def test_a_key_is_in_no_log_no_error_no_file(
     simulated: SimulatedServer,
     wire: Api,
@@ -174,7 +178,9 @@ def test_a_key_is_in_no_log_no_error_no_file(
         one.ask(AskModel(asking()))
         shown = f"{one!r} {vars(one)}"
     out, err = capfd.readouterr()
-    written = "".join(path.read_text("utf-8", "replace") for path in home.rglob("*") if path.is_file())
+    written = "".join(
+        path.read_text("utf-8", "replace") for path in home.rglob("*") if path.is_file()
+    )
     for place in (caplog.text, _everything(failed.value), out, err, written, shown):
         assert SECRET not in place
     if fault == "no-key":
@@ -182,7 +188,9 @@ def test_a_key_is_in_no_log_no_error_no_file(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_key_is_what_is_sent(simulated: SimulatedServer, wire: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_what_is_sent(
+    simulated: SimulatedServer, wire: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not one from the environment: the server repeats what it was given."""
     monkeypatch.setenv("OPENAI_API_KEY", "other-key")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "other-key")

@@ -15,16 +15,33 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc
 
 
 @linux
-def test_a_command_of_the_agent_reads_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_of_the_agent_reads_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The program itself, with keys in its environment; its command looks through every process. Root may look, too."""
     look = f"cat /proc/[0-9]*/environ /proc/$PPID/environ 2>/dev/null | tr '\\0' '\\n' | grep -c '{KEY[:5]}.*{KEY[9:]}'"
     script(monkeypatch, [call("run_command", command=look)], "Done.")
     (tmp_path / "work").mkdir()
     record = tmp_path / "run.jsonl"
     with SimulatedServer() as server:
-        words = ["run", "--task", "Look.", "--workspace", str(tmp_path / "work"), "--record", str(record), "--yes"]
+        words = [
+            "run",
+            "--task",
+            "Look.",
+            "--workspace",
+            str(tmp_path / "work"),
+            "--record",
+            str(record),
+            "--yes",
+        ]
         words += ["--provider", f"anthropic+{server.url}", "--model", "claude-simulated"]
-        names = ("CONTEXT_INSPECTOR_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "DATABASE_URL")
+        names = (
+            "CONTEXT_INSPECTOR_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "GITHUB_TOKEN",
+            "DATABASE_URL",
+        )
         subprocess.run(
             [sys.executable, "-m", "inspector", *words],
             env=os.environ | dict.fromkeys(names, KEY), check=True, timeout=120, stdout=subprocess.DEVNULL,
@@ -62,7 +79,9 @@ def test_another_process_of_the_same_user_sees_nothing(tmp_path: Path) -> None:
     before = [int(one.strip("b'")) for one in told[0].strip("[]").split(", ")]
     assert before[0] == 1
     assert min(before) > 0
-    assert told[1] == f"[b'0', b'0', b'0'] {KEY} {KEY}", "we and who inherits from us still have what is not a key"
+    assert told[1] == f"[b'0', b'0', b'0'] {KEY} {KEY}", (
+        "we and who inherits from us still have what is not a key"
+    )
     assert told[2] == KEY
 
 

@@ -77,8 +77,16 @@ REFUSED: list[tuple[str, Any, str]] = [
     (MESSAGES, {"model": "m", "messages": [_user()]}, "max_tokens: Field required"),
     (MESSAGES, {"max_tokens": 5, "messages": [_user()]}, "model: Field required"),
     (MESSAGES, {"model": "m", "max_tokens": 5, "messages": []}, "at least one message"),
-    (MESSAGES, _messages({"role": "assistant", "content": "hi"}, _user()), 'first message must use the "user" role'),
-    (MESSAGES, _messages(_user(), {"role": "assistant", "content": ""}, _user()), "messages.1: all messages must have"),
+    (
+        MESSAGES,
+        _messages({"role": "assistant", "content": "hi"}, _user()),
+        'first message must use the "user" role',
+    ),
+    (
+        MESSAGES,
+        _messages(_user(), {"role": "assistant", "content": ""}, _user()),
+        "messages.1: all messages must have",
+    ),
     (
         MESSAGES,
         _messages(_user(), {"role": "assistant", "content": [TOOL_USE]}, _user()),
@@ -92,7 +100,9 @@ REFUSED: list[tuple[str, Any, str]] = [
     ),
     (
         MESSAGES,
-        _messages(_user([{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * 5)),
+        _messages(
+            _user([{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * 5)
+        ),
         "Found 5",
     ),
     (
@@ -100,13 +110,21 @@ REFUSED: list[tuple[str, Any, str]] = [
         _chat(_user(), {"role": "assistant", "content": None, "tool_calls": [TOOL_CALL]}, _user()),
         "did not have response messages: call_1",
     ),
-    (CHAT, _chat(_user(), {"role": "tool", "tool_call_id": "call_1", "content": "x"}), "messages with role 'tool'"),
+    (
+        CHAT,
+        _chat(_user(), {"role": "tool", "tool_call_id": "call_1", "content": "x"}),
+        "messages with role 'tool'",
+    ),
     (
         RESPONSES,
         _responses({"type": "function_call", "call_id": "call_1", "name": "R", "arguments": "{}"}),
         "No tool output",
     ),
-    (RESPONSES, _responses({"type": "function_call_output", "call_id": "call_1", "output": "x"}), "No tool call found"),
+    (
+        RESPONSES,
+        _responses({"type": "function_call_output", "call_id": "call_1", "output": "x"}),
+        "No tool call found",
+    ),
     (RESPONSES, {"model": "m", "input": []}, "'input'"),
     (RESPONSES, _responses(previous_response_id="resp_nobody"), "resp_nobody"),
 ]
@@ -122,8 +140,12 @@ def test_what_the_real_ones_refuse_is_refused_in_their_words(
     assert answer.json()["error"]["type"] == "invalid_request_error"
 
 
-@pytest.mark.parametrize("path", [MESSAGES, CHAT, RESPONSES, RESPONSES + "/compact", MESSAGES + "/count_tokens"])
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"model": 5, "messages": 7, "input": 7}'])
+@pytest.mark.parametrize(
+    "path", [MESSAGES, CHAT, RESPONSES, RESPONSES + "/compact", MESSAGES + "/count_tokens"]
+)
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"model": 5, "messages": 7, "input": 7}']
+)
 def test_a_body_that_is_none(http: httpx2.Client, path: str, body: bytes) -> None:
     assert http.post(path, content=body).status_code == 400
 
@@ -134,7 +156,10 @@ def test_a_body_that_is_none(http: httpx2.Client, path: str, body: bytes) -> Non
         (
             MESSAGES,
             _messages(),
-            {"type": "invalid_request_error", "message": r"prompt is too long: %d tokens > 3 maximum"},
+            {
+                "type": "invalid_request_error",
+                "message": r"prompt is too long: %d tokens > 3 maximum",
+            },
         ),
         (
             CHAT,
@@ -160,7 +185,9 @@ def test_a_body_that_is_none(http: httpx2.Client, path: str, body: bytes) -> Non
         ),
     ],
 )
-def test_overflow_bodies(simulated: SimulatedServer, http: httpx2.Client, path: str, body: Any, expected: Any) -> None:
+def test_overflow_bodies(
+    simulated: SimulatedServer, http: httpx2.Client, path: str, body: Any, expected: Any
+) -> None:
     tokens = http.post(MESSAGES + "/count_tokens", json=_messages()).json()["input_tokens"]
     simulated.world.window = 3
     answer = http.post(path, json=body)
@@ -184,8 +211,12 @@ def test_a_fault_comes_by_header_query_or_model_and_leaves_the_queue_alone(
     assert http.post(MESSAGES, json=_messages(), params={"fault": "nonsense"}).status_code == 400
 
 
-@pytest.mark.parametrize(("path", "count"), [(MESSAGES, "/count_tokens"), (RESPONSES, "/input_tokens")])
-def test_the_count_is_the_prompt_that_is_then_reported(http: httpx2.Client, path: str, count: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "count"), [(MESSAGES, "/count_tokens"), (RESPONSES, "/input_tokens")]
+)
+def test_the_count_is_the_prompt_that_is_then_reported(
+    http: httpx2.Client, path: str, count: str
+) -> None:
     body = _messages() if path == MESSAGES else _responses()
     counted = http.post(path + count, json=body).json()["input_tokens"]
     assert counted == http.post(path, json=body).json()["usage"]["input_tokens"] > 0
@@ -199,18 +230,25 @@ def test_counting_takes_no_fault(simulated: SimulatedServer, http: httpx2.Client
 
 def test_previous_response_goes_on_from_there(http: httpx2.Client) -> None:
     first = http.post(RESPONSES, json=_responses(_user("my name is Ada"))).json()
-    second = http.post(RESPONSES, json=_responses(_user("more"), previous_response_id=first["id"])).json()
+    second = http.post(
+        RESPONSES, json=_responses(_user("more"), previous_response_id=first["id"])
+    ).json()
     alone = http.post(RESPONSES, json=_responses(_user("more"))).json()
     assert "3 messages" in second["output"][0]["content"][0]["text"]
     assert second["usage"]["input_tokens"] > alone["usage"]["input_tokens"]
     unstored = http.post(RESPONSES, json=_responses(_user("x"), store=False)).json()
-    assert http.post(RESPONSES, json=_responses(previous_response_id=unstored["id"])).status_code == 400
+    assert (
+        http.post(RESPONSES, json=_responses(previous_response_id=unstored["id"])).status_code
+        == 400
+    )
 
 
 def test_the_same_conversation_gets_the_same_answer(http: httpx2.Client) -> None:
     body = _messages(_user("fix src/a.py"), tools=[READ.definition])
     once, twice = http.post(MESSAGES, json=body).json(), http.post(MESSAGES, json=body).json()
-    other = http.post(MESSAGES, json=_messages(_user("fix src/b.py"), tools=[READ.definition])).json()
+    other = http.post(
+        MESSAGES, json=_messages(_user("fix src/b.py"), tools=[READ.definition])
+    ).json()
     assert once == twice
     assert once["content"] != other["content"]
 
@@ -231,12 +269,17 @@ def test_the_streams_have_the_events_of_the_real_ones(http: httpx2.Client) -> No
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     assert [events[0]["type"], events[-1]["type"]] == ["response.created", "response.completed"]
     whole = events[-1]["response"]["output"][0]["content"][0]["text"]
-    assert "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta") == whole
+    assert (
+        "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
+        == whole
+    )
 
     text = http.post(CHAT, json=_chat(stream=True)).text
     assert text.endswith("data: [DONE]\n\n")
     assert not any(event.get("usage") for event in _events(text))  # only where it is asked for
-    asked = _events(http.post(CHAT, json=_chat(stream=True, stream_options={"include_usage": True})).text)
+    asked = _events(
+        http.post(CHAT, json=_chat(stream=True, stream_options={"include_usage": True})).text
+    )
     assert (asked[-1]["choices"], asked[-1]["usage"]["completion_tokens"] > 0) == ([], True)
 
 
@@ -253,7 +296,12 @@ def test_a_websocket_is_told_to_use_http(http: httpx2.Client) -> None:
     [
         ("Answer with Goal: Accomplished: Key Decisions: Relevant Files:", "User: x", [], True),
         ("You are a context summarization assistant", "x", [], True),
-        ("You code.", "CRITICAL: Respond with TEXT ONLY. Create a detailed summary of the conversation.", [READ], True),
+        (
+            "You code.",
+            "CRITICAL: Respond with TEXT ONLY. Create a detailed summary of the conversation.",
+            [READ],
+            True,
+        ),
         ("You code.", "Fix the parser", [READ], False),
         ("You code. Provide a summary when done.", "Fix the parser", [READ], False),
         ("You code.", "hello", [], False),
@@ -262,7 +310,9 @@ def test_a_websocket_is_told_to_use_http(http: httpx2.Client) -> None:
 def test_it_summarises_when_asked(
     http: httpx2.Client, system: str, text: str, tools: list[Tool], summary: bool
 ) -> None:
-    body = _messages(_user("start"), {"role": "assistant", "content": "ok"}, _user(text), system=system)
+    body = _messages(
+        _user("start"), {"role": "assistant", "content": "ok"}, _user(text), system=system
+    )
     answer = http.post(MESSAGES, json={**body, "tools": [tool.definition for tool in tools]}).json()
     assert ("(offline summary" in answer["content"][0]["text"]) is summary
 
@@ -284,20 +334,29 @@ def test_reminders_do_not_begin_the_script_again(http: httpx2.Client) -> None:
 
 _SCHEMA = st.recursive(
     st.sampled_from(
-        [{"type": "string"}, {"type": "integer"}, {"type": "boolean"}, {"enum": ["a", "b"]}, {}, {"type": []}]
+        [
+            {"type": "string"},
+            {"type": "integer"},
+            {"type": "boolean"},
+            {"enum": ["a", "b"]},
+            {},
+            {"type": []},
+        ]
     ),
     lambda inner: (
         st.fixed_dictionaries({"type": st.just("array"), "items": inner})
-        | st.dictionaries(st.sampled_from(["path", "cmd", "old", "new", "x"]), inner, max_size=3).map(
-            lambda found: {"type": "object", "properties": found, "required": list(found)}
-        )
+        | st.dictionaries(
+            st.sampled_from(["path", "cmd", "old", "new", "x"]), inner, max_size=3
+        ).map(lambda found: {"type": "object", "properties": found, "required": list(found)})
         | inner.map(lambda one: {"anyOf": [one]})
     ),
     max_leaves=8,
 )
 
 
-@given(st.dictionaries(st.sampled_from(["file_path", "pattern", "edits", "n"]), _SCHEMA, min_size=1))
+@given(
+    st.dictionaries(st.sampled_from(["file_path", "pattern", "edits", "n"]), _SCHEMA, min_size=1)
+)
 def test_arguments_hold_what_the_schema_requires(properties: dict[str, Any]) -> None:
     known = ArgumentSource(("src/a.py",), ("parser",), ("a line of code",), 1)
     made = fill({"type": "object", "properties": properties, "required": list(properties)}, known)
@@ -317,7 +376,9 @@ def test_an_answer_is_cut_at_its_limit(text: str, limit: int) -> None:
 
 def _call(*texts: str) -> SimulatedCall:
     messages = tuple(Message(str(n), "user", (Text(text),)) for n, text in enumerate(texts))
-    return SimulatedCall(Buffer(messages, Prompt("system", ())), "m", None, False, {}, len(messages))
+    return SimulatedCall(
+        Buffer(messages, Prompt("system", ())), "m", None, False, {}, len(messages)
+    )
 
 
 def test_the_cache_reads_the_longest_common_prefix_until_it_is_cold() -> None:
@@ -369,7 +430,8 @@ def test_faults_are_written_so(text: str, kinds: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["nope", "429:x", "429*x", "299", "cut:-1", "500*-1", "500*99999999", "stall:nan", "stall:inf"]
+    "text",
+    ["nope", "429:x", "429*x", "299", "cut:-1", "500*-1", "500*99999999", "stall:nan", "stall:inf"],
 )
 def test_no_fault_is_told(text: str) -> None:
     with pytest.raises(InspectorError, match="no fault"):
@@ -378,7 +440,9 @@ def test_no_fault_is_told(text: str) -> None:
 
 AGENT = {
     "type": "object",
-    "properties": {name: {"type": "string"} for name in ("description", "prompt", "subagent_type", "model")},
+    "properties": {
+        name: {"type": "string"} for name in ("description", "prompt", "subagent_type", "model")
+    },
     "required": ["description", "prompt"],
 }
 SPAWN = {
@@ -400,15 +464,21 @@ def test_a_sub_agent_is_started_where_the_user_wants_one(http: httpx2.Client) ->
         {"description": task, "prompt": task, "subagent_type": "general"},
     )
     told = http.post("/v1/messages", json=_messages(_user(HAND_ON), tools=tools[:1])).json()
-    assert [block["name"] for block in told["content"] if block["type"] == "tool_use"] == [READ.name]
+    assert [block["name"] for block in told["content"] if block["type"] == "tool_use"] == [
+        READ.name
+    ]
     told = http.post("/v1/messages", json=_messages(_user(task), tools=tools)).json()
-    assert [block["name"] for block in told["content"] if block["type"] == "tool_use"] == [READ.name]
+    assert [block["name"] for block in told["content"] if block["type"] == "tool_use"] == [
+        READ.name
+    ]
 
 
 def test_a_tool_in_a_namespace_is_called_there(http: httpx2.Client) -> None:
     spawn = {"type": "function", "name": "spawn_agent", "parameters": SPAWN}
     tools = [{"type": "namespace", "name": "collaboration", "tools": [spawn]}]
-    told = http.post("/v1/responses", json=_responses({"role": "user", "content": HAND_ON}, tools=tools)).json()
+    told = http.post(
+        "/v1/responses", json=_responses({"role": "user", "content": HAND_ON}, tools=tools)
+    ).json()
     (call,) = [item for item in told["output"] if item["type"] == "function_call"]
     assert (call["name"], call["namespace"]) == ("spawn_agent", "collaboration")
     given = loads(call["arguments"].encode())

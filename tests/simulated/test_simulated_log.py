@@ -35,7 +35,9 @@ def test_the_half_of_an_answer_that_was_cut_is_told(tmp_path: Path) -> None:
     got = bytearray()
     with (
         SimulatedServer(world) as server,
-        httpx2.stream("POST", f"{server.url}/v1/chat/completions", json=asked, trust_env=False) as answer,
+        httpx2.stream(
+            "POST", f"{server.url}/v1/chat/completions", json=asked, trust_env=False
+        ) as answer,
         suppress(httpx2.RemoteProtocolError),
     ):
         for piece in answer.iter_raw():

@@ -28,14 +28,19 @@ def _buffer() -> Buffer:
 
 
 @pytest.mark.parametrize(("name", "tier"), ASKING)
-def test_a_summary_is_given_and_tells_of_the_calls(simulated: SimulatedServer, name: str, tier: str) -> None:
+def test_a_summary_is_given_and_tells_of_the_calls(
+    simulated: SimulatedServer, name: str, tier: str
+) -> None:
     policy = POLICIES[name]
     settings = policy.settings([], 4_000)
     for wire in WIRES:
         with by_url(simulated, wire) as answer:
             heard = AnswerLog(answer)
             drive(
-                policy.tier(tier, PolicyContext(_buffer(), settings, policy.fresh(settings), PolicyInput(step=1))),
+                policy.tier(
+                    tier,
+                    PolicyContext(_buffer(), settings, policy.fresh(settings), PolicyInput(step=1)),
+                ),
                 heard,
             )
         answers = [one.reply.text for one in heard.asked if isinstance(one.reply, Answer)]

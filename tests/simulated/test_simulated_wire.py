@@ -48,7 +48,11 @@ class _Talk:
     async def ask(self, frame: Any) -> list[Any]:
         await self.socket.send_str(dumps(frame))
         events: list[Any] = []
-        while not events or events[-1]["type"] not in ("response.completed", "response.failed", "error"):
+        while not events or events[-1]["type"] not in (
+            "response.completed",
+            "response.failed",
+            "error",
+        ):
             message = await self.socket.receive(20)
             if message.type is not aiohttp.WSMsgType.TEXT:
                 return [*events, {"type": "closed"}]
@@ -59,7 +63,10 @@ class _Talk:
 def _talking(server: SimulatedServer, play: Callable[[_Talk], Awaitable[None]]) -> None:
     async def main() -> None:
         url = server.url + RESPONSES
-        async with aiohttp.ClientSession() as session, session.ws_connect(url, compress=15) as socket:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(url, compress=15) as socket,
+        ):
             await play(_Talk(socket))
 
     asyncio.run(main())
@@ -68,12 +75,23 @@ def _talking(server: SimulatedServer, play: Callable[[_Talk], Awaitable[None]]) 
 def test_a_connection_goes_on_from_its_latest_response(simulated: SimulatedServer) -> None:
     async def play(talk: _Talk) -> None:
         begun = await talk.ask(_create(_user("this socket is mine"), generate=False))
-        assert [event["type"] for event in begun] == ["response.created", "response.in_progress", "response.completed"]
+        assert [event["type"] for event in begun] == [
+            "response.created",
+            "response.in_progress",
+            "response.completed",
+        ]
         assert begun[-1]["response"]["output"] == []
-        first = await talk.ask(_create(_user("hello"), previous_response_id=begun[-1]["response"]["id"]))
+        first = await talk.ask(
+            _create(_user("hello"), previous_response_id=begun[-1]["response"]["id"])
+        )
         assert "2 messages" in first[-1]["response"]["output"][0]["content"][0]["text"]
-        again = await talk.ask(_create(_user("x"), previous_response_id=begun[-1]["response"]["id"]))
-        assert (again[-1]["type"], again[-1]["error"]["code"]) == ("error", "previous_response_not_found")
+        again = await talk.ask(
+            _create(_user("x"), previous_response_id=begun[-1]["response"]["id"])
+        )
+        assert (again[-1]["type"], again[-1]["error"]["code"]) == (
+            "error",
+            "previous_response_not_found",
+        )
 
     _talking(simulated, play)
 
@@ -85,7 +103,9 @@ def test_what_a_connection_knows_no_other_does(simulated: SimulatedServer) -> No
         known.append((await talk.ask(_create(_user("a"))))[-1]["response"]["id"])
 
     async def second(talk: _Talk) -> None:
-        assert (await talk.ask(_create(_user("b"), previous_response_id=known[0])))[-1]["status"] == 400
+        assert (await talk.ask(_create(_user("b"), previous_response_id=known[0])))[-1][
+            "status"
+        ] == 400
 
     _talking(simulated, first)
     _talking(simulated, second)
@@ -93,7 +113,9 @@ def test_what_a_connection_knows_no_other_does(simulated: SimulatedServer) -> No
 
 def test_a_sealed_compaction_over_the_socket_is_read_later(simulated: SimulatedServer) -> None:
     async def play(talk: _Talk) -> None:
-        asked = await talk.ask(_create(_user("Please fix src/a.py"), {"type": "compaction_trigger"}))
+        asked = await talk.ask(
+            _create(_user("Please fix src/a.py"), {"type": "compaction_trigger"})
+        )
         (item,) = asked[-1]["response"]["output"]
         assert item["type"] == "compaction"
         later = await talk.ask(_create(item, _user("and now?")))
@@ -108,7 +130,9 @@ def test_faults_over_the_socket(simulated: SimulatedServer) -> None:
     async def play(talk: _Talk) -> None:
         refused = (await talk.ask(_create(_user("a"))))[-1]
         assert (refused["status"], refused["headers"]["retry-after"]) == (429, "7")
-        assert (await talk.ask(_create(_user("b"))))[-1]["error"]["code"] == "context_length_exceeded"
+        assert (await talk.ask(_create(_user("b"))))[-1]["error"][
+            "code"
+        ] == "context_length_exceeded"
         assert (await talk.ask(_create(_user("c"))))[-1]["type"] in ("error", "response.failed")
         await talk.socket.receive(20)  # what followed the error
         await talk.socket.send_str(dumps(_create(_user("d"))))
@@ -147,12 +171,16 @@ def test_packed_bodies(http: httpx2.Client, name: str, pack: Callable[[bytes], b
     answer = http.post(RESPONSES, content=pack(body), headers={"content-encoding": name})
     assert "hello «ü»" in answer.json()["output"][0]["content"][0]["text"]
     assert http.post(RESPONSES, content=body, headers={"content-encoding": name}).status_code == 400
-    assert http.post(RESPONSES, content=body, headers={"content-encoding": "rot13"}).status_code == 415
+    assert (
+        http.post(RESPONSES, content=body, headers={"content-encoding": "rot13"}).status_code == 415
+    )
 
 
 def test_a_small_body_that_unpacks_to_a_huge_one(http: httpx2.Client) -> None:
     bomb = gzip.compress(b" " * 80_000_000, 1)
-    assert http.post(RESPONSES, content=bomb, headers={"content-encoding": "gzip"}).status_code == 413
+    assert (
+        http.post(RESPONSES, content=bomb, headers={"content-encoding": "gzip"}).status_code == 413
+    )
 
 
 def test_tokens_can_be_heavier() -> None:
@@ -165,7 +193,10 @@ def test_tokens_can_be_heavier() -> None:
         ):
             usage = http.post("/v1/messages", json=body).json()["usage"]
             counts.append(usage["input_tokens"])
-            assert http.post("/v1/messages/count_tokens", json=body).json()["input_tokens"] == counts[-1]
+            assert (
+                http.post("/v1/messages/count_tokens", json=body).json()["input_tokens"]
+                == counts[-1]
+            )
     assert counts[1] == round(3.7 * counts[0])
 
 
@@ -184,7 +215,11 @@ def test_the_bytes_of_the_wire(tmp_path: Path) -> None:
     assert b64decode(first["received"]["base64"]) == body
     assert b64decode(first["sent"]["base64"]) == answer.content
     assert "sk-secret" not in dumps(first)
-    assert (second["path"], second["status"], b64decode(second["received"]["base64"])) == ("/nowhere?x=1", 404, b"abc")
+    assert (second["path"], second["status"], b64decode(second["received"]["base64"])) == (
+        "/nowhere?x=1",
+        404,
+        b"abc",
+    )
 
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
@@ -195,7 +230,11 @@ SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "requir
     [
         (
             "/v1/messages",
-            {"messages": [_user("x")], "max_tokens": 99, "output_config": {"format": {"schema": SCHEMA}}},
+            {
+                "messages": [_user("x")],
+                "max_tokens": 99,
+                "output_config": {"format": {"schema": SCHEMA}},
+            },
             lambda answer: answer["content"][0]["text"],
         ),
         (
@@ -214,7 +253,9 @@ def test_words_in_the_form_that_was_asked_for(
     http: httpx2.Client, path: str, body: Any, text: Callable[[Any], str]
 ) -> None:
     """A title, as clients ask for one."""
-    assert set(loads(text(http.post(path, json={"model": "m", **body}).json()).encode())) == {"title"}
+    assert set(loads(text(http.post(path, json={"model": "m", **body}).json()).encode())) == {
+        "title"
+    }
 
 
 def test_a_summary_comes_in_the_tags_that_were_asked_for(http: httpx2.Client) -> None:
@@ -228,10 +269,14 @@ def test_a_summary_comes_in_the_tags_that_were_asked_for(http: httpx2.Client) ->
 
 def _tool(name: str, *properties: str, kind: str = "function") -> Tool:
     schema = {"type": "object", "properties": {one: {"type": "string"} for one in properties}}
-    return Tool(name, {"type": kind, "name": name, "parameters": {**schema, "required": list(properties)}})
+    return Tool(
+        name, {"type": kind, "name": name, "parameters": {**schema, "required": list(properties)}}
+    )
 
 
-PATCH = Tool("apply_patch", {"type": "custom", "name": "apply_patch", "format": {"type": "grammar"}})
+PATCH = Tool(
+    "apply_patch", {"type": "custom", "name": "apply_patch", "format": {"type": "grammar"}}
+)
 SEARCH = Tool("web_search", {"type": "web_search"})
 
 
@@ -241,11 +286,15 @@ def _moves(*tools: Tool, asked: str = "Please repair the parser in src/a.py") ->
 
     messages = [Message("u", "user", (Text(asked),))]
     for n in range(20):
-        said = next_move(SimulatedCall(Buffer(tuple(messages), Prompt("system", tools)), "m", None, False, {}))
+        said = next_move(
+            SimulatedCall(Buffer(tuple(messages), Prompt("system", tools)), "m", None, False, {})
+        )
         if not said.calls:
             break
         messages.append(Message(f"a{n}", "assistant", said.calls))
-        messages.append(Message(f"t{n}", "tool", (ToolResult(said.calls[0].id, "def parse(text):"),)))
+        messages.append(
+            Message(f"t{n}", "tool", (ToolResult(said.calls[0].id, "def parse(text):"),))
+        )
     return [(call.name, call.arguments) for message in messages for call in message.calls]
 
 
@@ -260,23 +309,37 @@ def test_a_shell_does_all_that_there_is_no_tool_for() -> None:
 
 
 def test_an_edit_names_what_was_read() -> None:
-    calls = _moves(_tool("Read", "file_path"), _tool("Edit", "file_path", "old_string", "new_string"))
+    calls = _moves(
+        _tool("Read", "file_path"), _tool("Edit", "file_path", "old_string", "new_string")
+    )
     (edit,) = [arguments for name, arguments in calls if name == "Edit"]
     assert (edit["file_path"], edit["old_string"]) == ("src/a.py", "def parse(text):")
 
 
 def test_a_task_is_ended_by_the_command_that_it_asks_for() -> None:
     asked = "Please repair src/a.py. Then finish your work by issuing the following command: `echo TASK_IS_DONE`."
-    assert _moves(_tool("bash", "command"), asked=asked)[-1] == ("bash", {"command": "echo TASK_IS_DONE"})
+    assert _moves(_tool("bash", "command"), asked=asked)[-1] == (
+        "bash",
+        {"command": "echo TASK_IS_DONE"},
+    )
     harmful = asked.replace("echo TASK_IS_DONE", "echo x > src/a.py")
-    assert all("echo" not in arguments["command"] for _, arguments in _moves(_tool("bash", "command"), asked=harmful))
+    assert all(
+        "echo" not in arguments["command"]
+        for _, arguments in _moves(_tool("bash", "command"), asked=harmful)
+    )
 
 
 def test_the_script_goes_on_after_a_compaction() -> None:
     """Whether the newest calls are left, or only a summary that tells of them."""
     tools = (_tool("Read", "file_path"), _tool("Bash", "command"))
     asked = Message("u", "user", (Text("Please repair src/a.py"),))
-    summary = Message("s", "user", (Text("This session is being continued.\nTool calls so far: 40"),))
-    assert not next_move(SimulatedCall(Buffer((asked, summary), Prompt("", tools)), "m", None, False, {})).calls
-    first = next_move(SimulatedCall(Buffer((asked,), Prompt("", tools)), "m", None, False, {})).calls[0]
+    summary = Message(
+        "s", "user", (Text("This session is being continued.\nTool calls so far: 40"),)
+    )
+    assert not next_move(
+        SimulatedCall(Buffer((asked, summary), Prompt("", tools)), "m", None, False, {})
+    ).calls
+    first = next_move(
+        SimulatedCall(Buffer((asked,), Prompt("", tools)), "m", None, False, {})
+    ).calls[0]
     assert first.id.endswith("00")

@@ -23,7 +23,9 @@ def main(path: str) -> int:
     """Open the window, follow the file, report until the process is ended."""
     application = QApplication([])
     with tempfile.TemporaryDirectory(prefix="followed-window-") as folder:
-        window = build(application, Settings(QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat)))
+        window = build(
+            application, Settings(QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat))
+        )
         window.resize(1440, 900)
         window.show()
         timer = QTimer(window)
@@ -37,7 +39,12 @@ def report(window: MainWindow) -> None:
     """Print the time, the number of requests that are shown, what is said of those behind, and the processor time."""
     state = window.workbench.state
     shown = len(state.thread.requests) if state.thread is not None else 0
-    told = {"at": time.monotonic(), "shown": shown, "cpu": time.process_time(), "busy": window.bridge.busy}
+    told = {
+        "at": time.monotonic(),
+        "shown": shown,
+        "cpu": time.process_time(),
+        "busy": window.bridge.busy,
+    }
     print(json.dumps(told), flush=True)
 
 

@@ -130,7 +130,11 @@ class FollowedWindow:
 
     def __init__(self, path: Path, command: list[str] | None = None) -> None:
         self._screen, display = _start_screen()
-        environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb" if display else "offscreen"}
+        environment = {
+            **os.environ,
+            "DISPLAY": display,
+            "QT_QPA_PLATFORM": "xcb" if display else "offscreen",
+        }
         command = command or [sys.executable, "-m", "tests.soak.followed_window"]
         self._process = subprocess.Popen(
             [*command, str(path)], cwd=_ROOT, env=environment, stdout=subprocess.PIPE, text=True
@@ -161,7 +165,9 @@ class FollowedWindow:
         began = time.monotonic()
         while self.shown < requests:
             if self._process.poll() is not None or time.monotonic() - began > _PATIENCE_S:
-                raise TimeoutError(f"{self.shown:,} of {requests:,} requests are shown, status {self._process.poll()}")
+                raise TimeoutError(
+                    f"{self.shown:,} of {requests:,} requests are shown, status {self._process.poll()}"
+                )
             time.sleep(0.02)
         return time.monotonic() - began
 
@@ -185,7 +191,11 @@ def _start_screen() -> tuple["subprocess.Popen[str] | None", str]:
 
 
 def run_following(
-    folder: Path, megabytes: int = 106, grow: int = 44, pace: int = 300_000, command: list[str] | None = None
+    folder: Path,
+    megabytes: int = 106,
+    grow: int = 44,
+    pace: int = 300_000,
+    command: list[str] | None = None,
 ) -> FollowingReport:
     """Let a file of so many megabytes grow by `grow` megabytes at `pace` bytes per second, followed by a window."""
     report = FollowingReport()
@@ -210,7 +220,11 @@ def run_following(
 
 
 def _note_lags(
-    report: FollowingReport, growing: GrowingFile, reports: list[WindowReport], began: float, ended: float
+    report: FollowingReport,
+    growing: GrowingFile,
+    reports: list[WindowReport],
+    began: float,
+    ended: float,
 ) -> None:
     due = began
     for told in reports:

@@ -64,7 +64,10 @@ class BusyClient(threading.Thread):
             return
 
     def _ask(self, connection: socket.socket, mark: str) -> bool:
-        body = b'{"model":"m","messages":[{"role":"user","content":"%s%s"}]}' % (mark.encode(), b"x" * self._filling)
+        body = b'{"model":"m","messages":[{"role":"user","content":"%s%s"}]}' % (
+            mark.encode(),
+            b"x" * self._filling,
+        )
         head = b"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nx-events: 5\r\n"
         connection.sendall(head + b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         data = b""
@@ -117,9 +120,18 @@ def _kill_once(
 
 @contextmanager
 def _proxy(path: Path, provider: int) -> Iterator[tuple["subprocess.Popen[str]", int]]:
-    command = [sys.executable, "-m", "inspector", "proxy", "--upstream", f"http://127.0.0.1:{provider}"]
+    command = [
+        sys.executable,
+        "-m",
+        "inspector",
+        "proxy",
+        "--upstream",
+        f"http://127.0.0.1:{provider}",
+    ]
     command += ["--record", str(path)]
-    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             yield process, int(process.stdout.readline().rsplit(":", 1)[1])
@@ -163,7 +175,15 @@ def _compare(path: Path, received: list[ReceivedAnswer], report: KillReport) -> 
             recorded[marks.get(record["exchange"], "")] = record["sha256"]
     lost = [answer.mark for answer in received if answer.mark not in recorded]
     if lost:
-        report.failures.append(f"{len(lost):,} of {len(received):,} answers are not recorded: {', '.join(lost[:5])}")
-    changed = [answer.mark for answer in received if recorded.get(answer.mark, answer.digest) != answer.digest]
+        report.failures.append(
+            f"{len(lost):,} of {len(received):,} answers are not recorded: {', '.join(lost[:5])}"
+        )
+    changed = [
+        answer.mark
+        for answer in received
+        if recorded.get(answer.mark, answer.digest) != answer.digest
+    ]
     if changed:
-        report.failures.append(f"{len(changed):,} answers are recorded with other bytes: {', '.join(changed[:5])}")
+        report.failures.append(
+            f"{len(changed):,} answers are recorded with other bytes: {', '.join(changed[:5])}"
+        )

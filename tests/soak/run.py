@@ -21,7 +21,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak.run", description=__doc__)
     parser.add_argument("--kills", type=int, default=100, metavar="N", help="proxies to kill (100)")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
-    parser.add_argument("--grow", type=int, default=GROWN_MB, metavar="MB", help="growth of a followed file, 0 = skip")
+    parser.add_argument(
+        "--grow",
+        type=int,
+        default=GROWN_MB,
+        metavar="MB",
+        help="growth of a followed file, 0 = skip",
+    )
     arguments = parser.parse_args()
     failed = arguments.kills > 0 and _kill(arguments.kills, arguments.seed)
     failed = (arguments.grow > 0 and _follow(arguments.grow)) or failed
@@ -33,7 +39,9 @@ def _kill(count: int, seed: int) -> bool:
     with tempfile.TemporaryDirectory(prefix="soak-kills-") as folder:
         report = run_kills(Path(folder), count, seed)
     seconds = time.monotonic() - began
-    print(f"kills: {report.kills} proxies killed, {report.answers:,} answers received in full, {seconds:.0f} s")
+    print(
+        f"kills: {report.kills} proxies killed, {report.answers:,} answers received in full, {seconds:.0f} s"
+    )
     for failure in report.failures:
         print(f"  FAILED: {failure}")
     return bool(report.failures)
@@ -59,9 +67,13 @@ def _following_failures(report: FollowingReport) -> list[str]:
     if max(report.lags) > LATE_S:
         failures.append(f"the window was {max(report.lags):.1f} s behind (asked: at most {LATE_S})")
     if report.idle_share >= IDLE_SHARE:
-        failures.append(f"it used {report.idle_share:.1%} of a core when the file rested (asked: < {IDLE_SHARE:.0%})")
+        failures.append(
+            f"it used {report.idle_share:.1%} of a core when the file rested (asked: < {IDLE_SHARE:.0%})"
+        )
     if report.single > SINGLE_S:
-        failures.append(f"one request cost {report.single * 1e3:.0f} ms (asked: at most {SINGLE_S * 1e3:.0f})")
+        failures.append(
+            f"one request cost {report.single * 1e3:.0f} ms (asked: at most {SINGLE_S * 1e3:.0f})"
+        )
     return failures
 
 

@@ -49,13 +49,20 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(project: pytest.Pytester, *words: str) -> pytest.RunResult:
-    return project.runpytest_inprocess("-p", "inspector.testing.plugin", "-p", "no:cacheprovider", *words)
+    return project.runpytest_inprocess(
+        "-p", "inspector.testing.plugin", "-p", "no:cacheprovider", *words
+    )
 
 
 def test_assertions_on_a_session_pass_or_fail_with_the_numbers(project: pytest.Pytester) -> None:
     stored = project.path / "base.json"
     done = run(
-        project, "--context-sessions", "recorded", "--context-save-baseline", str(stored), "--context-report=r.md"
+        project,
+        "--context-sessions",
+        "recorded",
+        "--context-save-baseline",
+        str(stored),
+        "--context-report=r.md",
     )
     done.assert_outcomes(passed=2, failed=4)
     done.stdout.fnmatch_lines(
@@ -75,7 +82,13 @@ def test_assertions_on_a_session_pass_or_fail_with_the_numbers(project: pytest.P
 
     figures["ledger.jsonl | none"] |= {"peak": 250_000, "cost_usd": 13.95}
     stored.write_text(json.dumps({"figures": figures}), "utf-8")
-    words = ["--context-sessions", "recorded", "--context-baseline", str(stored), "--context-report=r.md"]
+    words = [
+        "--context-sessions",
+        "recorded",
+        "--context-baseline",
+        str(stored),
+        "--context-report=r.md",
+    ]
     run(project, *words, "--junitxml=junit.xml", "-k", "full")
     report = (project.path / "r.md").read_text("utf-8")
     assert "| 254,411 (+4,411) | 127% | 27 | 0 | 0 | $12.92 (-$1.03) |" in report
@@ -98,5 +111,7 @@ def test_project_without_sessions_skips_and_a_wrong_folder_or_baseline_is_one_se
 def test_plugin_when_loaded_imports_nothing_of_the_program() -> None:
     listed = "[n for n in sys.modules if n.startswith(('inspector.', 'orjson'))]"
     code = f"import sys, inspector.testing.plugin; print({listed})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "['inspector.testing', 'inspector.testing.plugin']"

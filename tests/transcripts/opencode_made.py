@@ -20,8 +20,22 @@ create index part_message_id_id_idx on part (message_id, id);
 create index part_session_idx on part (session_id);
 """
 _ROW = ("session_id", "time_created", "time_updated", "data")
-_ABOUT = ("project_id", "parent_id", "directory", "title", "version", "revert", "model", "time_created", "time_updated")
-COLUMNS = {"session": ("id", *_ABOUT), "message": ("id", *_ROW), "part": ("id", "message_id", *_ROW)}
+_ABOUT = (
+    "project_id",
+    "parent_id",
+    "directory",
+    "title",
+    "version",
+    "revert",
+    "model",
+    "time_created",
+    "time_updated",
+)
+COLUMNS = {
+    "session": ("id", *_ABOUT),
+    "message": ("id", *_ROW),
+    "part": ("id", "message_id", *_ROW),
+}
 _JSON = ("data", "revert", "model")
 
 
@@ -34,12 +48,21 @@ def made(path: Path) -> sqlite3.Connection:
     return writer
 
 
-def put(writer: sqlite3.Connection, *messages: dict[str, Any], at: int = 1, name: str = "ses_1", **more: Any) -> None:
+def put(
+    writer: sqlite3.Connection,
+    *messages: dict[str, Any],
+    at: int = 1,
+    name: str = "ses_1",
+    **more: Any,
+) -> None:
     """Write messages of a session, and the session itself; what is there is written over, as opencode does."""
     for value in rows(*messages, name=name, **more):
         table = value["table"]
         row = {"project_id": "p", "time_created": at, "time_updated": at, **value["row"]}
-        told = [json.dumps(row[key]) if key in _JSON and key in row else row.get(key) for key in COLUMNS[table]]
+        told = [
+            json.dumps(row[key]) if key in _JSON and key in row else row.get(key)
+            for key in COLUMNS[table]
+        ]
         marks = ", ".join("?" * len(told))
         named = ", ".join(COLUMNS[table])
         writer.execute(f"insert or replace into {table} ({named}) values ({marks})", told)

@@ -20,7 +20,9 @@ READ = {
     "qwen.jsonl": "qwen-code",
 }
 """Of the files in foreign shapes, those that hold what was sent and what came back."""
-SHAPES = {path.name: path.read_bytes() for path in sorted(TRANSCRIPTS.parent.glob("broken/shapes/*"))} or {
+SHAPES = {
+    path.name: path.read_bytes() for path in sorted(TRANSCRIPTS.parent.glob("broken/shapes/*"))
+} or {
     f"{number}-{name}.jsonl": b"".join(json.dumps(value).encode() + b"\n" for value in values)
     for number, (name, values) in enumerate(FOREIGN)
 }
@@ -43,22 +45,41 @@ def refusal(path: Path) -> str:
 
 
 USED = {"input_tokens": 90, "output_tokens": 4}
-ANSWER = {"id": "m", "type": "message", "role": "assistant", "model": "oak", "content": [], "usage": USED}
+ANSWER = {
+    "id": "m",
+    "type": "message",
+    "role": "assistant",
+    "model": "oak",
+    "content": [],
+    "usage": USED,
+}
 
 
 def test_a_file_whose_surest_reader_finds_nothing_is_read_by_the_next_one(tmp_path: Path) -> None:
     """One stray line has the mark of Claude Code; all the others are exchanges with a model."""
     body = {"model": "claude-oak", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
     exchange = {"request": body, "response": ANSWER}
-    session = open_transcript(put(tmp_path, {"type": "custom-title", "title": "t"}, exchange, exchange, exchange))
+    session = open_transcript(
+        put(tmp_path, {"type": "custom-title", "title": "t"}, exchange, exchange, exchange)
+    )
     assert session.format == "anthropic"
     assert sum(len(thread.requests) for thread in session.threads) == 3
 
 
-def test_a_file_that_no_reader_understands_is_refused_with_the_first_problem(tmp_path: Path) -> None:
-    odd = {"uuid": "a", "parentUuid": None, "sessionId": "s", "type": "user", "message": {"role": "user", "words": []}}
+def test_a_file_that_no_reader_understands_is_refused_with_the_first_problem(
+    tmp_path: Path,
+) -> None:
+    odd = {
+        "uuid": "a",
+        "parentUuid": None,
+        "sessionId": "s",
+        "type": "user",
+        "message": {"role": "user", "words": []},
+    }
     sentence = refusal(put(tmp_path, odd, {**odd, "uuid": "b"}))
-    assert sentence.startswith("this looks like a Claude Code session, but its records cannot be read as such")
+    assert sentence.startswith(
+        "this looks like a Claude Code session, but its records cannot be read as such"
+    )
     assert "line 1: user record without content" in sentence
 
 
@@ -66,7 +87,9 @@ def test_a_file_that_no_reader_understands_is_refused_by_its_foreign_name(tmp_pa
     """The head of pi's sessions, with `cwd`, before the records of another harness."""
     head = {"type": "session", "version": 3, "id": "x", "createdAt": 1, "cwd": "/w"}
     record = {"type": "permission/preset", "seq": 0, "data": {}}
-    assert refusal(put(tmp_path, head, record, record)).startswith("this looks like a DeepSeek Harness session")
+    assert refusal(put(tmp_path, head, record, record)).startswith(
+        "this looks like a DeepSeek Harness session"
+    )
 
 
 def test_a_session_that_has_only_begun_stays_open(tmp_path: Path) -> None:
@@ -91,11 +114,16 @@ def test_a_chat_of_an_unknown_program_opens_when_its_format_is_named(tmp_path: P
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     path.write_text(json.dumps({"id": "c", "title": "A chat", "messages": messages}))
     assert "`--format openai-chat`" in refusal(path)
-    assert [message.text for message in open_transcript(path, format="openai-chat").main.end] == ["hi", "hello"]
+    assert [message.text for message in open_transcript(path, format="openai-chat").main.end] == [
+        "hi",
+        "hello",
+    ]
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_file_in_a_foreign_shape_is_read_rightly_or_refused_by_name(tmp_path: Path, name: str) -> None:
+def test_a_file_in_a_foreign_shape_is_read_rightly_or_refused_by_name(
+    tmp_path: Path, name: str
+) -> None:
     path = tmp_path / "file.jsonl"
     path.write_bytes(SHAPES[name])
     if name in READ:

@@ -51,7 +51,9 @@ def writer(path: Path) -> Iterator[sqlite3.Connection]:
 def begin(writer: sqlite3.Connection, mode: str = "wal", page: int = 4096) -> None:
     writer.execute(f"pragma page_size = {page}")
     writer.execute(f"pragma journal_mode = {mode}")
-    writer.execute("create table thing (name text, `one` text, [two] blob, constraint x check (name <> ''))")
+    writer.execute(
+        "create table thing (name text, `one` text, [two] blob, constraint x check (name <> ''))"
+    )
     writer.execute("create index by_name on thing (name, one)")
 
 
@@ -62,18 +64,24 @@ def read(path: Path, *names: str) -> list[tuple[Any, ...]]:
 
 def asked(by: Any, *names: str) -> list[tuple[Any, ...]]:
     which = f"where name in ({','.join('?' * len(names))})" if names else ""
-    found: list[tuple[Any, ...]] = by.execute(f"select rowid, * from thing {which} order by rowid", names).fetchall()
+    found: list[tuple[Any, ...]] = by.execute(
+        f"select rowid, * from thing {which} order by rowid", names
+    ).fetchall()
     return found
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     steps=st.lists(ROWS, min_size=1, max_size=4),
     mode=st.sampled_from(["wal", "delete", "persist", "truncate"]),
     page=st.sampled_from([512, 1024, 4096, 65536]),
     seed=st.integers(0, 1000),
 )
-def test_what_sqlite_reads(tmp_path: Path, steps: list[Any], mode: str, page: int, seed: int) -> None:
+def test_what_sqlite_reads(
+    tmp_path: Path, steps: list[Any], mode: str, page: int, seed: int
+) -> None:
     path, chance = Path(mkdtemp(dir=tmp_path)) / "some.db", random.Random(seed)
     writer = sqlite3.connect(path, isolation_level=None)
     begin(writer, mode, page)
@@ -83,7 +91,11 @@ def test_what_sqlite_reads(tmp_path: Path, steps: list[Any], mode: str, page: in
             writer.execute("delete from thing where rowid % 3 = ?", (chance.randrange(3),))
             writer.execute("update thing set two = 'changed' where rowid % 5 = 1")
         if chance.random() < 0.4:
-            writer.execute(chance.choice(["pragma wal_checkpoint(truncate)", "pragma wal_checkpoint", "vacuum"]))
+            writer.execute(
+                chance.choice(
+                    ["pragma wal_checkpoint(truncate)", "pragma wal_checkpoint", "vacuum"]
+                )
+            )
         assert read(path) == asked(writer)
         assert read(path, "a", "c") == asked(writer, "a", "c")
     writer.close()
@@ -105,7 +117,8 @@ def test_many_rows_and_deep_trees(path: Path, writer: sqlite3.Connection) -> Non
 
 def files_in(folder: Path) -> dict[str, tuple[int, str]]:
     return {
-        found.name: (found.stat().st_mtime_ns, sha256(found.read_bytes()).hexdigest()) for found in folder.iterdir()
+        found.name: (found.stat().st_mtime_ns, sha256(found.read_bytes()).hexdigest())
+        for found in folder.iterdir()
     }
 
 
@@ -126,7 +139,9 @@ def test_nothing_is_written(path: Path, writer: sqlite3.Connection, left: bool) 
 def test_nobody_is_in_the_way_of_the_writer(path: Path, writer: sqlite3.Connection) -> None:
     """SQLite's own reader would be: its checkpoint says "busy" then, and leaves the log as it is."""
     begin(writer)
-    writer.executemany("insert into thing values ('a', 'x', ?)", [(b"y" * 3000,) for n in range(500)])
+    writer.executemany(
+        "insert into thing values ('a', 'x', ?)", [(b"y" * 3000,) for n in range(500)]
+    )
     rows = 0
 
     def checkpoint_meanwhile() -> None:
@@ -167,7 +182,9 @@ def test_a_log_that_its_writer_left_behind(path: Path) -> None:
     assert sorted(found.name for found in path.parent.iterdir()) == ["some.db", "some.db-wal"]
 
 
-def test_a_torn_log_is_read_up_to_its_last_whole_commit(path: Path, writer: sqlite3.Connection, tmp_path: Path) -> None:
+def test_a_torn_log_is_read_up_to_its_last_whole_commit(
+    path: Path, writer: sqlite3.Connection, tmp_path: Path
+) -> None:
     begin(writer)
     writer.executemany("insert into thing values ('a', ?, 1)", [(f"{n}",) for n in range(30)])
     log = path.with_name("some.db-wal").read_bytes()
@@ -204,7 +221,9 @@ def test_one_that_is_being_written_is_refused(
 
 def test_damaged_bytes_never_do_more_than_raise(path: Path, writer: sqlite3.Connection) -> None:
     begin(writer, "delete", 512)
-    writer.executemany("insert into thing values (?, ?, ?)", [("ab"[n % 2], "x" * n, n) for n in range(300)])
+    writer.executemany(
+        "insert into thing values (?, ?, ?)", [("ab"[n % 2], "x" * n, n) for n in range(300)]
+    )
     whole = path.read_bytes()
     chance = random.Random(7)
     writer.close()

@@ -67,7 +67,16 @@ PAD = b" " * (1 << 14)
         (b"  1,2", b"  1,7"),  # not written as we write it: nobody knows where it ends
         (b"1.50", b"1.50,2", b"-0", b"-0,1"),
         (b"1", b"1,NaN", b"1,NaN,2"),
-        (b"1", b"1,1e999", b'1,"\\ud800"', b'1,"\xff"', b"1,\0", b"1," + b"[" * 210 + b"]" * 210, b"1,", b"1]"),
+        (
+            b"1",
+            b"1,1e999",
+            b'1,"\\ud800"',
+            b'1,"\xff"',
+            b"1,\0",
+            b"1," + b"[" * 210 + b"]" * 210,
+            b"1,",
+            b"1]",
+        ),
         (b'"\\u0061"', b'"\\u0061",1', b'{"a":1,"a":2}', b'{"a":1,"a":2},3'),
         (b'{"list":[1]}', b'{"list":[1]},{"list":[2]}', b'{"list":[1]},{"list":[2]},3'),
     ],
@@ -101,7 +110,10 @@ def parsed(parse: Any, line: bytes) -> tuple[str, list[str]]:
 
 def test_what_is_repeated_is_parsed_once() -> None:
     parser = RepeatedList(("data", "list"))
-    lines = [dumped({"data": {"list": [{"n": n} for n in range(count)]}}) + PAD for count in (2, 2, 5, 0, 3)]
+    lines = [
+        dumped({"data": {"list": [{"n": n} for n in range(count)]}}) + PAD
+        for count in (2, 2, 5, 0, 3)
+    ]
     two, same, five, none, three = (parser.parse(line, [])["data"]["list"] for line in lines)
     assert [len(one) for one in (two, same, five, none, three)] == [2, 2, 5, 0, 3]
     assert two[1] is same[1] is five[1]

@@ -36,7 +36,11 @@ def same(one: Session, other: Session) -> bool:
 
 def test_every_line_is_read(tmp_path: Path) -> None:
     session = open_transcript(write(tmp_path, lines_of(40)))
-    assert (session.format, len(session.main.requests), list(session.problems)) == ("claude-code", 20, [])
+    assert (session.format, len(session.main.requests), list(session.problems)) == (
+        "claude-code",
+        20,
+        [],
+    )
     assert session.path == str(tmp_path / "session.jsonl")
 
 
@@ -57,7 +61,9 @@ def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
 def test_the_first_picture_comes_early_and_once(tmp_path: Path) -> None:
     path = write(tmp_path, lines_of(1000, 3000))
     order: list[Any] = []
-    session = open_transcript(path, first=order.append, progress=lambda done, total: order.append(done))
+    session = open_transcript(
+        path, first=order.append, progress=lambda done, total: order.append(done)
+    )
     (picture,) = [one for one in order if isinstance(one, Session)]
     assert 20 <= len(picture.main.requests) < len(session.main.requests) == 500
     assert order[order.index(picture) - 1] < path.stat().st_size / 3
@@ -102,8 +108,12 @@ def test_packed_files_open_as_they_are(tmp_path: Path, compress: Callable[[bytes
     assert same(open_transcript(packed), open_transcript(path))
 
 
-@pytest.mark.parametrize("compress", [partial(gzip.compress, compresslevel=1), partial(zstandard.compress, level=-5)])
-def test_a_torn_packed_file_keeps_what_was_readable(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize(
+    "compress", [partial(gzip.compress, compresslevel=1), partial(zstandard.compress, level=-5)]
+)
+def test_a_torn_packed_file_keeps_what_was_readable(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
     data = b"".join(lines_of(4000, 500))
     packed = compress(data)
     (tmp_path / "torn.gz").write_bytes(packed[: len(packed) // 2])
@@ -114,8 +124,12 @@ def test_a_torn_packed_file_keeps_what_was_readable(tmp_path: Path, compress: Ca
     assert any(what.startswith("torn last line") for what in whats)
 
 
-@pytest.mark.parametrize("compress", [partial(gzip.compress, compresslevel=1), partial(zstandard.compress, level=-5)])
-def test_a_damaged_packed_file_keeps_what_was_readable(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize(
+    "compress", [partial(gzip.compress, compresslevel=1), partial(zstandard.compress, level=-5)]
+)
+def test_a_damaged_packed_file_keeps_what_was_readable(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
     packed = bytearray(compress(b"".join(lines_of(4000, 500))))
     packed[len(packed) * 3 // 4 :] = b"\xff" * (len(packed) // 4)
     (tmp_path / "damaged.gz").write_bytes(packed)
@@ -135,7 +149,10 @@ def test_companions_bring_their_threads(tmp_path: Path) -> None:
     session = open_transcript(path)
     assert [thread.id for thread in session.threads] == ["main", "a1"]
     files = {(problem.file, problem.line) for problem in session.problems}
-    assert files == {("session/subagents/agent-a1.jsonl", 4), ("session/subagents/agent-empty.jsonl", 0)}
+    assert files == {
+        ("session/subagents/agent-a1.jsonl", 4),
+        ("session/subagents/agent-empty.jsonl", 0),
+    }
 
 
 def test_progress_counts_companions(tmp_path: Path) -> None:
@@ -151,7 +168,10 @@ def test_progress_counts_companions(tmp_path: Path) -> None:
 
 def respaced(lines: Sequence[bytes]) -> list[bytes]:
     """The same JSON with other white space and every character escaped."""
-    return [json.dumps(json.loads(line), separators=(" ,  ", " : ")).encode() + b" \r\n" for line in lines]
+    return [
+        json.dumps(json.loads(line), separators=(" ,  ", " : ")).encode() + b" \r\n"
+        for line in lines
+    ]
 
 
 def test_spacing_changes_nothing(tmp_path: Path) -> None:
@@ -162,10 +182,18 @@ def test_spacing_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_document_may_be_laid_out(tmp_path: Path) -> None:
-    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": 'hi {\n"x": 1}'}] * 3}
+    body = {
+        "model": "m",
+        "max_tokens": 5,
+        "messages": [{"role": "user", "content": 'hi {\n"x": 1}'}] * 3,
+    }
     sessions = []
     for n, text in enumerate(
-        (dumps(body), json.dumps(body, indent=1), json.dumps(body, indent="\t").replace("\n", "\r\n"))
+        (
+            dumps(body),
+            json.dumps(body, indent=1),
+            json.dumps(body, indent="\t").replace("\n", "\r\n"),
+        )
     ):
         (tmp_path / f"{n}.json").write_text(text, encoding="utf-8", newline="")
         sessions.append(open_transcript(tmp_path / f"{n}.json"))
@@ -185,9 +213,14 @@ def test_real_files_respaced_are_the_same(shared: Path, tmp_path: Path) -> None:
 def test_the_wrong_format_is_told(tmp_path: Path) -> None:
     path = write(tmp_path, lines_of(4))
     for name in ("codex", "pi", "gemini-cli", "opencode", "openai-chat", "anthropic"):
-        with pytest.raises(UnknownFormat, match=r"nothing in it can be read as .*; it looks like Claude Code session"):
+        with pytest.raises(
+            UnknownFormat,
+            match=r"nothing in it can be read as .*; it looks like Claude Code session",
+        ):
             open_transcript(path, format=name)
-    header = write(tmp_path, [b'{"type":"session","version":3,"id":"a","cwd":"/x"}\n'], "begun.jsonl")
+    header = write(
+        tmp_path, [b'{"type":"session","version":3,"id":"a","cwd":"/x"}\n'], "begun.jsonl"
+    )
     assert not open_transcript(header, format="pi").main.messages  # a session that has just begun
 
 
@@ -216,6 +249,10 @@ gc.unfreeze()
 print(known > 50, gc.collect())
 """
     ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert ran.stdout.split() == ["True", "0"]

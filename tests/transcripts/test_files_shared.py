@@ -70,7 +70,9 @@ def named(path: Path) -> str:
 
 
 def what(table: dict[str, str], name: str) -> str | None:
-    return next((table[start] for start in sorted(table, reverse=True) if name.startswith(start)), None)
+    return next(
+        (table[start] for start in sorted(table, reverse=True) if name.startswith(start)), None
+    )
 
 
 FILES = [path for path in transcripts("**/*") if path.is_file()]

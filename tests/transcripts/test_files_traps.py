@@ -39,7 +39,9 @@ def test_bad_lines_are_listed_with_number_reason_and_excerpt(tmp_path: Path) -> 
 
 
 def test_an_excerpt_is_short_and_printable(tmp_path: Path) -> None:
-    session = opened(tmp_path, *LINES, b"{" + "中\u202e\x1b[31m\n".encode().replace(b"\n", b"") * 500 + b"\n")
+    session = opened(
+        tmp_path, *LINES, b"{" + "中\u202e\x1b[31m\n".encode().replace(b"\n", b"") * 500 + b"\n"
+    )
     (problem,) = session.problems
     assert len(problem.excerpt) <= 120
     assert problem.excerpt.isprintable()
@@ -77,13 +79,20 @@ def test_utf_16(tmp_path: Path) -> None:
 
 
 def test_nul_bytes(tmp_path: Path) -> None:
-    session = opened(tmp_path, *LINES[:3], bytes(40) + LINES[3], bytes(100) + b"\n", *LINES[4:], bytes(4096))
+    session = opened(
+        tmp_path, *LINES[:3], bytes(40) + LINES[3], bytes(100) + b"\n", *LINES[4:], bytes(4096)
+    )
     assert len(session.main.requests) == 4
-    assert [(line, what[:12]) for line, what in problems(session)] == [(4, "40 NUL bytes"), (5, "100 NUL byte")]
+    assert [(line, what[:12]) for line, what in problems(session)] == [
+        (4, "40 NUL bytes"),
+        (5, "100 NUL byte"),
+    ]
 
 
 def test_lone_surrogates(tmp_path: Path) -> None:
-    session = opened(tmp_path, LINES[0].replace(b"user 0", b"\\ud800 \\\\ud800 \\ud83d\\ude00"), *LINES[1:])
+    session = opened(
+        tmp_path, LINES[0].replace(b"user 0", b"\\ud800 \\\\ud800 \\ud83d\\ude00"), *LINES[1:]
+    )
     assert problems(session) == []
     assert session.main.messages[0].text.startswith("\ufffd \\ud800 😀")
     session.main.messages[0].text.encode()
@@ -119,7 +128,16 @@ def test_two_values_on_one_line(tmp_path: Path) -> None:
 
 
 def test_values_of_any_kind(tmp_path: Path) -> None:
-    odd = [b"null\n", b"3\n", b'"text"\n', b"[]\n", b"{}\n", b'{"type":7}\n', b'{"type":"user"}\n', b'{"type":"new"}\n']
+    odd = [
+        b"null\n",
+        b"3\n",
+        b'"text"\n',
+        b"[]\n",
+        b"{}\n",
+        b'{"type":7}\n',
+        b'{"type":"user"}\n',
+        b'{"type":"new"}\n',
+    ]
     session = opened(tmp_path, *LINES[:4], *odd, *LINES[4:])
     assert len(session.main.requests) == 4
 
@@ -133,7 +151,9 @@ def test_a_line_of_20_mb(tmp_path: Path, where: int) -> None:
     assert len(session.main.messages[where].text) > 19_000_000
 
 
-def test_a_line_that_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_long_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(unpack, "LONGEST", 1 << 20)
     session = opened(tmp_path, *LINES[:4], b'{"x":"' + b"y" * 3_000_000 + b'"}\n', *LINES[4:])
     assert len(session.main.requests) == 4
@@ -250,7 +270,9 @@ def test_other_things_get_a_sentence(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_torn_document(tmp_path: Path) -> None:
-    assert "torn or damaged" in sentence(write(tmp_path, [b'{\n "model": "m",\n "messages": [\n  {\n']))
+    assert "torn or damaged" in sentence(
+        write(tmp_path, [b'{\n "model": "m",\n "messages": [\n  {\n'])
+    )
 
 
 def test_the_file_is_only_read(tmp_path: Path) -> None:
@@ -264,9 +286,11 @@ def test_the_file_is_only_read(tmp_path: Path) -> None:
 
 BYTES = st.one_of(
     st.binary(max_size=300),
-    st.lists(st.sampled_from([*LINES, b"\n", b"{", b"}", b"[", b"]\n", b"\0", b"\xef\xbb\xbf", b'"', b"\x1f\x8b"])).map(
-        b"".join
-    ),
+    st.lists(
+        st.sampled_from(
+            [*LINES, b"\n", b"{", b"}", b"[", b"]\n", b"\0", b"\xef\xbb\xbf", b'"', b"\x1f\x8b"]
+        )
+    ).map(b"".join),
     st.builds(
         lambda data, at, what: data[:at] + what + data[at:],
         st.just(b"".join(LINES)),
@@ -283,5 +307,7 @@ def test_any_bytes_open_or_get_a_sentence(tmp_path: Path, data: bytes) -> None:
         session = open_transcript(write(tmp_path, [data]))
     except InspectorError:
         return
-    assert all(len(request.view.messages()) == len(request.view) for request in session.main.requests)
+    assert all(
+        len(request.view.messages()) == len(request.view) for request in session.main.requests
+    )
     assert all(len(problem.excerpt) <= 200 for problem in session.problems)

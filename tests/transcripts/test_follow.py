@@ -50,7 +50,15 @@ def picture(session: Session) -> object:
             thread.title,
             thread.parent,
             [
-                (r.index, r.line, r.time, r.usage, r.model, r.finish, [m.id for m in r.view.messages()])
+                (
+                    r.index,
+                    r.line,
+                    r.time,
+                    r.usage,
+                    r.model,
+                    r.finish,
+                    [m.id for m in r.view.messages()],
+                )
                 for r in thread.requests
             ],
             [message.id for message in thread.end.messages()],
@@ -83,7 +91,9 @@ def test_what_was_opened_is_not_read_again(tmp_path: Path, monkeypatch: pytest.M
     kept: list[TranscriptReading] = []
     session = open_transcript(path, keep=kept.append)
     assert picture(session) == picture(open_transcript(path))
-    assert [problem.what for problem in session.problems] == [p.what for p in open_transcript(path).problems]
+    assert [problem.what for problem in session.problems] == [
+        p.what for p in open_transcript(path).problems
+    ]
     append(path, record(40)[70:] + record(41))
     append(agent, record(2, sidechain="a1") + record(3, sidechain="a1"))
     read = 0
@@ -139,8 +149,13 @@ def test_a_last_line_without_its_end_is_read_when_it_is_whole(tmp_path: Path) ->
     assert not told[-1].problems
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(cuts=st.lists(st.integers(0, 8000), max_size=12), ends=st.sampled_from([b"\n", b"\r\n", b"\n\n"]))
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    cuts=st.lists(st.integers(0, 8000), max_size=12),
+    ends=st.sampled_from([b"\n", b"\r\n", b"\n\n"]),
+)
 def test_any_pieces_make_the_same_session(tmp_path: Path, cuts: list[int], ends: bytes) -> None:
     data = b"".join(line.rstrip(b"\n") + ends for line in lines_of(16))
     path = write(tmp_path, [data[: min(cuts, default=0)]])
@@ -236,7 +251,9 @@ def test_replaced_by_a_longer_one_with_the_same_beginning(tmp_path: Path) -> Non
         ("replaced", "was replaced by another file: it was read again from the beginning."),
     ],
 )
-def test_follower_when_a_file_is_exchanged_says_so_once(tmp_path: Path, how: str, sentence: str) -> None:
+def test_follower_when_a_file_is_exchanged_says_so_once(
+    tmp_path: Path, how: str, sentence: str
+) -> None:
     path, news = write(tmp_path, lines_of(8)), list[FollowNews]()
     told, follower = told_of(path, tell=news.append)
     if how == "truncated":
@@ -263,7 +280,9 @@ def test_follower_when_a_document_is_written_anew_says_nothing(tmp_path: Path) -
     assert news == []
 
 
-def test_follower_when_a_file_is_gone_and_comes_back_says_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_follower_when_a_file_is_gone_and_comes_back_says_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(following, "PATIENCE", 0.0)
     path, news = write(tmp_path, lines_of(8)), list[FollowNews]()
     told, follower = told_of(path, tell=news.append)
@@ -302,7 +321,9 @@ def test_a_new_sub_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     folder = tmp_path / "session" / "subagents"
     folder.mkdir(parents=True)
     agent = write(folder, [record(0, sidechain="a1")], "agent-a1.jsonl")
-    write(folder, [record(n, sidechain="b2", session="another") for n in range(2)], "agent-b2.jsonl")
+    write(
+        folder, [record(n, sidechain="b2", session="another") for n in range(2)], "agent-b2.jsonl"
+    )
     follower._due = 0.0
     follower.look()
     append(agent, record(1, sidechain="a1"))
@@ -312,7 +333,10 @@ def test_a_new_sub_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     follower.look()
     append(agent, record(3, sidechain="a1")[90:])
     follower.look()
-    assert [(thread.id, len(thread.requests)) for thread in told[-1].threads] == [("main", 3), ("a1", 2)]
+    assert [(thread.id, len(thread.requests)) for thread in told[-1].threads] == [
+        ("main", 3),
+        ("a1", 2),
+    ]
     assert picture(told[-1]) == picture(open_transcript(path))
 
 
@@ -321,7 +345,11 @@ def test_a_document_that_is_rewritten(tmp_path: Path) -> None:
 
     def rewrite(count: int, indent: int | None) -> None:
         said = [{"role": "user", "content": f"word {n}"} for n in range(count)]
-        path.write_text(json.dumps({"model": "claude-opus-4-5", "max_tokens": 9, "messages": said}, indent=indent))
+        path.write_text(
+            json.dumps(
+                {"model": "claude-opus-4-5", "max_tokens": 9, "messages": said}, indent=indent
+            )
+        )
 
     rewrite(1, 2)
     told, follower = told_of(path)
@@ -337,7 +365,9 @@ def test_a_document_that_is_rewritten(tmp_path: Path) -> None:
     assert len(told[-1].main.messages) == 5
 
 
-def test_a_gemini_session_that_is_rewritten_or_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gemini_session_that_is_rewritten_or_appended_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Older versions write the whole document again for every message, newer ones append to a log."""
     monkeypatch.setattr(following, "_COMPANIONS", 0.0)
     head = {"sessionId": "5f5e3e2d-1", "projectHash": "ab", "startTime": "t"}
@@ -373,7 +403,10 @@ def test_a_gemini_session_that_is_rewritten_or_appended_to(tmp_path: Path, monke
     log_follower.look()
     append(agent, json.dumps(said[1]).encode() + b"\n")
     log_follower.look()
-    assert [(thread.id, len(thread.requests)) for thread in logged[-1].threads] == [("main", 4), ("helper", 1)]
+    assert [(thread.id, len(thread.requests)) for thread in logged[-1].threads] == [
+        ("main", 4),
+        ("helper", 1),
+    ]
 
 
 def test_a_line_that_is_no_json_is_a_problem_of_its_line(tmp_path: Path) -> None:
@@ -415,7 +448,9 @@ def test_it_stops_at_once_and_writes_nothing(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
-def test_twenty_thousand_lines_are_each_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twenty_thousand_lines_are_each_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(tmp_path, lines_of(2))
     told, follower = told_of(path)
     read = 0
@@ -439,7 +474,9 @@ def test_twenty_thousand_lines_are_each_looked_at_once(tmp_path: Path, monkeypat
     assert read < 2 * path.stat().st_size
 
 
-@pytest.mark.parametrize("pattern", ["codex/*/*/*.jsonl", "pi/*/*/*.jsonl", "pi/*/*.jsonl", "clients/*.jsonl"])
+@pytest.mark.parametrize(
+    "pattern", ["codex/*/*/*.jsonl", "pi/*/*/*.jsonl", "pi/*/*.jsonl", "clients/*.jsonl"]
+)
 def test_real_transcripts_line_by_line(tmp_path: Path, pattern: str) -> None:
     for source in list(transcripts(pattern))[:4]:
         lines = source.read_bytes().splitlines(keepends=True)[:400]

@@ -111,7 +111,14 @@ def test_turns_that_are_taken_back(path: Path, writer: sqlite3.Connection) -> No
 def test_a_new_sub_agent(path: Path, writer: sqlite3.Connection) -> None:
     put(writer, ASKED, assistant("m2", 20, 100, tool("t", metadata={"sessionId": "ses_2"})))
     told, follower = told_of(path)
-    put(writer, user("c1", 21, "help"), assistant("c2", 22, 7, "ok"), name="ses_2", parent_id="ses_1", at=2)
+    put(
+        writer,
+        user("c1", 21, "help"),
+        assistant("c2", 22, 7, "ok"),
+        name="ses_2",
+        parent_id="ses_1",
+        at=2,
+    )
     follower.look()
     agent = told[-1].threads[1]
     assert (agent.id, agent.parent_call, len(agent.requests)) == ("ses_2", "t", 1)
@@ -124,7 +131,10 @@ def test_several_sessions(path: Path, writer: sqlite3.Connection) -> None:
     assert open_transcript(path).id == "ses_1"
     older = open_transcript(session_path(path, "ses_0"))
     assert [message.text for message in older.main.messages] == ["older"]
-    assert [(one.id, one.title) for one in older.held] == [("ses_1", "title of ses_1"), ("ses_0", "title of ses_0")]
+    assert [(one.id, one.title) for one in older.held] == [
+        ("ses_1", "title of ses_1"),
+        ("ses_0", "title of ses_0"),
+    ]
     assert open_transcript(older.held[0].path).id == "ses_1"
     assert open_transcript(session_path(path, "1")).id == "ses_0"
     assert older.path == f"{path}#ses_0"
@@ -139,7 +149,9 @@ def test_several_sessions(path: Path, writer: sqlite3.Connection) -> None:
     assert [session.id for session in kept] == ["ses_1"]
 
 
-def test_one_that_holds_no_session_yet(path: Path, writer: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_holds_no_session_yet(
+    path: Path, writer: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told, follower = told_of(path)
     put(writer, ASKED)
     follower.look()
@@ -225,7 +237,9 @@ def test_a_writer_in_another_process_is_never_in_the_way(
     told: list[Session] = []
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-c", WRITER, str(path), str(root)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         end, stop = monotonic() + 60, Event()
 
         def rest(seconds: float) -> bool:
@@ -237,7 +251,9 @@ def test_a_writer_in_another_process_is_never_in_the_way(
         output, errors = process.communicate(timeout=60)
     assert not errors
     assert output.startswith("(0,")
-    assert [request.usage and request.usage.prompt for request in told[-1].main.requests] == list(range(100, 160))
+    assert [request.usage and request.usage.prompt for request in told[-1].main.requests] == list(
+        range(100, 160)
+    )
     assert len(told) > 5  # it was followed, not read at the end
     assert laid_out(told[-1]) == laid_out(open_transcript(path))
     assert not [

@@ -36,7 +36,11 @@ def claude(home: Path, name: str, lines: list[bytes], when: float = 0) -> Path:
 def codex(home: Path, name: str, **payload: object) -> Path:
     folder = home / ".codex" / "sessions" / "2026" / "01" / "02"
     folder.mkdir(parents=True, exist_ok=True)
-    value = {"timestamp": "2026-01-02T00:00:00Z", "type": "session_meta", "payload": {"id": name, **payload}}
+    value = {
+        "timestamp": "2026-01-02T00:00:00Z",
+        "type": "session_meta",
+        "payload": {"id": name, **payload},
+    }
     return write(folder, [json.dumps(value).encode() + b"\n"], f"rollout-{name}.jsonl")
 
 
@@ -48,7 +52,12 @@ def looked(looker: NewestSession) -> Path | None:
 def test_the_last_changed_then_only_new_ones(home: Path) -> None:
     old = claude(home, "old.jsonl", lines_of(2), 1e9)
     last = claude(home, "last.jsonl", lines_of(2), 2e9)
-    claude(home, "else.jsonl", [line.replace(b"dev/project", b"dev/other") for line in lines_of(2)], 3e9)
+    claude(
+        home,
+        "else.jsonl",
+        [line.replace(b"dev/project", b"dev/other") for line in lines_of(2)],
+        3e9,
+    )
     looker = NewestSession(PROJECT, home)
     assert looked(looker) == last
     os.utime(old, (4e9, 4e9))  # an older one is touched: that is no new session

@@ -20,7 +20,12 @@ BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 def line(text: str) -> str:
     """A record of Claude Code."""
     said = {"role": "user", "content": text}
-    return json.dumps({"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": said}) + "\n"
+    return (
+        json.dumps(
+            {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": said}
+        )
+        + "\n"
+    )
 
 
 @pytest.fixture
@@ -46,17 +51,25 @@ def archive(folder: Path) -> Path:
 def test_a_folder_opens_one_and_names_the_others(folder: Path) -> None:
     opened = open_transcript(folder)
     assert {one.id for one in opened.held} == {"a.jsonl", "sub/b.jsonl", "notes.json"}
-    assert {open_transcript(one.path).main.messages[0].text for one in opened.held if one.id != "notes.json"} == {
+    assert {
+        open_transcript(one.path).main.messages[0].text
+        for one in opened.held
+        if one.id != "notes.json"
+    } == {
         "first",
         "second",
     }
-    assert open_transcript(find_session_path(folder, "sub/b.jsonl")).path == str(folder / "sub" / "b.jsonl")
+    assert open_transcript(find_session_path(folder, "sub/b.jsonl")).path == str(
+        folder / "sub" / "b.jsonl"
+    )
     assert open_transcript(f"{folder}#sub/b.jsonl").main.messages[0].text == "second"
     with pytest.raises(NothingToRead, match="holds no file"):
         find_session_path(folder, "c.jsonl")
 
 
-def test_folders_that_go_away_while_they_are_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_go_away_while_they_are_listed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of an agent that is at work, say: the others are there."""
     (folder / "gone").mkdir()
     known = os.scandir
@@ -67,7 +80,11 @@ def test_folders_that_go_away_while_they_are_listed(folder: Path, monkeypatch: p
         return known(path)
 
     monkeypatch.setattr(os, "scandir", scan)
-    assert {one.id for one in open_transcript(folder).held} == {"a.jsonl", "sub/b.jsonl", "notes.json"}
+    assert {one.id for one in open_transcript(folder).held} == {
+        "a.jsonl",
+        "sub/b.jsonl",
+        "notes.json",
+    }
     assert list(find_files(folder, "gone/*")) == []
     assert [one.name for one in find_files(folder, "*.jsonl")] == ["a.jsonl"]
 
@@ -80,7 +97,11 @@ def test_a_folder_without_any(tmp_path: Path) -> None:
 
 def test_a_zipped_folder_opens_the_same_way(archive: Path) -> None:
     opened = open_transcript(archive)
-    assert [one.id for one in opened.held] == ["logs/notes.json", "logs/a.jsonl", "logs/sub/b.jsonl"]
+    assert [one.id for one in opened.held] == [
+        "logs/notes.json",
+        "logs/a.jsonl",
+        "logs/sub/b.jsonl",
+    ]
     assert opened.main.messages[0].text == "first"
     assert open_transcript(opened.held[2].path).main.messages[0].text == "second"
     assert open_transcript(find_session_path(archive, "2")).main.messages[0].text == "second"
@@ -102,7 +123,10 @@ def test_records_in_a_list_are_read_as_lines(folder: Path) -> None:
 
 
 def test_a_zipped_file_of_many_sessions_opens_each(tmp_path: Path) -> None:
-    rows = [{"task_id": n, "reward": 1, "traj": [{"role": "user", "content": f"task {n}"}]} for n in range(3)]
+    rows = [
+        {"task_id": n, "reward": 1, "traj": [{"role": "user", "content": f"task {n}"}]}
+        for n in range(3)
+    ]
     one, two = tmp_path / "one.zip", tmp_path / "two.zip"
     for path, names in ((one, ["results.json"]), (two, ["results.json", "again.json"])):
         with zipfile.ZipFile(path, "w") as made:
@@ -110,10 +134,18 @@ def test_a_zipped_file_of_many_sessions_opens_each(tmp_path: Path) -> None:
                 made.writestr(name, json.dumps(rows))
     opened = open_transcript(one)
     assert len(opened.held) == 3
-    assert [open_transcript(each.path).main.messages[0].text for each in opened.held] == ["task 0", "task 1", "task 2"]
+    assert [open_transcript(each.path).main.messages[0].text for each in opened.held] == [
+        "task 0",
+        "task 1",
+        "task 2",
+    ]
     assert [each.id for each in open_transcript(two).held] == ["results.json", "again.json"]
     inner = open_transcript(open_transcript(two).held[1].path)
-    assert [open_transcript(each.path).main.messages[0].text for each in inner.held] == ["task 0", "task 1", "task 2"]
+    assert [open_transcript(each.path).main.messages[0].text for each in inner.held] == [
+        "task 0",
+        "task 1",
+        "task 2",
+    ]
     with pytest.raises(NothingToRead, match=r"holds no session 'again\.json#x'"):
         open_transcript(f"{two}#again.json#x")
 
@@ -130,7 +162,11 @@ def test_what_cannot_be_read_in_an_archive_says_what_helps(tmp_path: Path) -> No
 
 def test_notes_beside_a_transcript_are_not_listed(folder: Path) -> None:
     (folder / "agent-1.meta.json").write_text('{"agentType": "x"}')
-    assert {one.id for one in open_transcript(folder).held} == {"a.jsonl", "sub/b.jsonl", "notes.json"}
+    assert {one.id for one in open_transcript(folder).held} == {
+        "a.jsonl",
+        "sub/b.jsonl",
+        "notes.json",
+    }
 
 
 @pytest.mark.parametrize("where", ["name", "listed name", "what LZMA packed"])
@@ -169,7 +205,11 @@ def test_a_wrong_format_is_a_sentence(folder: Path, tmp_path: Path) -> None:
     """Not an empty session, and not one of pieces that nobody can read."""
     items = tmp_path / "events.json"
     items.write_text(json.dumps([{"id": 0, "type": "started", "source": "x"}]))
-    for path, name in ((folder / "a.jsonl", "openai-responses"), (items, "openai-responses"), (items, "codex")):
+    for path, name in (
+        (folder / "a.jsonl", "openai-responses"),
+        (items, "openai-responses"),
+        (items, "codex"),
+    ):
         with pytest.raises(UnknownFormat, match="nothing in it can be read as"):
             open_transcript(path, format=name)
     with pytest.raises(UnknownFormat, match="unrecognised file format"):
@@ -180,9 +220,17 @@ def test_the_log_of_one_call_holds_its_buffer(tmp_path: Path) -> None:
     """Request and response in one object: messages and tools are the buffer, the usage is the response's."""
     tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
     answer = {"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
-    response = {"choices": [answer], "usage": {"prompt_tokens": 12, "completion_tokens": 3}, "model": "m-1"}
+    response = {
+        "choices": [answer],
+        "usage": {"prompt_tokens": 12, "completion_tokens": 3},
+        "model": "m-1",
+    }
     path = tmp_path / "call.json"
-    path.write_text(json.dumps({"messages": BODY["messages"], "tools": [tool], "cost": 0.1, "response": response}))
+    path.write_text(
+        json.dumps(
+            {"messages": BODY["messages"], "tools": [tool], "cost": 0.1, "response": response}
+        )
+    )
     (request,) = open_transcript(path).main.requests
     assert [message.text for message in request.view] == ["hi"]
     assert request.prompt.tools is not None

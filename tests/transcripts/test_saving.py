@@ -44,7 +44,9 @@ def test_a_failure_leaves_no_draft(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("format_", ["claude-code", "codex", "pi"])
-def test_a_buffer_is_written_in_every_shape_and_opens_again(tmp_path: Path, shape: str, format_: str) -> None:
+def test_a_buffer_is_written_in_every_shape_and_opens_again(
+    tmp_path: Path, shape: str, format_: str
+) -> None:
     buffer = build(3, "a result")
     path = tmp_path / "made.jsonl"
     save_text(buffer_text(buffer, shape, format_, "claude-opus-4-5"), str(path), force=False)

@@ -54,7 +54,9 @@ def put(home: Path, name: str, data: bytes, time: int) -> None:
 
 @pytest.fixture
 def full_home(tmp_path: Path) -> Path:
-    put(tmp_path, ".claude/projects/-home-dev-project/s.jsonl", b"".join(lines_of(4)), 1_700_000_300)
+    put(
+        tmp_path, ".claude/projects/-home-dev-project/s.jsonl", b"".join(lines_of(4)), 1_700_000_300
+    )
     put(tmp_path, ".claude/projects/-home-dev-project/empty.jsonl", b"", 1_700_000_400)
     put(tmp_path, ".claude/projects/-home-dev-project/junk.jsonl", b"no json\n", 1_700_000_500)
     put(tmp_path, ".codex/sessions/2026/01/02/rollout-1.jsonl", CODEX, 1_700_000_200)
@@ -81,7 +83,12 @@ def test_newest_first_with_what_identifies_them(full_home: Path) -> None:
 
 
 def test_gemini_by_what_it_tells_or_what_lies_beside(tmp_path: Path) -> None:
-    put(tmp_path, ".gemini/tmp/ws/chats/session-2026-01-01T00-00-5f5e3e2d.jsonl", GEMINI, 1_700_000_200)
+    put(
+        tmp_path,
+        ".gemini/tmp/ws/chats/session-2026-01-01T00-00-5f5e3e2d.jsonl",
+        GEMINI,
+        1_700_000_200,
+    )
     put(tmp_path, ".gemini/tmp/ws/chats/5f5e3e2d-1/helper.jsonl", GEMINI, 1_700_000_300)
     put(
         tmp_path,
@@ -98,18 +105,35 @@ def test_gemini_by_what_it_tells_or_what_lies_beside(tmp_path: Path) -> None:
 
 def test_a_qwen_session_when_looked_for_is_found_in_its_project(tmp_path: Path) -> None:
     put(tmp_path, ".qwen/projects/-qwen-there/chats/5f5e3e2d.jsonl", QWEN, 1_700_000_200)
-    put(tmp_path, ".qwen/projects/-qwen-there/subagents/5f5e3e2d/agent-find-1.jsonl", QWEN, 1_700_000_300)
+    put(
+        tmp_path,
+        ".qwen/projects/-qwen-there/subagents/5f5e3e2d/agent-find-1.jsonl",
+        QWEN,
+        1_700_000_300,
+    )
     assert [(one.format, one.project, one.title) for one in found_sessions(tmp_path)] == [
         ("qwen-code", "/qwen/there", "hello qwen")
     ]
 
 
 def test_codex_packs_what_rests_and_has_a_folder_for_what_is_archived(tmp_path: Path) -> None:
-    put(tmp_path, ".codex/sessions/2026/01/02/rollout-1.jsonl.zst", zstandard.compress(CODEX), 1_700_000_200)
+    put(
+        tmp_path,
+        ".codex/sessions/2026/01/02/rollout-1.jsonl.zst",
+        zstandard.compress(CODEX),
+        1_700_000_200,
+    )
     put(tmp_path, ".codex/archived_sessions/rollout-2.jsonl", CODEX, 1_700_000_100)
-    put(tmp_path, ".codex/archived_sessions/rollout-3.jsonl.zst", zstandard.compress(CODEX), 1_700_000_000)
+    put(
+        tmp_path,
+        ".codex/archived_sessions/rollout-3.jsonl.zst",
+        zstandard.compress(CODEX),
+        1_700_000_000,
+    )
     found = found_sessions(tmp_path)
-    assert [(one.format, one.project, one.title) for one in found] == [("codex", "/work/here", "please fix")] * 3
+    assert [(one.format, one.project, one.title) for one in found] == [
+        ("codex", "/work/here", "please fix")
+    ] * 3
 
 
 def test_a_limit(full_home: Path) -> None:
@@ -139,7 +163,9 @@ def test_a_plug_in_is_loaded() -> None:
     assert (loaded.name, loaded.sniff(Head(()))) == ("other", 1.0)
 
 
-@pytest.mark.parametrize("value", ["no.such.module:FORMAT", "inspector.core.errors:NOTHING", "os:sep"])
+@pytest.mark.parametrize(
+    "value", ["no.such.module:FORMAT", "inspector.core.errors:NOTHING", "os:sep"]
+)
 def test_a_broken_plug_in_is_a_note(value: str) -> None:
     loaded = plugins.load(EntryPoint("bad", value, plugins.GROUP))
     assert isinstance(loaded, str)

@@ -48,7 +48,8 @@ def test_database_when_it_is_damaged_is_read_twice_at_most(
         database.execute("insert into session_windows values ('5f5e', 'agent:main', 1, 2, null)")
         text = json.dumps(LINES[-1]) + " " * 3_000
         database.executemany(
-            "insert into transcript_events values ('5f5e', ?, ?, ?)", [(n, text, n) for n in range(200)]
+            "insert into transcript_events values ('5f5e', ?, ?, ?)",
+            [(n, text, n) for n in range(200)],
         )
     database.close()
     whole = path.read_bytes()

@@ -39,7 +39,16 @@ def test_values(text: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a: [1", "a: 'x", "a: *none", "a: |x\n  y", "a: 1\n  - b: 2\n c", "a: [*x]", "a: !!binary ü", "a: b\nwords\n"],
+    [
+        "a: [1",
+        "a: 'x",
+        "a: *none",
+        "a: |x\n  y",
+        "a: 1\n  - b: 2\n c",
+        "a: [*x]",
+        "a: !!binary ü",
+        "a: b\nwords\n",
+    ],
 )
 def test_what_is_not_understood_is_said(text: str) -> None:
     with pytest.raises(NotYaml):
@@ -49,7 +58,9 @@ def test_what_is_not_understood_is_said(text: str) -> None:
 def test_bounds() -> None:
     """Neither depth nor aliases that repeat aliases fill the memory."""
     deep = "".join(" " * n + "a:\n" for n in range(3_000))
-    laughs = "a0: &a0 [x, y]\n" + "".join(f"a{n}: &a{n}\n" + f"- *a{n - 1}\n" * 10 for n in range(1, 12))
+    laughs = "a0: &a0 [x, y]\n" + "".join(
+        f"a{n}: &a{n}\n" + f"- *a{n - 1}\n" * 10 for n in range(1, 12)
+    )
     levels = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n}\n- *a{n - 1}\n" for n in range(1, 300))
     for text in (deep, laughs, levels, "[" * 5_000, "- " * 5_000):
         with pytest.raises(NotYaml):

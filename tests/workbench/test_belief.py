@@ -24,7 +24,9 @@ def read(bench: Workbench) -> GaugeReading:
 
 @pytest.mark.parametrize("at", [60, None])
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_gauge_after_a_look_at_the_tiers_shows_the_same_count(bench: Workbench, policy: str, at: int | None) -> None:
+def test_gauge_after_a_look_at_the_tiers_shows_the_same_count(
+    bench: Workbench, policy: str, at: int | None
+) -> None:
     bench.stepping.choose(policy=policy)
     bench.move(at)
     before = read(bench)
@@ -34,7 +36,9 @@ def test_gauge_after_a_look_at_the_tiers_shows_the_same_count(bench: Workbench, 
     assert read(bench).believed == bench.state.previews.tokens == before.believed
 
 
-@pytest.mark.parametrize(("policy", "tier"), [("roku", "L0"), ("claude-code", "auto"), ("pi", "compact")])
+@pytest.mark.parametrize(
+    ("policy", "tier"), [("roku", "L0"), ("claude-code", "auto"), ("pi", "compact")]
+)
 def test_gauge_after_a_step_shows_the_count_before_anybody_looks_at_the_tiers(
     bench: Workbench, policy: str, tier: str
 ) -> None:

@@ -28,7 +28,11 @@ from inspector.workbench.state import Choices, State
 from inspector.workbench.workbench import Workbench
 from tests.core.sessions import said
 
-LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
+LONG = said(
+    ("user", "go"),
+    *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)],
+    ("answer", "done"),
+)
 SHORT = said(("user", "go"), ("read", "a.py x"), ("read", "b.py y"), ("answer", "done"))
 WINDOW = 20_000
 
@@ -82,7 +86,9 @@ def test_sums_over_requests_are_the_totals(thread: Thread) -> None:
 def test_the_base_line_is_the_recorded_session() -> None:
     found = driven(LONG, runs(state(LONG), (), WINDOW))
     assert found.base is not None
-    assert [row.tokens for row in found.base.rows] == [one.usage.prompt for one in LONG.requests if one.usage]
+    assert [row.tokens for row in found.base.rows] == [
+        one.usage.prompt for one in LONG.requests if one.usage
+    ]
     assert {found.difference(figure, found.base) for figure in FIGURES} == {0}
 
 
@@ -101,7 +107,10 @@ def test_every_policy_starts_from_the_same_recording() -> None:
 
 def test_impossible_settings_stop_only_their_own_policy() -> None:
     good = runs(state(LONG), DEFAULT, WINDOW)
-    bad = [replace(run, settings=(("reserve_tokens", "many"),)) if run.policy == "pi" else run for run in good]
+    bad = [
+        replace(run, settings=(("reserve_tokens", "many"),)) if run.policy == "pi" else run
+        for run in good
+    ]
     found = driven(LONG, bad)
     assert [name for name, _ in found.impossible] == ["pi"]
     assert found.impossible[0][1].endswith(".")
@@ -110,7 +119,11 @@ def test_impossible_settings_stop_only_their_own_policy() -> None:
 
 
 def test_it_tells_how_far_it_is_and_stops_when_told() -> None:
-    wanted, told, results = runs(state(LONG), ("roku",), WINDOW), list[ComparisonProgress](), dict[PolicyRun, Result]()
+    wanted, told, results = (
+        runs(state(LONG), ("roku",), WINDOW),
+        list[ComparisonProgress](),
+        dict[PolicyRun, Result](),
+    )
     compare(LONG, wanted, results.__setitem__, told.append)
     shares = [one.share for one in told]
     assert shares == sorted(shares)
@@ -154,4 +167,7 @@ def test_the_sample_adds_up() -> None:
     for one in found.reports:
         assert one.spent.prompt == sum(row.tokens for row in one.rows)
         assert bool(one.compactions) == (one.policy != PLAIN)
-        assert all(0 <= regret.at.before_request <= regret.needed_by < len(one.rows) for regret in one.losses.regrets)
+        assert all(
+            0 <= regret.at.before_request <= regret.needed_by < len(one.rows)
+            for regret in one.losses.regrets
+        )

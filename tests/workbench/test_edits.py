@@ -79,14 +79,20 @@ def test_what_becomes_of_the_messages(edit: Edit, expected: dict[str, FateName])
 
 def test_a_call_whose_result_goes_is_taken_out_of_its_message() -> None:
     left = apply(Removal(("r1",)), BUFFER, None).buffer
-    assert [type(part).__name__ for part in left.messages[1].parts] == ["Thinking", "Text", "ToolCall"]
+    assert [type(part).__name__ for part in left.messages[1].parts] == [
+        "Thinking",
+        "Text",
+        "ToolCall",
+    ]
     assert not find_refusals(left)
     assert find_refusals(apply(Removal(("r1",), partners=False), BUFFER, None).buffer)
 
 
 def test_a_message_that_said_nothing_but_the_call_goes_with_it() -> None:
     bare = Message("a", "assistant", (Thinking("hm"), ToolCall("c", "Bash", {})))
-    buffer = Buffer((Message("u", "user", (Text("go"),)), bare, Message("r", "tool", (ToolResult("c", "x"),))))
+    buffer = Buffer(
+        (Message("u", "user", (Text("go"),)), bare, Message("r", "tool", (ToolResult("c", "x"),)))
+    )
     assert told(Removal(("r",)), buffer) == {"a": "dropped", "r": "dropped"}
 
 
@@ -113,7 +119,13 @@ def test_arguments_stay_json_or_say_why_not() -> None:
     assert rewritten(CALLS.parts[3], "{not json") == ToolCall("c2", "Free", "{not json")
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda kids: st.lists(kids), max_leaves=5))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda kids: st.lists(kids),
+        max_leaves=5,
+    )
+)
 def test_arguments_laid_out_for_editing_mean_the_same(value: Any) -> None:
     call = ToolCall("c", "t", {"v": value})
     text = editable(call)
@@ -148,7 +160,9 @@ def test_an_edit_survives_json(edit: Edit) -> None:
     assert read_edit(loads(dumps(write_edit(edit)).encode())) == edit
 
 
-@pytest.mark.parametrize("value", [None, [], {"kind": "burn"}, {"kind": "rewrite"}, {"kind": "drop", "messages": [1]}])
+@pytest.mark.parametrize(
+    "value", [None, [], {"kind": "burn"}, {"kind": "rewrite"}, {"kind": "drop", "messages": [1]}]
+)
 def test_what_is_no_edit_is_told(value: Any) -> None:
     with pytest.raises(InspectorError):
         read_edit(value)
@@ -199,7 +213,9 @@ def test_edits_are_exported_as_a_test_that_runs() -> None:
     taken = run(space["POLICY"], space["START"], space["STATE"], space["STEPS"])
     assert [dict(one.fates) for one in taken] == [one["fates"] for one in space["EXPECTED"]]
     assert ["Go on, 请继续."] in [list(one.inserted) for one in taken]
-    assert run(steps.policy, describe_start(steps.origin), space["STATE"], write_path(steps)) == taken
+    assert (
+        run(steps.policy, describe_start(steps.origin), space["STATE"], write_path(steps)) == taken
+    )
 
 
 def test_what_changes_nothing_is_no_step_and_what_cannot_be_changes_nothing() -> None:
@@ -240,7 +256,9 @@ def test_edits_that_come_while_the_start_is_worked_out_are_all_taken_in_order() 
 
     at_once = True
 
-    def later(job: Callable[[], Any], done: Callable[[Any], None], *_: object, **__: object) -> None:
+    def later(
+        job: Callable[[], Any], done: Callable[[Any], None], *_: object, **__: object
+    ) -> None:
         if at_once:
             done(job())
         else:

@@ -7,7 +7,14 @@ import pytest
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.pressure.filling import OTHER_TOOLS, UNSEEN, AreaKind, areas, calls_of, filling
+from inspector.workbench.pressure.filling import (
+    OTHER_TOOLS,
+    UNSEEN,
+    AreaKind,
+    areas,
+    calls_of,
+    filling,
+)
 from inspector.workbench.workbench import Workbench
 
 SAMPLE = open_transcript(str(resource("sample.jsonl")))
@@ -24,7 +31,9 @@ def test_areas_are_as_high_as_the_shown_number(kind: AreaKind) -> None:
     state = opened().state
     found = areas(state, kind)
     assert state.pressures is not None
-    assert [sum(column) for column in zip(*found.tokens, strict=True)] == [one.tokens for one in state.pressures]
+    assert [sum(column) for column in zip(*found.tokens, strict=True)] == [
+        one.tokens for one in state.pressures
+    ]
     assert all(tokens >= 0 for row in found.tokens for tokens in row)
     assert len(found.names) == len(set(found.names)) > 4
 
@@ -32,7 +41,9 @@ def test_areas_are_as_high_as_the_shown_number(kind: AreaKind) -> None:
 @pytest.mark.parametrize("length", [2, 78, 79, 80, 100, 131])
 def test_areas_when_the_session_grew_are_those_of_the_whole_session(length: int) -> None:
     thread = SAMPLE.main
-    shorter = replace(thread, requests=list(thread.requests)[:length], end=thread.requests[length].view)
+    shorter = replace(
+        thread, requests=list(thread.requests)[:length], end=thread.requests[length].view
+    )
     bench = Workbench()
     bench.open(replace(SAMPLE, threads=(shorter,)))
     former = areas(bench.state, "category")
@@ -51,7 +62,11 @@ def test_areas_are_what_the_breakdown_says(at: int) -> None:
     bench.move(at)
     tree = filling(bench.state, calls_of(bench.state)).tree
     by_category = areas(bench.state, "category")
-    shown = {name: row[at] for name, row in zip(by_category.names, by_category.tokens, strict=True) if row[at]}
+    shown = {
+        name: row[at]
+        for name, row in zip(by_category.names, by_category.tokens, strict=True)
+        if row[at]
+    }
     assert shown == {one.name: one.tokens for one in tree.children}
     by_tool = areas(bench.state, "tool")
     for name, row in zip(by_tool.names, by_tool.tokens, strict=True):

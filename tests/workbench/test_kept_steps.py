@@ -13,14 +13,20 @@ from tests.core.policies.build import assistant, build
 
 def recorded(body: str = "x") -> list[Message]:
     """As a reader makes them: new objects each time, with ids by their place in the file."""
-    return [replace(message, id=f"m{n}") for n, message in enumerate(build(10, body * 2000).messages)]
+    return [
+        replace(message, id=f"m{n}") for n, message in enumerate(build(10, body * 2000).messages)
+    ]
 
 
 def session(path: str, messages: Sequence[Message] | None = None, requests: int = 10) -> Session:
     stretch = Stretch(None, tuple(recorded() if messages is None else messages))
     views = [stretch.view(1 + 2 * n) for n in range(requests)]
     made = tuple(Request(n, view) for n, view in enumerate(views))
-    return Session("test", (Thread("main", requests=made, messages=stretch.own, end=stretch.view()),), path=path)
+    return Session(
+        "test",
+        (Thread("main", requests=made, messages=stretch.own, end=stretch.view()),),
+        path=path,
+    )
 
 
 def bench_with_steps(path: str = "/tmp/a.jsonl", at: int = 7) -> Workbench:
@@ -43,7 +49,10 @@ def test_steps_when_their_file_is_opened_again_are_back_at_their_request() -> No
     bench = bench_with_steps()
     bench.open(session("/tmp/b.jsonl"))
     assert bench.state.trees == {}
-    assert bench.state.note == "Kept 2 steps on a.jsonl until the program ends. Open the file again to see them."
+    assert (
+        bench.state.note
+        == "Kept 2 steps on a.jsonl until the program ends. Open the file again to see them."
+    )
     bench.open(session("/tmp/a.jsonl"))
     assert names(bench) == ("L0", "L1")
     assert bench.state.at == 7

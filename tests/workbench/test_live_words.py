@@ -12,9 +12,15 @@ LINES = (
 )
 
 
-def report(turn: int, reported: int | None, predicted: int, fired: tuple[str, ...] = ()) -> TurnReport:
-    expected = Pressure(predicted, "predicted", predicted, None, Prediction(predicted, predicted, predicted))
-    return TurnReport(turn + 1, turn, "main", reported, 0, 0, expected, 10, 16_000, fired, (), "stop", "")
+def report(
+    turn: int, reported: int | None, predicted: int, fired: tuple[str, ...] = ()
+) -> TurnReport:
+    expected = Pressure(
+        predicted, "predicted", predicted, None, Prediction(predicted, predicted, predicted)
+    )
+    return TurnReport(
+        turn + 1, turn, "main", reported, 0, 0, expected, 10, 16_000, fired, (), "stop", ""
+    )
 
 
 def test_next_tier_when_lines_are_ahead_names_the_lowest_with_tokens_and_turns() -> None:

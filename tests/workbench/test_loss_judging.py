@@ -18,7 +18,9 @@ def judge_first_row_gone(need: Need) -> Answer:
     return Answer(text='[{"row": 1, "verdict": "gone", "evidence": ""}]')
 
 
-def test_judging_when_a_model_is_chosen_prices_the_questions_and_changes_only_what_was_not_sure() -> None:
+def test_judging_when_a_model_is_chosen_prices_the_questions_and_changes_only_what_was_not_sure() -> (
+    None
+):
     asked: list[str] = []
 
     def open_answerer(who: str, state: State) -> Answerer:

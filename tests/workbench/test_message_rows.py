@@ -17,7 +17,9 @@ def result(call: str, text: str, is_error: bool = False) -> Message:
 
 
 def test_row_of_an_edit_leaves_out_the_sentence_that_repeats_its_file() -> None:
-    text = f"The file {PATH} has been updated. Here's a snippet:\n    12→def start():\n    13→    pass"
+    text = (
+        f"The file {PATH} has been updated. Here's a snippet:\n    12→def start():\n    13→    pass"
+    )
     assert message_row(result("1", text), INDEX).line == "def start():"
     assert message_row(result("1", f"File created successfully at: {PATH}"), INDEX).line == ""
 
@@ -58,7 +60,15 @@ def test_row_of_a_user_who_writes_like_a_client_is_not_an_attached_file() -> Non
         (Message("u", "user", (Text("Go"),)), "user"),
         (Message("s", "user", (Text("What happened"),), summary=True), "summary"),
         (Message("f", "user", (Text(f"File {PATH}:\nimport os"),), mark="attachment"), "file"),
-        (Message("t", "user", (Text("<system-reminder>Todo list</system-reminder>"),), mark="attachment"), "reminder"),
+        (
+            Message(
+                "t",
+                "user",
+                (Text("<system-reminder>Todo list</system-reminder>"),),
+                mark="attachment",
+            ),
+            "reminder",
+        ),
         (Message("c", "user", (Text("<local-command-stdout>ok"),), mark="meta"), "client"),
         (Message("a", "assistant", (Text("Done"),)), "assistant"),
         (result("1", "ok"), "result"),

@@ -55,7 +55,9 @@ def test_fit_when_a_policy_was_timed_is_three_seconds_in_all() -> None:
     assert not pace.fits(["roku", "pi", "codex", "pulse"])
     timed(pace, "roku", 1.2)
     assert not pace.fits(["roku", "pi", "codex"])
-    assert pace.fits(["roku", "pi", "codex"], has_begun=True), "a run that has begun is not stopped for a little more"
+    assert pace.fits(["roku", "pi", "codex"], has_begun=True), (
+        "a run that has begun is not stopped for a little more"
+    )
 
 
 def test_fit_when_only_the_recording_was_timed_is_judged_roughly() -> None:

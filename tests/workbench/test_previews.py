@@ -47,7 +47,9 @@ def test_every_tier_has_a_verdict_and_a_preview(bench: Workbench) -> None:
     assert bench.state.buffer() == before
 
 
-def test_the_preview_is_of_the_tier_that_would_fire_until_another_is_pointed_at(bench: Workbench) -> None:
+def test_the_preview_is_of_the_tier_that_would_fire_until_another_is_pointed_at(
+    bench: Workbench,
+) -> None:
     bench.previews.look()
     assert bench.state.previews is not None
     assert bench.state.previews.next == "L0"
@@ -82,7 +84,9 @@ def test_preview_while_some_are_missing_is_of_a_due_tier_or_of_none(bench: Workb
     assert previews is not None
     begun = replace(previews, by_tier={})
     assert begun.suggested == previews.next == "L0"
-    assert replace(begun, verdicts=()).suggested == "", "it would jump from tier to tier as they are worked out"
+    assert replace(begun, verdicts=()).suggested == "", (
+        "it would jump from tier to tier as they are worked out"
+    )
 
 
 def previewed(bench: Workbench) -> str:
@@ -92,7 +96,9 @@ def previewed(bench: Workbench) -> str:
     return preview.tier if preview is not None else ""
 
 
-def test_preview_after_a_step_gives_way_to_the_step_and_comes_back_after_undo(bench: Workbench) -> None:
+def test_preview_after_a_step_gives_way_to_the_step_and_comes_back_after_undo(
+    bench: Workbench,
+) -> None:
     bench.previews.point("L1")
     bench.stepping.step("L1")
     assert previewed(bench) == ""
@@ -102,7 +108,9 @@ def test_preview_after_a_step_gives_way_to_the_step_and_comes_back_after_undo(be
     assert previewed(bench) == "L0"
     bench.previews.point("L1")
     bench.stepping.redo()
-    assert previewed(bench) == "", "the step that one goes to is shown, not a preview that was selected before"
+    assert previewed(bench) == "", (
+        "the step that one goes to is shown, not a preview that was selected before"
+    )
 
 
 def test_previews_hold_for_their_place_alone_and_are_known_again(bench: Workbench) -> None:
@@ -160,7 +168,9 @@ def taken(bench: Workbench) -> Step:
 # -- what it costs -------------------------------------------------------------------------------------------------
 
 
-def made(freed: int, rewritten: int, calls: PricedCalls = NO_CALLS, model: str = "claude-opus-4-5") -> Preview:
+def made(
+    freed: int, rewritten: int, calls: PricedCalls = NO_CALLS, model: str = "claude-opus-4-5"
+) -> Preview:
     outcome: Outcome[object] = Outcome("L0", Buffer(()), None)
     return Preview("L0", freed, 4, calls, 3, rewritten, None, outcome, model=model)
 
@@ -184,8 +194,14 @@ def test_the_session_says_for_how_long_it_writes() -> None:
     def call(n: int, usage: Usage | None) -> Request:
         return Request(n, EMPTY_VIEW, usage=usage)
 
-    hourly, short, read = Usage(cache_write=9, cache_write_1h=9), Usage(cache_write=9), Usage(cache_read=9)
-    thread = Thread("main", requests=[call(n, one) for n, one in enumerate((short, hourly, read, None, short))])
+    hourly, short, read = (
+        Usage(cache_write=9, cache_write_1h=9),
+        Usage(cache_write=9),
+        Usage(cache_read=9),
+    )
+    thread = Thread(
+        "main", requests=[call(n, one) for n, one in enumerate((short, hourly, read, None, short))]
+    )
     assert [moment_at(thread, n).cache_ttl_s for n in range(6)] == [
         FIVE_MINUTES_S,
         FIVE_MINUTES_S,
@@ -198,7 +214,9 @@ def test_the_session_says_for_how_long_it_writes() -> None:
 
 def test_a_call_is_part_of_the_cost() -> None:
     calls = PricedCalls(SummaryCall(Usage(9, 9, 0, 9), 99), Decimal("0.15"), Decimal("0.9"))
-    assert payback(made(30_000, 60_000, calls)).requests == 33, "by what is expected, not by the upper bound"
+    assert payback(made(30_000, 60_000, calls)).requests == 33, (
+        "by what is expected, not by the upper bound"
+    )
 
 
 def test_what_frees_nothing_never_pays() -> None:
@@ -222,7 +240,9 @@ def test_a_line_is_moved_by_its_setting(bench: Workbench, tokens: int, value: st
     assert low.watermark.setting == "mid_water_trigger_ratio"
     assert value_for(bench.state, low, tokens) == value
     bench.stepping.set("mid_water_trigger_ratio", value)
-    line = next(line for line in watermarks(bench.state) if line.setting == "mid_water_trigger_ratio")
+    line = next(
+        line for line in watermarks(bench.state) if line.setting == "mid_water_trigger_ratio"
+    )
     assert abs(line.tokens - tokens) <= 200
 
 

@@ -9,14 +9,21 @@ from inspector.workbench.message_rows import readable_summary
 from inspector.workbench.workbench import Workbench
 from tests.core.policies.build import conv, user
 
-SEALED = Message("sealed", "assistant", (Opaque("compaction", {"encrypted_content": "xx"}, 2),), summary=True)
+SEALED = Message(
+    "sealed", "assistant", (Opaque("compaction", {"encrypted_content": "xx"}, 2),), summary=True
+)
 
 
 def test_of_a_recorded_compaction() -> None:
     old = Stretch(None, conv(3).messages)
     new = Stretch(None, [SEALED, old.own[-1], user("next")])
     requests = [Request(0, old.view()), Request(1, new.view())]
-    thread = Thread("main", requests=requests, end=new.view(), compactions=[Compaction(1, "auto", summary=SEALED)])
+    thread = Thread(
+        "main",
+        requests=requests,
+        end=new.view(),
+        compactions=[Compaction(1, "auto", summary=SEALED)],
+    )
     desk = Workbench()
     desk.open(Session("test", (thread,), path="a"))
     text = readable_summary(desk.state, SEALED)
@@ -28,7 +35,13 @@ def test_of_a_recorded_compaction() -> None:
 def test_of_a_step() -> None:
     stretch = Stretch(None, conv(6).messages)
     desk = Workbench()
-    desk.open(Session("test", (Thread("main", requests=[Request(0, stretch.view())], end=stretch.view()),), path="a"))
+    desk.open(
+        Session(
+            "test",
+            (Thread("main", requests=[Request(0, stretch.view())], end=stretch.view()),),
+            path="a",
+        )
+    )
     desk.stepping.choose(answer_by="hand", remote=True, settings=(("opaque_items", "keep"),))
     desk.stepping.step("L3a")
     desk.stepping.answer(Answer(messages=(SEALED,)))

@@ -9,11 +9,28 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Prompt, Stretch, Tool
 from inspector.core.calls import CallIndex
 from inspector.core.findings.composition import CATEGORIES, composition, segments, split
-from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
 from inspector.core.usage import Usage
-from inspector.workbench.message_rows import FIRST_LINE, KINDS, message_row, next_of_kind, of_kind, with_text
+from inspector.workbench.message_rows import (
+    FIRST_LINE,
+    KINDS,
+    message_row,
+    next_of_kind,
+    of_kind,
+    with_text,
+)
 from inspector.workbench.pressure.gauge import GaugeReading, reading, reserve
 from inspector.workbench.pressure.scale import watermarks
 from inspector.workbench.pressure.timeline import series
@@ -26,13 +43,24 @@ ROKU = estimator("roku")
 parts: st.SearchStrategy[Part] = st.one_of(
     st.builds(Text, st.text(max_size=40)),
     st.builds(Thinking, st.text(max_size=40)),
-    st.builds(ToolCall, st.just("c"), st.text(max_size=8), st.dictionaries(st.text(max_size=4), st.text(max_size=9))),
+    st.builds(
+        ToolCall,
+        st.just("c"),
+        st.text(max_size=8),
+        st.dictionaries(st.text(max_size=4), st.text(max_size=9)),
+    ),
     st.builds(ToolResult, st.just("c"), st.text(max_size=40)),
     st.builds(Image, st.just("image/png"), st.just("aGk=")),
     st.builds(Opaque, st.just("compaction"), st.just("xyz"), st.just(3)),
 )
 roles: st.SearchStrategy[Role] = st.sampled_from(["system", "user", "assistant", "tool"])
-messages = st.builds(Message, st.uuids().map(str), roles, st.lists(parts, max_size=4).map(tuple), summary=st.booleans())
+messages = st.builds(
+    Message,
+    st.uuids().map(str),
+    roles,
+    st.lists(parts, max_size=4).map(tuple),
+    summary=st.booleans(),
+)
 
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if not name.startswith("tiktoken")])
@@ -48,7 +76,9 @@ def test_the_parts_of_a_message_add_up(name: str, message: Message) -> None:
 def test_the_categories_of_a_buffer_add_up(made: list[Message]) -> None:
     view = Stretch(own=made).view()
     assert sum(composition(ROKU, view).values()) == buffer_tokens(ROKU, view)
-    assert list(composition(ROKU, view)) == [name for name in CATEGORIES if name in composition(ROKU, view)]
+    assert list(composition(ROKU, view)) == [
+        name for name in CATEGORIES if name in composition(ROKU, view)
+    ]
 
 
 def test_prompt_and_tools_have_categories() -> None:
@@ -89,7 +119,9 @@ def test_nothing_open() -> None:
 
 def test_where_the_file_holds_more_than_was_counted_nothing_is_unseen() -> None:
     stretch = Stretch(own=[Message("m", "user", (Text('{"a": 1}' * 250),))])
-    request = Request(0, stretch.view(), prompt=Prompt("", ()), usage=Usage(input=1_000), model="claude-opus-4-5")
+    request = Request(
+        0, stretch.view(), prompt=Prompt("", ()), usage=Usage(input=1_000), model="claude-opus-4-5"
+    )
     bench = Workbench()
     bench.open(Session("x", (Thread("main", requests=(request,), end=stretch.view()),)))
     now = reading(bench.state)
@@ -99,7 +131,9 @@ def test_where_the_file_holds_more_than_was_counted_nothing_is_unseen() -> None:
     assert dict(now.parts)["difference"] < -100
 
 
-@pytest.mark.parametrize(("window", "lines"), [(200_000, [120_000, 150_000]), (333, [199, 249]), (1_000, [600, 750])])
+@pytest.mark.parametrize(
+    ("window", "lines"), [(200_000, [120_000, 150_000]), (333, [199, 249]), (1_000, [600, 750])]
+)
 def test_watermarks_round_down(window: int, lines: list[int]) -> None:
     bench = Workbench()
     bench.open(session())
@@ -128,8 +162,16 @@ def test_series_of_a_thread() -> None:
 def test_rows_take_the_first_line_with_something_on_it() -> None:
     long = Message("m", "user", (Text("\n  \n  " + "x" * 900 + "\nnext"),))
     assert message_row(long).line == "x" * FIRST_LINE
-    call = Message("c", "assistant", (ToolCall("1", "Read", {"path": "a\nb", "n": 3}), ToolCall("2", "Bash", "ls")))
-    assert (message_row(call).subject, message_row(call).line, message_row(call).tool) == ("a b, ls", "n: 3", "Read +1")
+    call = Message(
+        "c",
+        "assistant",
+        (ToolCall("1", "Read", {"path": "a\nb", "n": 3}), ToolCall("2", "Bash", "ls")),
+    )
+    assert (message_row(call).subject, message_row(call).line, message_row(call).tool) == (
+        "a b, ls",
+        "n: 3",
+        "Read +1",
+    )
     result = Message("r", "tool", (ToolResult("2", "", True), Image("image/png")))
     made = message_row(result, CallIndex([call]))
     assert (made.tool, made.subject, made.line) == ("Bash", "ls", "image/png")
@@ -155,7 +197,9 @@ def test_kinds_and_texts() -> None:
 
 
 def test_next_of_kind_walks_both_ways_and_ends() -> None:
-    edit = Message("e", "assistant", (ToolCall("1", "Edit", {"file_path": "/a.py", "old_string": "x"}),))
+    edit = Message(
+        "e", "assistant", (ToolCall("1", "Edit", {"file_path": "/a.py", "old_string": "x"}),)
+    )
     read = Message("r", "assistant", (ToolCall("2", "Read", {"file_path": "/a.py"}),))
     messages = [read, edit, read, edit]
     assert next_of_kind(messages, "Edits", -1, 1) == 1
@@ -204,7 +248,11 @@ def test_behind_a_tag_stands_what_it_is_about(text: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "subject", "line"),
     [
-        ({"description": "List", "command": "ls -l\npwd", "timeout": 5}, "ls -l pwd", "description: List  timeout: 5"),
+        (
+            {"description": "List", "command": "ls -l\npwd", "timeout": 5},
+            "ls -l pwd",
+            "description: List  timeout: 5",
+        ),
         ({"command": ["bash", "-lc", "git status"], "workdir": "/w"}, "git status", "workdir: /w"),
         ({"cmd": ["rg", "-n", "row"]}, "rg -n row", ""),
         ({"description": "Look around", "prompt": "Find it"}, "Look around", "prompt: Find it"),
@@ -222,14 +270,27 @@ def test_row_of_a_call_when_it_names_its_subject_says_that_first(
 
 def test_row_of_a_result_when_its_call_is_known_names_file_and_command() -> None:
     calls = [
-        Message("a", "assistant", (ToolCall("1", "Read", {"file_path": "/home/dev/app/src/money.py"}),)),
-        Message("b", "assistant", (ToolCall("2", "Read", {"file_path": "/home/dev/app/docs/a.md"}),)),
-        Message("c", "assistant", (Text("Now the tests."), ToolCall("3", "Bash", {"command": "pytest -q"}))),
+        Message(
+            "a", "assistant", (ToolCall("1", "Read", {"file_path": "/home/dev/app/src/money.py"}),)
+        ),
+        Message(
+            "b", "assistant", (ToolCall("2", "Read", {"file_path": "/home/dev/app/docs/a.md"}),)
+        ),
+        Message(
+            "c",
+            "assistant",
+            (Text("Now the tests."), ToolCall("3", "Bash", {"command": "pytest -q"})),
+        ),
         Message("d", "assistant", (ToolCall("4", "Read", {"file_path": "/tmp/out.txt"}),)),
-        Message("e", "assistant", (ToolCall("5", "Read", {"file_path": "/home/dev/app/src/tax.py"}),)),
+        Message(
+            "e", "assistant", (ToolCall("5", "Read", {"file_path": "/home/dev/app/src/tax.py"}),)
+        ),
     ]
     index = CallIndex(calls)
-    results = [Message(f"r{n}", "tool", (ToolResult(str(n), "<returncode>0</returncode>"),)) for n in range(1, 6)]
+    results = [
+        Message(f"r{n}", "tool", (ToolResult(str(n), "<returncode>0</returncode>"),))
+        for n in range(1, 6)
+    ]
     assert [message_row(result, index).subject for result in results] == [
         "src/money.py",
         "docs/a.md",
@@ -237,5 +298,8 @@ def test_row_of_a_result_when_its_call_is_known_names_file_and_command() -> None
         "/tmp/out.txt",
         "src/tax.py",
     ]
-    assert (message_row(calls[2], index).subject, message_row(calls[2], index).line) == ("pytest -q", "Now the tests.")
+    assert (message_row(calls[2], index).subject, message_row(calls[2], index).line) == (
+        "pytest -q",
+        "Now the tests.",
+    )
     assert message_row(Message("u", "user", (Text("Hello"),)), index).subject == ""

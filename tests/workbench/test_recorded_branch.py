@@ -26,7 +26,9 @@ from tests.gui.test_drops import session as dropped
 def bench() -> Workbench:
     """At a recorded compaction: four requests before it, three after it."""
     made = Workbench()
-    made.open(Session("test", (compacted(before=4, after=3, kept=2, swallowed=2),), path="made.jsonl"))
+    made.open(
+        Session("test", (compacted(before=4, after=3, kept=2, swallowed=2),), path="made.jsonl")
+    )
     made.first()
     made.next_compaction()
     return made
@@ -93,7 +95,9 @@ def test_another_system_prompt_is_no_part_of_what_was_kept() -> None:
     longer = Prompt("You are an agent with many rules. " * 60, ())
     requests = [*made.requests[:4], *(replace(one, prompt=longer) for one in made.requests[4:])]
     bench = Workbench()
-    bench.open(Session("test", (replace(made, requests=requests, prompt=longer),), path="made.jsonl"))
+    bench.open(
+        Session("test", (replace(made, requests=requests, prompt=longer),), path="made.jsonl")
+    )
     bench.first()
     bench.next_compaction()
     chosen = sides(bench.state)
@@ -105,18 +109,26 @@ def test_another_system_prompt_is_no_part_of_what_was_kept() -> None:
     assert found.delta + found.rest + found.prompt + found.anew == chosen.whole[1] - chosen.whole[0]
 
 
-def test_size_before_in_the_diff_where_it_is_predicted_is_that_of_the_lists(bench: Workbench) -> None:
+def test_size_before_in_the_diff_where_it_is_predicted_is_that_of_the_lists(
+    bench: Workbench,
+) -> None:
     thread, pressures, chosen = bench.state.thread, bench.state.pressures, sides(bench.state)
     assert thread is not None
     assert pressures is not None
     assert chosen is not None
     sizes = compaction_sizes(thread, pressures, thread.compactions[0])
     assert (chosen.whole, chosen.sizer.pressure.kind) == (sizes.tokens, "predicted")
-    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in diff_headline(compare_sides(chosen))
+    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in diff_headline(
+        compare_sides(chosen)
+    )
 
 
-@pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"])
-def test_it_is_there_under_every_policy_and_from_the_buffer_before_each_steps(bench: Workbench, policy: str) -> None:
+@pytest.mark.parametrize(
+    "policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"]
+)
+def test_it_is_there_under_every_policy_and_from_the_buffer_before_each_steps(
+    bench: Workbench, policy: str
+) -> None:
     bench.stepping.choose(policy=policy)
     before = next(row.tokens for row in step_rows_of(bench.state))
     bench.stepping.go(ORIGIN)

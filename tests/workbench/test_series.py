@@ -19,7 +19,9 @@ def test_a_request_without_usage_is_a_gap() -> None:
 
 
 def test_curves_of_a_session_that_grew_are_those_of_the_whole_session() -> None:
-    requests = [Request(n, EMPTY_VIEW, usage=Usage(n, 7, 2, 3) if n % 3 else None) for n in range(9)]
+    requests = [
+        Request(n, EMPTY_VIEW, usage=Usage(n, 7, 2, 3) if n % 3 else None) for n in range(9)
+    ]
     bench, former = Workbench(), None
     for length in (3, 4, 8, 9):
         bench.open(Session("made", (Thread("main", requests=requests[:length]),), path="made"))

@@ -20,7 +20,11 @@ def tree() -> Steps:
     steps = Steps("main", 7, "roku", build(10, "x" * 900), POLICY.fresh(SETTINGS))
     for parent, tier in ((ORIGIN, "L0"), (0, "L1"), (1, "L3b"), (ORIGIN, "L1")):
         steps = steps.go(parent)
-        steps = steps.add(complete(begin(POLICY, tier, PolicyContext(steps.buffer, SETTINGS, steps.state)), offline))
+        steps = steps.add(
+            complete(
+                begin(POLICY, tier, PolicyContext(steps.buffer, SETTINGS, steps.state)), offline
+            )
+        )
     return steps
 
 
@@ -34,7 +38,13 @@ def test_a_chain_stays_at_its_depth_and_a_fork_goes_deeper() -> None:
         (3, 1, ORIGIN),
     ]
     assert rows[0].name == "request 7 as recorded"
-    assert [row.before for row in rows] == [None, rows[0].tokens, rows[1].tokens, rows[2].tokens, rows[0].tokens]
+    assert [row.before for row in rows] == [
+        None,
+        rows[0].tokens,
+        rows[1].tokens,
+        rows[2].tokens,
+        rows[0].tokens,
+    ]
     assert rows[3].words.endswith(" replaced by a summary. 1 model call answered offline.")
     assert rows[1].words.endswith(" messages cleared.")
 

@@ -14,7 +14,12 @@ from inspector.core.policies.catalogue import POLICIES
 from inspector.workbench.state import State
 from inspector.workbench.steps import Step
 from inspector.workbench.words.event_words import event_words
-from inspector.workbench.words.step_words import failure_cause, missing_headings, outcome_words, step_words
+from inspector.workbench.words.step_words import (
+    failure_cause,
+    missing_headings,
+    outcome_words,
+    step_words,
+)
 from inspector.workbench.workbench import Workbench
 from tests.gui.stepping import open_it
 
@@ -61,7 +66,10 @@ def test_words_of_a_step_with_a_model_call_say_who_answered() -> None:
     bench = answered_by(saying(HEADINGS))
     bench.stepping.step("L3b")
     gone = len(taken(bench).outcomes[0].changed)
-    assert step_words(taken(bench)) == f"{gone} messages replaced by a summary. 1 model call answered manually."
+    assert (
+        step_words(taken(bench))
+        == f"{gone} messages replaced by a summary. 1 model call answered manually."
+    )
 
 
 def test_words_of_a_step_whose_answer_has_no_headings_explain_the_digest() -> None:
@@ -76,7 +84,9 @@ def test_words_of_a_step_whose_answer_has_no_headings_explain_the_digest() -> No
 def test_words_of_a_step_whose_answer_lacks_some_headings_name_them() -> None:
     bench = answered_by(saying("Goal: all. Relevant Files: none."))
     bench.stepping.step("L3b")
-    assert step_words(taken(bench)).startswith("The answer lacks the headings Accomplished:, Key Decisions:, so ")
+    assert step_words(taken(bench)).startswith(
+        "The answer lacks the headings Accomplished:, Key Decisions:, so "
+    )
     bench.stepping.undo()
     bench = answered_by(saying(HEADINGS.removesuffix(" Relevant Files:")))
     bench.stepping.step("L3b")
@@ -122,12 +132,18 @@ def test_words_of_a_step_that_changed_nothing() -> None:
         ("", "There was nothing to compact."),
         ("empty_summary", "The model returned an empty summary, so nothing was changed."),
         ("no_gain", "The result would not have been smaller, so nothing was changed."),
-        ("Summarization failed: no model.", "Summarization failed: no model, so nothing was changed."),
+        (
+            "Summarization failed: no model.",
+            "Summarization failed: no model, so nothing was changed.",
+        ),
     ],
 )
 def test_words_of_an_outcome_that_failed_say_what_happened(error: str, words: str) -> None:
     bench = answered_by(offline)
-    assert outcome_words(Outcome("auto", bench.state.buffer(), None, succeeded=False, error=error), ()) == words
+    assert (
+        outcome_words(Outcome("auto", bench.state.buffer(), None, succeeded=False, error=error), ())
+        == words
+    )
 
 
 def test_missing_headings_when_the_need_requires_none_are_none() -> None:
@@ -142,7 +158,11 @@ def errors_in_source() -> set[str]:
     for path in POLICY_FILES:
         if "policies" in path.parts:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "failed":
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Name)
+                    and node.func.id == "failed"
+                ):
                     texts = [one.value for one in node.args if isinstance(one, ast.Constant)]
                     found |= {text for text in texts if isinstance(text, str)}
     return found
@@ -162,8 +182,16 @@ def names_in_source() -> set[str]:
     for path in POLICY_FILES:
         if "policies" in path.parts or path.name in ("validity.py", "edits.py"):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                if (
+                    isinstance(node, ast.Call)
+                    and node.args
+                    and isinstance(node.args[0], ast.Constant)
+                ):
+                    name = (
+                        node.func.id
+                        if isinstance(node.func, ast.Name)
+                        else getattr(node.func, "attr", "")
+                    )
                     if name in ("Event", "log") and isinstance(node.args[0].value, str):
                         found.add(node.args[0].value)
     return found
@@ -185,23 +213,42 @@ def test_event_of_a_policy_that_is_not_ours_has_no_sentence() -> None:
 @pytest.mark.parametrize(
     ("name", "fields", "words"),
     [
-        ("MicrocompactRan", {"freed_tokens": 1234}, "Old tool results were cleared, which freed 1,234 tokens."),
+        (
+            "MicrocompactRan",
+            {"freed_tokens": 1234},
+            "Old tool results were cleared, which freed 1,234 tokens.",
+        ),
         (
             "MidCompactLayer1Ran",
             {"messages_collapsed": 1},
             "A mechanical digest replaced 1 message; no model was called.",
         ),
-        ("AutoCompactSummarizerCalled", {"succeeded": False}, "The model call for the summary failed."),
         (
             "AutoCompactSummarizerCalled",
-            {"succeeded": True, "prompt_tokens": 900, "output_tokens": 20, "drop_oldest_retries": 1},
+            {"succeeded": False},
+            "The model call for the summary failed.",
+        ),
+        (
+            "AutoCompactSummarizerCalled",
+            {
+                "succeeded": True,
+                "prompt_tokens": 900,
+                "output_tokens": 20,
+                "drop_oldest_retries": 1,
+            },
             "The model call for the summary succeeded after 1 retry with fewer messages (900 tokens in, 20 out).",
         ),
-        ("CompactComplete", {"llm_succeeded": False}, "The compaction ended without a model's summary."),
+        (
+            "CompactComplete",
+            {"llm_succeeded": False},
+            "The compaction ended without a model's summary.",
+        ),
         ("auto_compaction_end", {"errorMessage": "No model."}, "The compaction failed: No model."),
     ],
 )
-def test_sentence_of_an_event_tells_its_fields(name: str, fields: dict[str, Json], words: str) -> None:
+def test_sentence_of_an_event_tells_its_fields(
+    name: str, fields: dict[str, Json], words: str
+) -> None:
     assert event_words(Event(name, fields)) == words
 
 

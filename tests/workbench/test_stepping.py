@@ -16,7 +16,9 @@ from inspector.workbench.workbench import Workbench
 from tests.core.policies.build import assistant, build, user
 
 
-def bench(answerers: Callable[[str, State], Answerer] = only_offline, work: Work = at_once) -> Workbench:
+def bench(
+    answerers: Callable[[str, State], Answerer] = only_offline, work: Work = at_once
+) -> Workbench:
     made = Workbench(work, answerers)
     stretch = Stretch(None, build(10, "x" * 2000).messages)
     requests = [Request(n, stretch.view(1 + 2 * n)) for n in range(10)]
@@ -52,9 +54,14 @@ def test_step_when_nothing_is_due_takes_none_and_says_why() -> None:
     desk.move(0)
     desk.stepping.step()
     assert desk.state.taken is None
-    assert desk.state.failure == "No tier of Roku is due at request 0, so no step was taken. Force runs a tier anyway."
+    assert (
+        desk.state.failure
+        == "No tier of Roku is due at request 0, so no step was taken. Force runs a tier anyway."
+    )
     desk.move(None)
-    desk.stepping.choose(settings=(("context_window_tokens", "1000000"), ("microcompact_retain_recent", "50")))
+    desk.stepping.choose(
+        settings=(("context_window_tokens", "1000000"), ("microcompact_retain_recent", "50"))
+    )
     desk.stepping.step()
     assert desk.state.taken is None
     assert "is due after the last request" in desk.state.failure
@@ -154,7 +161,13 @@ def test_repair_is_a_step_of_its_own_and_names_itself() -> None:
     desk = bench()
     desk.move(0)
     stretch = Stretch(None, (assistant("calling", ("a", "Bash", {})), user("well?")))
-    desk.open(Session("test", (Thread("main", requests=(Request(0, stretch.view()),), end=stretch.view()),), path="b"))
+    desk.open(
+        Session(
+            "test",
+            (Thread("main", requests=(Request(0, stretch.view()),), end=stretch.view()),),
+            path="b",
+        )
+    )
     desk.stepping.repair()
     steps = desk.state.steps
     assert steps is not None
@@ -186,7 +199,9 @@ def test_an_answerer_that_falls_leaves_its_need_to_the_person() -> None:
 def test_of_two_tiers_on_their_way_only_the_newer_is_taken() -> None:
     jobs: list[Callable[[], None]] = []
 
-    def later(job: Callable[[], Any], done: Callable[[Any], None], *_: object, **__: object) -> None:
+    def later(
+        job: Callable[[], Any], done: Callable[[Any], None], *_: object, **__: object
+    ) -> None:
         jobs.append(lambda: done(job()))
 
     desk = bench(work=later)

@@ -16,7 +16,9 @@ FRESH = POLICY.fresh(SETTINGS)
 
 
 def run(steps: Steps, tier: str) -> Step:
-    return complete(begin(POLICY, tier, PolicyContext(steps.buffer, SETTINGS, steps.state)), offline)
+    return complete(
+        begin(POLICY, tier, PolicyContext(steps.buffer, SETTINGS, steps.state)), offline
+    )
 
 
 def start() -> Steps:
@@ -69,7 +71,8 @@ def test_giving_up_changes_nothing() -> None:
 def test_a_recording_replays_exactly() -> None:
     first = run(start(), "L3b")
     again = complete(
-        begin(POLICY, "L3b", PolicyContext(plain(10), SETTINGS, FRESH)), Scripted([one.reply for one in first.asked])
+        begin(POLICY, "L3b", PolicyContext(plain(10), SETTINGS, FRESH)),
+        Scripted([one.reply for one in first.asked]),
     )
     assert [m.text for m in again.buffer.messages] == [m.text for m in first.buffer.messages]
     assert again.events == first.events

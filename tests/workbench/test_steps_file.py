@@ -70,7 +70,12 @@ def test_a_replay_ends_where_the_steps_ended() -> None:
     again = replay.steps
     assert (again.at, again.thread_id, again.request) == (steps.at, steps.thread_id, steps.request)
     for one, other in zip(again.taken, steps.taken, strict=True):
-        assert (one.name, one.tier, one.parent, one.settings) == (other.name, other.tier, other.parent, other.settings)
+        assert (one.name, one.tier, one.parent, one.settings) == (
+            other.name,
+            other.tier,
+            other.parent,
+            other.settings,
+        )
         assert one.buffer == other.buffer
         assert one.events == other.events
         assert POLICIES["roku"].dump(one.running) == POLICIES["roku"].dump(other.running)
@@ -85,7 +90,9 @@ def test_a_document_tells_where_it_starts() -> None:
 def test_another_buffer_is_refused() -> None:
     steps = taken()
     document = through_json(write_steps(steps, SOURCE))
-    with pytest.raises(InspectorError, match="another buffer: it held 21 messages, the one here holds 20"):
+    with pytest.raises(
+        InspectorError, match="another buffer: it held 21 messages, the one here holds 20"
+    ):
         replay_steps(document, steps.origin.with_messages(steps.origin.messages[1:]))
     first = replace(steps.origin.messages[0], parts=(Text("other words"),))
     with pytest.raises(InspectorError, match="and they differ"):
@@ -133,9 +140,20 @@ def test_a_fingerprint_sees_every_part() -> None:
 
 
 def run_pytest(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command: Sequence[str] = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words, path.name)
+    command: Sequence[str] = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *words,
+        path.name,
+    )
     env = {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    return subprocess.run(command, cwd=path.parent, env=env, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=path.parent, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def test_the_exported_file_passes_and_fails_when_a_setting_is_changed(tmp_path: Path) -> None:
@@ -149,7 +167,10 @@ def test_the_exported_file_passes_and_fails_when_a_setting_is_changed(tmp_path: 
     assert run_pytest(path).returncode == 0
     text = path.read_text("utf-8")
     assert text.count("'microcompact_retain_recent': '3'") == 1, "equal settings stand there once"
-    path.write_text(text.replace("'microcompact_retain_recent': '3'", "'microcompact_retain_recent': '2'"), "utf-8")
+    path.write_text(
+        text.replace("'microcompact_retain_recent': '3'", "'microcompact_retain_recent': '2'"),
+        "utf-8",
+    )
     failed = run_pytest(path)
     assert failed.returncode == 1
     assert "2 failed" in failed.stdout
@@ -177,7 +198,8 @@ def test_nothing_of_a_transcript_is_code(tmp_path: Path) -> None:
 
 
 ODD_TEXT = st.text(
-    st.characters(exclude_categories=()) | st.sampled_from("\0\r\n\u2028\u2029\x85\ud800\udfff'\"\\{}#\ufeff"),
+    st.characters(exclude_categories=())
+    | st.sampled_from("\0\r\n\u2028\u2029\x85\ud800\udfff'\"\\{}#\ufeff"),
     max_size=12,
 )
 
@@ -196,7 +218,9 @@ def deep(levels: int, inner: str) -> Any:
     tool=st.sampled_from([0, 59, 60, 61, 100, 200]),
     number=st.sampled_from([0, 1e308, -1e-320, 1 << 63, 0.1]),
 )
-def test_an_exported_test_compiles_whatever_it_holds(texts: list[str], levels: int, tool: int, number: float) -> None:
+def test_an_exported_test_compiles_whatever_it_holds(
+    texts: list[str], levels: int, tool: int, number: float
+) -> None:
     """Surrogates, NULs, ends of lines, quotes; values nested as deeply as they may come; odd ids."""
     one, two, three, four = map(without_surrogates, texts)  # as everything that is read
     call = ToolCall(two, three, {four: deep(levels, one), "n": number})
@@ -220,7 +244,9 @@ def test_an_exported_test_compiles_whatever_it_holds(texts: list[str], levels: i
     exec(compile(text.encode(), "exported.py", "exec"), names)
     again = run(names["POLICY"], names["START"], names["STATE"], names["STEPS"])
     assert [dict(step.fates) for step in again] == [step["fates"] for step in names["EXPECTED"]]
-    assert [list(step.inserted) for step in again] == [step["inserted"] for step in names["EXPECTED"]]
+    assert [list(step.inserted) for step in again] == [
+        step["inserted"] for step in names["EXPECTED"]
+    ]
 
 
 def test_without_a_step_there_is_nothing_to_export() -> None:
@@ -233,12 +259,16 @@ def test_every_policy_replays_exactly_and_exports(name: str) -> None:
     """Each tier once, one after the other, then what is due and a whole turn."""
     desk = Workbench()
     open_it(desk)
-    desk.stepping.choose(policy=name, settings=(), summary="What happened so far: much.", instructions="the paths")
+    desk.stepping.choose(
+        policy=name, settings=(), summary="What happened so far: much.", instructions="the paths"
+    )
     desk.set_window(3_000)
     desk.move(0)
     for tier in (*(tier.name for tier in POLICIES[name].tiers), DUE, TURN):
         desk.stepping.step(tier)
-        assert not desk.state.failure or (tier == DUE and " is due at request 0, so no step" in desk.state.failure)
+        assert not desk.state.failure or (
+            tier == DUE and " is due at request 0, so no step" in desk.state.failure
+        )
         desk.dismiss()
     steps = desk.state.steps
     assert steps is not None

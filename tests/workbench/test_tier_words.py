@@ -4,7 +4,13 @@ import pytest
 
 from inspector.core.policies.catalogue import POLICIES
 from inspector.workbench.previews import Previews
-from inspector.workbench.words.tier_words import badge_words, due_words, effect_words, shown_words, verdict_words
+from inspector.workbench.words.tier_words import (
+    badge_words,
+    due_words,
+    effect_words,
+    shown_words,
+    verdict_words,
+)
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 
@@ -37,13 +43,18 @@ def test_verdict_of_a_tier_below_its_line_says_how_far(bench: Workbench) -> None
     to_go = 150_001 - previews.tokens
     assert why(previews, "L3b") == f"{to_go:,} tokens below 150,000 (75%)."
     assert why(previews, "L3b", at=1) == f"{to_go:,} below 150,000 (75%)."
-    assert why(previews, "L3a") == f"{to_go:,} tokens below 150,000 (75%). This provider cannot compact remotely."
+    assert (
+        why(previews, "L3a")
+        == f"{to_go:,} tokens below 150,000 (75%). This provider cannot compact remotely."
+    )
 
 
 def test_verdict_of_a_tier_over_its_line_says_so_and_what_runs_instead(bench: Workbench) -> None:
     bench.stepping.set("mid_water_trigger_ratio", "0.3")
     previews = previews_of(bench)
-    assert why(previews, "L2").startswith(f"{previews.tokens:,} is over 60,000 (30%). No session memory: L1 runs.")
+    assert why(previews, "L2").startswith(
+        f"{previews.tokens:,} is over 60,000 (30%). No session memory: L1 runs."
+    )
     assert why(previews, "L1", at=1).startswith(f"{previews.tokens:,} > 60,000 (30%).")
     assert why(previews, "L2", at=-1) == "No session memory: L1 runs."
 
@@ -79,7 +90,9 @@ def test_effect_of_a_tier_says_what_it_frees_and_calls(bench: Workbench) -> None
     mechanical, model = previews.by_tier["L1"], previews.by_tier["L3b"]
     assert effect_words(mechanical)[0] == f"Frees about {mechanical.freed:,} tokens. No model call."
     assert effect_words(mechanical)[-1] == f"Frees about {mechanical.freed:,} tokens."
-    assert effect_words(model)[0].startswith(f"Frees about {model.freed:,} tokens. 1 model call, about $")
+    assert effect_words(model)[0].startswith(
+        f"Frees about {model.freed:,} tokens. 1 model call, about $"
+    )
     assert effect_words(previews.by_tier["L2"])[0].startswith("Would run as L1: frees about ")
     assert effect_words(previews.by_tier["L2"])[-1].startswith("As L1: frees about ")
     lengths = [len(words) for words in effect_words(model)]
@@ -115,6 +128,11 @@ def test_words_of_every_tier_of_every_policy_are_sentences(name: str) -> None:
         bench.move(requests)
         previews = previews_of(bench)
         for verdict in previews.verdicts:
-            assert all(words.endswith((".", "!", "?")) for words in verdict_words(previews, verdict, 200_000))
-            assert all(words.endswith(".") for words in effect_words(previews.by_tier[verdict.tier]))
+            assert all(
+                words.endswith((".", "!", "?"))
+                for words in verdict_words(previews, verdict, 200_000)
+            )
+            assert all(
+                words.endswith(".") for words in effect_words(previews.by_tier[verdict.tier])
+            )
         assert due_words(previews).endswith(".")

@@ -18,12 +18,24 @@ SAID = Message("u", "user", (Text("and now?"),))
 
 
 def test_halves_find_each_other() -> None:
-    pairs = ToolPairs((SAID, call("1"), call("2", "Read"), result("2"), SAID, result("1"), result("nobody")))
-    assert [one and one.place for n in range(7) for one in pairs.partners(n)] == [None, 5, 3, 2, None, 1, None]
+    pairs = ToolPairs(
+        (SAID, call("1"), call("2", "Read"), result("2"), SAID, result("1"), result("nobody"))
+    )
+    assert [one and one.place for n in range(7) for one in pairs.partners(n)] == [
+        None,
+        5,
+        3,
+        2,
+        None,
+        1,
+        None,
+    ]
 
 
 def test_the_same_tool_before_and_after() -> None:
-    pairs = ToolPairs((call("1"), result("1"), call("2", "Read"), result("2"), call("3"), SAID, result("3")))
+    pairs = ToolPairs(
+        (call("1"), result("1"), call("2", "Read"), result("2"), call("3"), SAID, result("3"))
+    )
     after, before = [[pairs.same_tool(n, rows) for n in range(7)] for rows in (1, -1)]
     assert [one and one.id for one in after] == ["a-3", "r-3", None, None, None, None, None]
     assert [one and one.id for one in before] == [None, None, None, None, "a-1", None, "r-1"]

@@ -187,7 +187,12 @@ def test_options_of_one_session_end_with_it() -> None:
     choices = opened(bench, "/a")
     assert (choices.remote, choices.summary, choices.instructions) == (True, "memory", "keep paths")
     choices = opened(bench, "/b")
-    assert (choices.remote, choices.summary, choices.recorded, choices.instructions) == (False, "", False, "")
+    assert (choices.remote, choices.summary, choices.recorded, choices.instructions) == (
+        False,
+        "",
+        False,
+        "",
+    )
     assert choices.answer_by == HAND
 
 
@@ -196,7 +201,12 @@ def test_what_a_run_brings_ends_with_its_journal(tmp_path: Path) -> None:
     opened(bench, "/a")
     bench.stepping.choose(policy="pi")
     plan = Plan(
-        "task", tmp_path, tmp_path / "j.jsonl", policy="pulse", settings=(("keep_last_turns", "2"),), window=9_000
+        "task",
+        tmp_path,
+        tmp_path / "j.jsonl",
+        policy="pulse",
+        settings=(("keep_last_turns", "2"),),
+        window=9_000,
     )
     bench.show_run(RunView(RunStatus(), Breakpoints(), plan, remote=True))
     choices = opened(bench, str(plan.record), "journal")
@@ -238,7 +248,9 @@ class Later:
         waits: bool = False,
         first: bool = False,
     ) -> None:
-        if job.__qualname__.startswith(("Workbench._believe", "BranchWorker")):  # no part of these stories
+        if job.__qualname__.startswith(
+            ("Workbench._believe", "BranchWorker")
+        ):  # no part of these stories
             done(job())
         else:
             self.jobs.append((job, done))
@@ -387,7 +399,9 @@ class Fallen(Exception):
     """Nobody expected it."""
 
 
-def test_what_nobody_expected_of_a_job_is_told_and_leaves_room_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nobody_expected_of_a_job_is_told_and_leaves_room_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def falls(*_: object) -> Any:
         raise Fallen
 

@@ -42,9 +42,13 @@ def environment(mark: str, inherited: Mapping[str, str]) -> dict[str, str]:
 
 def about_command(command: str, folder: str, seconds: float) -> Question:
     """A question with the command, word for word."""
-    always = "Always: this very command, letter for letter, until this run ends; any other asks again."
+    always = (
+        "Always: this very command, letter for letter, until this run ends; any other asks again."
+    )
     return Question(
-        f"Run in {folder}, for at most {seconds:g} s:", plain(command), f"It can do what you can do. {always}"
+        f"Run in {folder}, for at most {seconds:g} s:",
+        plain(command),
+        f"It can do what you can do. {always}",
     )
 
 
@@ -81,11 +85,16 @@ def run_command(
         ended = f"it ran for longer than {seconds:g} s"
     text = output.text()
     end = f"[ended: {ended}]" if ended else f"[exit code {process.returncode}]"
-    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{end}", bool(ended or process.returncode)
+    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{end}", bool(
+        ended or process.returncode
+    )
 
 
 def _watch(
-    process: subprocess.Popen[bytes], reader: threading.Thread, until: float, cancelled: Callable[[], bool]
+    process: subprocess.Popen[bytes],
+    reader: threading.Thread,
+    until: float,
+    cancelled: Callable[[], bool],
 ) -> str:
     """Wait until it has ended (empty), its time is over (`time`), or somebody wants it to end (a sentence).
 

@@ -74,7 +74,10 @@ def plain(text: str) -> str:
 def shown(path: str | bytes) -> str:
     """A path on one line, whatever its name holds."""
     text = plain(os.fsdecode(path))
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,9 @@ class Workspace:
 
     def _parts(self, path: str) -> list[str]:
         if "\0" in path or len(path) > LONGEST:
-            raise ToolError(f"{shown(path[:80])}: a path has at most {LONGEST:,} characters and no NUL among them.")
+            raise ToolError(
+                f"{shown(path[:80])}: a path has at most {LONGEST:,} characters and no NUL among them."
+            )
         try:
             os.fsencode(path)
         except UnicodeEncodeError:
@@ -155,7 +160,9 @@ class Workspace:
 def _split(path: str, tops: Sequence[str], label: str) -> list[str]:
     """The steps of a path, from the workspace on."""
     if path.startswith("/"):
-        top = next((top for top in tops if path == top or path.startswith(top.rstrip("/") + "/")), None)
+        top = next(
+            (top for top in tops if path == top or path.startswith(top.rstrip("/") + "/")), None
+        )
         if top is None:
             raise ToolError(f"{label} lies outside the workspace.")
         path = path[len(top) :]
@@ -222,7 +229,9 @@ class _Walk:
             raise ToolError(f"{shown(self.path)}: its links lead in a circle.")
         target = os.readlink(part, dir_fd=self.stack[-1])
         if target.startswith("/"):
-            label = f"{shown(self.path)}: the link {self._label(part)} leads to {shown(target)}, which"
+            label = (
+                f"{shown(self.path)}: the link {self._label(part)} leads to {shown(target)}, which"
+            )
             steps = _split(target, self.tops, label)
             while self.names:
                 self._back()
@@ -252,7 +261,10 @@ _KINDS = (
 
 def kind(mode: int) -> str:
     """What a thing is that is no regular file; empty for one that is."""
-    return next((name for test, name in _KINDS if test(mode)), "" if stat.S_ISREG(mode) else "no regular file")
+    return next(
+        (name for test, name in _KINDS if test(mode)),
+        "" if stat.S_ISREG(mode) else "no regular file",
+    )
 
 
 def open_file(folder: int, name: str, label: str) -> int:

@@ -91,13 +91,22 @@ def _end_all() -> None:
 
 def _children() -> list[int]:
     with suppress(OSError):  # not every kernel tells it so
-        return [int(process) for process in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
-    return [int(process) for process in os.listdir("/proc") if process.isdecimal() and _parent(process) == os.getpid()]
+        return [
+            int(process)
+            for process in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()
+        ]
+    return [
+        int(process)
+        for process in os.listdir("/proc")
+        if process.isdecimal() and _parent(process) == os.getpid()
+    ]
 
 
 def _parent(process: str) -> int:
     try:
-        return int(Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+        return int(
+            Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[1]
+        )
     except (OSError, ValueError, IndexError):
         return 0
 

@@ -42,13 +42,17 @@ def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
         head = file.read(SNIFFED)
         if b"\0" in head:
             size = os.fstat(file.fileno()).st_size
-            raise ToolError(f"{place.shown} is a binary file of {size:,} bytes; only text can be read.")
+            raise ToolError(
+                f"{place.shown} is a binary file of {size:,} bytes; only text can be read."
+            )
         file.seek(0)
         lines, more = _take(file, first, count, limits)
     if not head:
         return f"({place.shown} is empty)"
     if not lines:
-        raise ToolError(f"{place.shown}: {more or f'there is no line {first:,}; the file ends before it'}.")
+        raise ToolError(
+            f"{place.shown}: {more or f'there is no line {first:,}; the file ends before it'}."
+        )
     if arguments.get("numbers"):
         lines = [f"{first + n:>6}\t{line}" for n, line in enumerate(lines)]
     text = "".join(lines)
@@ -89,8 +93,29 @@ def _lines(file: IO[bytes], limits: ToolLimits) -> Iterator[bytes]:
 DEEPEST = 100
 SKIPPED = frozenset(
     (
-        *(".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".direnv"),
-        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".cache", ".idea", ".gradle", ".terraform"),
+        *(
+            ".git",
+            ".hg",
+            ".svn",
+            ".jj",
+            "node_modules",
+            "__pycache__",
+            ".venv",
+            "venv",
+            ".tox",
+            ".nox",
+            ".direnv",
+        ),
+        *(
+            ".mypy_cache",
+            ".pytest_cache",
+            ".ruff_cache",
+            ".hypothesis",
+            ".cache",
+            ".idea",
+            ".gradle",
+            ".terraform",
+        ),
     )
 )
 """Folders that hold what was fetched or made, not what was written."""
@@ -148,7 +173,9 @@ def tree(
         yield TreeEntry(folder, name, path, facts.st_mode, facts.st_size, skipped)
         if is_folder and deep and not skipped and depth < DEEPEST:
             with suppress(OSError):  # one that cannot be read
-                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+                below = os.open(
+                    name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder
+                )
                 try:
                     yield from tree(below, path, everything, deep, deadline, depth + 1)
                 finally:
@@ -161,7 +188,10 @@ def prefix_of(location: Location) -> str:
 
 
 def list_files(
-    workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any], cancelled: Callable[[], bool]
+    workspace: Workspace,
+    limits: ToolLimits,
+    arguments: Mapping[str, Any],
+    cancelled: Callable[[], bool],
 ) -> str:
     """One line a file or folder. Raises ToolError."""
     most = min(arguments.get("limit") or limits.listed, limits.listed)
@@ -172,12 +202,18 @@ def list_files(
             raise ToolError(f"{place.shown}: there is no such folder.")
         if not place.is_folder:
             status = place.found
-            return _line(TreeEntry(place.folder, place.name, place.shown, status.st_mode, status.st_size))
+            return _line(
+                TreeEntry(place.folder, place.name, place.shown, status.st_mode, status.st_size)
+            )
         deep = arguments.get("recursive", True)
         try:
-            for entry in tree(place.folder, prefix_of(place), bool(arguments.get("all")), deep, deadline):
+            for entry in tree(
+                place.folder, prefix_of(place), bool(arguments.get("all")), deep, deadline
+            ):
                 if len(lines) == most:
-                    lines.append(f"… and more: only the first {most:,} are shown. List a folder further in.")
+                    lines.append(
+                        f"… and more: only the first {most:,} are shown. List a folder further in."
+                    )
                     break
                 lines.append(_line(entry))
         except LookEnded as why:
@@ -189,7 +225,9 @@ def _line(entry: TreeEntry) -> str:
     if stat.S_ISREG(entry.mode):
         return f"{entry.path}  {entry.size:,} bytes"
     if stat.S_ISDIR(entry.mode):
-        return f"{entry.path}  (not looked into; ask with all=true)" if entry.skipped else entry.path
+        return (
+            f"{entry.path}  (not looked into; ask with all=true)" if entry.skipped else entry.path
+        )
     if stat.S_ISLNK(entry.mode):
         return f"{entry.path} -> {_target(entry)}"
     return f"{entry.path}  ({kind(entry.mode)})"
@@ -207,7 +245,10 @@ BEAT_S = 0.05
 
 
 def search_files(
-    workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any], cancelled: Callable[[], bool]
+    workspace: Workspace,
+    limits: ToolLimits,
+    arguments: Mapping[str, Any],
+    cancelled: Callable[[], bool],
 ) -> str:
     """`path:line: text`, one line a match. Raises ToolError."""
     deadline = Deadline(monotonic() + limits.look_s, cancelled)
@@ -218,7 +259,10 @@ def search_files(
         "limit": most,
         "chars": limits.match_chars,
     }
-    with workspace.place(arguments.get("path") or ".") as place, _Matching(query, deadline) as matching:
+    with (
+        workspace.place(arguments.get("path") or ".") as place,
+        _Matching(query, deadline) as matching,
+    ):
         if place.found is None:
             raise ToolError(f"{place.shown}: there is no such file or folder.")
         try:
@@ -230,26 +274,37 @@ def search_files(
     return plain(matching.report(most))
 
 
-def _texts(place: Location, glob: str, limits: ToolLimits, deadline: Deadline) -> Iterator[tuple[str, str]]:
+def _texts(
+    place: Location, glob: str, limits: ToolLimits, deadline: Deadline
+) -> Iterator[tuple[str, str]]:
     """(path, text) of every text file that is meant."""
     if not place.is_folder:
         with os.fdopen(open_file(place.folder, place.name, place.shown), "rb") as file:
             yield place.shown, file.read(limits.scan_bytes).decode("utf-8", "replace")
         return
     left = limits.search_bytes
-    for entry in tree(place.folder, prefix_of(place), everything=False, deep=True, deadline=deadline):
-        if not stat.S_ISREG(entry.mode) or (glob and not fnmatch(entry.path, glob) and not fnmatch(entry.name, glob)):
+    for entry in tree(
+        place.folder, prefix_of(place), everything=False, deep=True, deadline=deadline
+    ):
+        if not stat.S_ISREG(entry.mode) or (
+            glob and not fnmatch(entry.path, glob) and not fnmatch(entry.name, glob)
+        ):
             continue
         text = _text(entry, min(left, limits.scan_bytes))
         left -= len(text)
         yield entry.path, text
         if left <= 0:
-            raise LookEnded(f"only the first {limits.search_bytes:,} bytes are searched; search a folder further in")
+            raise LookEnded(
+                f"only the first {limits.search_bytes:,} bytes are searched; search a folder further in"
+            )
 
 
 def _text(entry: TreeEntry, most: int) -> str:
     """Of a text file; empty for one that is binary or cannot be read."""
-    with suppress(OSError, ToolError), os.fdopen(open_file(entry.folder, entry.name, entry.path), "rb") as file:
+    with (
+        suppress(OSError, ToolError),
+        os.fdopen(open_file(entry.folder, entry.name, entry.path), "rb") as file,
+    ):
         head = file.read(8_192)
         if b"\0" not in head:
             return (head + file.read(max(0, most - len(head)))).decode("utf-8", "replace")
@@ -268,7 +323,9 @@ class _Matching:
             [sys.executable, "-I", "-S", str(_MATCHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env={"PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1"}, start_new_session=True,
         )  # fmt: skip
-        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._listen, self._guard)]
+        self._threads = [
+            threading.Thread(target=work, daemon=True) for work in (self._listen, self._guard)
+        ]
         for thread in self._threads:
             thread.start()
         self._send(query)
@@ -319,9 +376,13 @@ class _Matching:
         for row in self._rows:
             if "error" in row:
                 raise ToolError(f"The pattern is no regular expression (Python's): {row['error']}.")
-        lines = [f"{row['path']}:{row['line']}: {row['text']}" for row in self._rows if "line" in row]
+        lines = [
+            f"{row['path']}:{row['line']}: {row['text']}" for row in self._rows if "line" in row
+        ]
         if any("full" in row for row in self._rows):
             lines.append(f"… and more: only the first {most:,} matches are shown.")
         elif self.ended:
-            lines.append(f"… {self.ended} before all was searched; try a simpler pattern or a deeper folder.")
+            lines.append(
+                f"… {self.ended} before all was searched; try a simpler pattern or a deeper folder."
+            )
         return "\n".join(lines) or "No line matches."

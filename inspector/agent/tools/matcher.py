@@ -32,7 +32,9 @@ def main() -> None:
                 _say({"full": True})
                 return
             left -= 1
-            _say({"path": file["path"], "line": number, "text": _around(line, match, query["chars"])})
+            _say(
+                {"path": file["path"], "line": number, "text": _around(line, match, query["chars"])}
+            )
         _say({"done": True})
 
 

@@ -147,7 +147,9 @@ def _value(tool: str, name: str, property_: Mapping[str, Any], value: Any) -> An
 
 
 def _needs(rules: Mapping[str, Any]) -> str:
-    required = [f"{name} ({_KINDS[rules['properties'][name]['type']][1]})" for name in rules["required"]]
+    required = [
+        f"{name} ({_KINDS[rules['properties'][name]['type']][1]})" for name in rules["required"]
+    ]
     return ", ".join(required) or "nothing; all its arguments are optional"
 
 
@@ -213,7 +215,9 @@ class Toolbox:
                     self._asked = call, change
                     return about_change(call.name, change)
                 case "run_command":
-                    return about_command(arguments["command"], str(self.folder), self._seconds(arguments))
+                    return about_command(
+                        arguments["command"], str(self.folder), self._seconds(arguments)
+                    )
         except ToolError:
             pass
         return None
@@ -235,7 +239,9 @@ class Toolbox:
             text, failed = str(why), True
         return result_of(call, plain(text), failed)
 
-    def _run(self, call: ToolCall, arguments: dict[str, Any], cancelled: Callable[[], bool]) -> tuple[str, bool]:
+    def _run(
+        self, call: ToolCall, arguments: dict[str, Any], cancelled: Callable[[], bool]
+    ) -> tuple[str, bool]:
         workspace, limits = self._workspace, self._limits
         match call.name:
             case "list_files":
@@ -247,19 +253,27 @@ class Toolbox:
             case "edit_file" | "write_file":
                 pending, self._asked = self._asked, None
                 change = (
-                    pending[1] if pending is not None and pending[0] is call else self._change(call.name, arguments)
+                    pending[1]
+                    if pending is not None and pending[0] is call
+                    else self._change(call.name, arguments)
                 )
                 put(workspace, arguments["path"], change)
                 return summary(change), False
             case "run_command":
-                return run_command(self.folder, arguments["command"], self._seconds(arguments), limits, cancelled)
+                return run_command(
+                    self.folder, arguments["command"], self._seconds(arguments), limits, cancelled
+                )
         raise ToolError(f"{TASK} starts a sub-agent, which this agent has not.")
 
     def _change(self, tool: str, arguments: dict[str, Any]) -> Change:
-        return (plan_edit if tool == "edit_file" else plan_write)(self._workspace, self._limits, arguments)
+        return (plan_edit if tool == "edit_file" else plan_write)(
+            self._workspace, self._limits, arguments
+        )
 
     def _seconds(self, arguments: dict[str, Any]) -> float:
-        return min(float(arguments.get("timeout_s") or self._limits.command_s), self._limits.command_most_s)
+        return min(
+            float(arguments.get("timeout_s") or self._limits.command_s), self._limits.command_most_s
+        )
 
 
 def result_of(call: ToolCall, text: str, failed: bool = True) -> Message:
@@ -269,4 +283,6 @@ def result_of(call: ToolCall, text: str, failed: bool = True) -> Message:
 
 def denied(call: ToolCall) -> Message:
     """The result of a call that was not allowed."""
-    return result_of(call, "The user said no to this call. Respect it; do not try it by another way.")
+    return result_of(
+        call, "The user said no to this call. Respect it; do not try it by another way."
+    )

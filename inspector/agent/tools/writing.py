@@ -13,7 +13,16 @@ from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from inspector.agent.tools.common import Location, Question, ToolError, ToolLimits, Workspace, kind, regular, shown
+from inspector.agent.tools.common import (
+    Location,
+    Question,
+    ToolError,
+    ToolLimits,
+    Workspace,
+    kind,
+    regular,
+    shown,
+)
 
 _Opcode: TypeAlias = tuple[str, int, int, int, int]
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,18 +43,27 @@ def plan_edit(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
     with workspace.place(arguments["path"]) as place:
         _writable(place)
         data = _content(place, limits)
-        old, new = arguments["old_text"].encode("utf-8", "replace"), arguments["new_text"].encode("utf-8", "replace")
+        old, new = (
+            arguments["old_text"].encode("utf-8", "replace"),
+            arguments["new_text"].encode("utf-8", "replace"),
+        )
         if not old:
-            raise ToolError("old_text is empty; give the exact text to be replaced, or use write_file.")
+            raise ToolError(
+                "old_text is empty; give the exact text to be replaced, or use write_file."
+            )
         if old == new:
             raise ToolError("old_text and new_text are the same; nothing would change.")
         if old not in data and b"\r\n" in data and b"\r" not in old:
             old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\n", b"\r\n")
         times = _times(data, old)
         if times == 0:
-            raise ToolError(f"{place.shown}: old_text does not occur; read the file and give it exactly as it stands.")
+            raise ToolError(
+                f"{place.shown}: old_text does not occur; read the file and give it exactly as it stands."
+            )
         if times > 1:
-            raise ToolError(f"{place.shown}: old_text occurs {times:,} times; give more of its surroundings.")
+            raise ToolError(
+                f"{place.shown}: old_text occurs {times:,} times; give more of its surroundings."
+            )
         return _small(Change(place.shown, data, data.replace(old, new, 1)), limits)
 
 
@@ -66,7 +84,9 @@ def put(workspace: Workspace, path: str, change: Change) -> None:
         try:
             mode = None if place.found is None else stat.S_IMODE(place.found.st_mode) & 0o777
             if change.before != (None if place.found is None else _all(place)):
-                raise ToolError(f"{place.shown} was changed by somebody else meanwhile; read it again.")
+                raise ToolError(
+                    f"{place.shown} was changed by somebody else meanwhile; read it again."
+                )
             _replace(folder, place.name, change.after, mode)
         finally:
             os.close(folder)
@@ -95,7 +115,9 @@ def _writable(place: Location) -> None:
 
 def _content(place: Location, limits: ToolLimits) -> bytes:
     if place.found is not None and place.found.st_size > limits.edit_bytes:
-        raise ToolError(f"{place.shown} is larger than {limits.edit_bytes:,} bytes; only smaller files are changed.")
+        raise ToolError(
+            f"{place.shown} is larger than {limits.edit_bytes:,} bytes; only smaller files are changed."
+        )
     return _all(place)
 
 
@@ -163,8 +185,15 @@ def about_change(tool: str, change: Change) -> Question:
     if change.before is None:
         what = "Write the new file" if change.after else "Write the new, empty file"
     else:
-        what = "Change the file" if change.after != change.before else "Write the file again as it is:"
-    return Question(f"{what} {change.path}", difference(change.before or b"", change.after), always, is_diff=True)
+        what = (
+            "Change the file" if change.after != change.before else "Write the file again as it is:"
+        )
+    return Question(
+        f"{what} {change.path}",
+        difference(change.before or b"", change.after),
+        always,
+        is_diff=True,
+    )
 
 
 def difference(before: bytes, after: bytes) -> str:
@@ -181,7 +210,9 @@ def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     else:
         start = max(0, first - _AROUND)
         tail = max(0, last - _AROUND)
-        matcher = SequenceMatcher(None, before[start : len(before) - tail], after[start : len(after) - tail])
+        matcher = SequenceMatcher(
+            None, before[start : len(before) - tail], after[start : len(after) - tail]
+        )
         groups = [_shift_opcodes(group, start) for group in matcher.get_grouped_opcodes(_AROUND)]
     for group in groups:
         if old or new:

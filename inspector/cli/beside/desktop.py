@@ -28,7 +28,9 @@ _REFRESH = (("update-desktop-database", "applications"), ("update-mime-database"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--install", action="store_true", help="write menu entry, icon and file type for this user")
+    action.add_argument(
+        "--install", action="store_true", help="write menu entry, icon and file type for this user"
+    )
     action.add_argument("--remove", action="store_true", help="remove them again")
     add_options(parser, "--json")
 
@@ -36,12 +38,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write or remove the files, and list them. Raises InspectorError."""
     if not sys.platform.startswith("linux"):
-        raise InspectorError("desktop writes what Linux desktops read; on this system there is nothing to do.")
+        raise InspectorError(
+            "desktop writes what Linux desktops read; on this system there is nothing to do."
+        )
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     changed = remove_files(data) if arguments.remove else install_files(data)
     _refresh(data)
     if arguments.json:
-        write_json({"action": "removed" if arguments.remove else "written", "files": list(map(str, changed))})
+        write_json(
+            {
+                "action": "removed" if arguments.remove else "written",
+                "files": list(map(str, changed)),
+            }
+        )
     else:
         verb = "removed" if arguments.remove else "written"
         write_lines([f"{verb}  {path}" for path in changed] or ["Nothing was installed."])
@@ -55,7 +64,9 @@ def install_files(data: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         content = resource(name).read_bytes()
         if path.suffix == ".desktop":
-            content = content.replace(b"Exec=context-inspector", f"Exec={_quote(find_command())}".encode())
+            content = content.replace(
+                b"Exec=context-inspector", f"Exec={_quote(find_command())}".encode()
+            )
         path.write_bytes(content)
         written.append(path)
     return written

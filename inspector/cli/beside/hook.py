@@ -31,7 +31,9 @@ _MOST_CHARACTERS = 8_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.description = "Reads the hook JSON of Claude Code on standard input (PreCompact, SessionStart)."
+    parser.description = (
+        "Reads the hook JSON of Claude Code on standard input (PreCompact, SessionStart)."
+    )
     add_settings_options(parser, "the hook")
 
 
@@ -43,7 +45,9 @@ def run(arguments: argparse.Namespace) -> None:
     event = _read_event()
     name, transcript = event.get("hook_event_name"), event.get("transcript_path")
     if name not in EVENTS or not isinstance(transcript, str):
-        raise InspectorError("hook reads the JSON of Claude Code's PreCompact or SessionStart on standard input.")
+        raise InspectorError(
+            "hook reads the JSON of Claude Code's PreCompact or SessionStart on standard input."
+        )
     try:
         if name == "PreCompact":
             write_note(transcript)
@@ -89,17 +93,25 @@ def find_missing_text(transcript: str) -> str:
     if not rules:
         return ""
     lines = "\n".join(f"- {rule}" for rule in rules)
-    return f"The conversation was compacted. Rules of the user that were in it:\n{lines}"[:_MOST_CHARACTERS]
+    return f"The conversation was compacted. Rules of the user that were in it:\n{lines}"[
+        :_MOST_CHARACTERS
+    ]
 
 
 def _present_rules(session: Session) -> list[str]:
     rules = [pin for pin in collect_pins(session.main) if pin.origin == "constraint"]
     histories = recorded_pins(session.main, PinIndex(rules))
-    return [history.pin.text for history in histories if history.spans and history.spans[-1].state != "gone"]
+    return [
+        history.pin.text
+        for history in histories
+        if history.spans and history.spans[-1].state != "gone"
+    ]
 
 
 def _note_path(transcript: str) -> Path:
-    name = sha1(os.path.abspath(transcript).encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
+    name = sha1(
+        os.path.abspath(transcript).encode("utf-8", "surrogateescape"), usedforsecurity=False
+    ).hexdigest()
     return user_folder("XDG_STATE_HOME", ".local/state") / "hook" / f"{name}.json"
 
 
@@ -119,7 +131,10 @@ def add_hooks(settings: dict[str, Any], command: str) -> dict[str, Any]:
     bare = remove_hooks(settings, command)
     hooks = dict(bare.get("hooks") or {})
     for event, matcher in EVENTS.items():
-        entry = {"matcher": matcher, "hooks": [{"type": "command", "command": f"{command} hook", "timeout": 60}]}
+        entry = {
+            "matcher": matcher,
+            "hooks": [{"type": "command", "command": f"{command} hook", "timeout": 60}],
+        }
         hooks[event] = [*hooks.get(event, []), entry]
     return {**bare, "hooks": hooks}
 

@@ -43,7 +43,9 @@ _INSTRUCTIONS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("file", metavar="FILE", help="a transcript, or a project's folder for its newest session")
+    parser.add_argument(
+        "file", metavar="FILE", help="a transcript, or a project's folder for its newest session"
+    )
     add_options(parser, "--policy")
 
 
@@ -52,7 +54,9 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         server_module: Any = importlib.import_module("mcp.server")
     except ImportError:
-        raise InspectorError("mcp needs the package `mcp`: pip install 'context-inspector[mcp]'.") from None
+        raise InspectorError(
+            "mcp needs the package `mcp`: pip install 'context-inspector[mcp]'."
+        ) from None
     answers = SessionAnswers(Path(arguments.file), chosen_policy(arguments))
     answers.open()
     server = server_module.MCPServer(
@@ -72,7 +76,13 @@ class SessionAnswers:
     @property
     def tools(self) -> tuple[Callable[..., str], ...]:
         """Return the tools, whose docstrings the agent reads."""
-        return (self.context_report, self.what_was_lost, self.find_text, self.should_compact, self.give_back)
+        return (
+            self.context_report,
+            self.what_was_lost,
+            self.find_text,
+            self.should_compact,
+            self.give_back,
+        )
 
     def open(self) -> Session:
         """Read the session. Raises InspectorError."""
@@ -96,7 +106,10 @@ class SessionAnswers:
         losses = recorded_losses(session, session.main).each
         if not losses:
             return "No compaction: the whole conversation is still in context."
-        rows = [f"- {VERDICT_WORDS[line.first.verdict]}: {line.text}" for line in losses[-1].shown[:SHOWN]]
+        rows = [
+            f"- {VERDICT_WORDS[line.first.verdict]}: {line.text}"
+            for line in losses[-1].shown[:SHOWN]
+        ]
         return _mark("\n".join([losses[-1].forgetting.sentence, *rows]))
 
     def find_text(self, text: str) -> str:
@@ -118,13 +131,19 @@ class SessionAnswers:
         session = self.open()
         at = len(session.main.requests)
         window = find_window(session, session.main, None, None, user_windows())
-        context = context_at(self._policy, PolicyChoice(), session.main, at, window, session.client, "")
+        context = context_at(
+            self._policy, PolicyChoice(), session.main, at, window, session.client, ""
+        )
         lines = [
             f"{verdict.tier}: {'due' if verdict.due else 'not due'}. {verdict.why}"
             for verdict in self._policy.due(context)
         ]
-        trigger = client_trigger(session, session.main, known_pressures(session.main), window.tokens)
-        return "\n".join([*lines, f"{trigger.words}." if trigger else "Where the client compacts is not known."])
+        trigger = client_trigger(
+            session, session.main, known_pressures(session.main), window.tokens
+        )
+        return "\n".join(
+            [*lines, f"{trigger.words}." if trigger else "Where the client compacts is not known."]
+        )
 
     def give_back(self) -> str:
         """Return what the last compaction lost and still counts (rules, open requests, open errors), to read again."""
@@ -142,7 +161,11 @@ def _describe_hit(hit: Hit, length: int) -> str:
     whole = part_text(hit.message.parts[hit.part])
     excerpt = plain(whole[max(0, hit.start - _AROUND) : hit.start + length + _AROUND])
     place = "in no request" if hit.stay is None else f"from request {hit.stay.first}"
-    end = f", removed before request {hit.stay.left}" if hit.stay is not None and hit.stay.left is not None else ""
+    end = (
+        f", removed before request {hit.stay.left}"
+        if hit.stay is not None and hit.stay.left is not None
+        else ""
+    )
     return f"- {hit.message.role}, {place}{end}: {excerpt}"
 
 

@@ -21,9 +21,17 @@ SettingsChange: TypeAlias = Callable[[dict[str, Any], str], dict[str, Any]]
 
 def add_settings_options(parser: argparse.ArgumentParser, what: str) -> None:
     """Add --install and its companions."""
-    parser.add_argument("--install", action="store_true", help=f"add {what} to the client's settings, after a question")
-    parser.add_argument("--remove", action="store_true", help=f"take {what} out of them again, after a question")
-    parser.add_argument("--settings", metavar="FILE", help="the settings (default: ~/.claude/settings.json)")
+    parser.add_argument(
+        "--install",
+        action="store_true",
+        help=f"add {what} to the client's settings, after a question",
+    )
+    parser.add_argument(
+        "--remove", action="store_true", help=f"take {what} out of them again, after a question"
+    )
+    parser.add_argument(
+        "--settings", metavar="FILE", help="the settings (default: ~/.claude/settings.json)"
+    )
     parser.add_argument("--yes", action="store_true", help="answer the question with yes")
 
 
@@ -37,7 +45,11 @@ def offer_change(arguments: argparse.Namespace, change: SettingsChange) -> None:
         note(f"{path} needs no change.")
         return
     after = _write_like(before, changed)
-    write_lines(difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm=""))
+    write_lines(
+        difflib.unified_diff(
+            before.splitlines(), after.splitlines(), str(path), str(path), lineterm=""
+        )
+    )
     if not arguments.yes and not _ask(f"Write this change to {path}?"):
         note("Nothing was changed.")
         return
@@ -84,7 +96,9 @@ def _write_like(before: str, settings: dict[str, Any]) -> str:
 
 def _ask(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise InspectorError("There is no terminal for the question. Give --yes to write the change that is shown.")
+        raise InspectorError(
+            "There is no terminal for the question. Give --yes to write the change that is shown."
+        )
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -94,7 +108,9 @@ def _replace(path: Path, before: str, after: str) -> None:
     """Write the file whole, with its permissions; not if somebody changed it meanwhile. Raises InspectorError."""
     target = Path(os.path.realpath(path))
     if _read(target) != before:
-        raise InspectorError(f"{path} was changed meanwhile, so nothing was written. Run the command again.")
+        raise InspectorError(
+            f"{path} was changed meanwhile, so nothing was written. Run the command again."
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:

@@ -30,8 +30,12 @@ _KEPT = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.description = "Reads the status JSON of Claude Code on standard input and prints one line."
-    parser.add_argument("--refresh", metavar="FILE", help="measure a transcript now, for the lines that follow")
+    parser.description = (
+        "Reads the status JSON of Claude Code on standard input and prints one line."
+    )
+    parser.add_argument(
+        "--refresh", metavar="FILE", help="measure a transcript now, for the lines that follow"
+    )
     add_settings_options(parser, "the status line")
     add_options(parser, "--json")
 
@@ -52,13 +56,19 @@ def add_line(settings: dict[str, Any], command: str) -> dict[str, Any]:
     """Return the settings with our status line. Raises InspectorError if they have another one."""
     line = settings.get("statusLine")
     if line and not _is_ours(line):
-        raise InspectorError("These settings already have another status line; remove `statusLine` first.")
+        raise InspectorError(
+            "These settings already have another status line; remove `statusLine` first."
+        )
     return {**settings, "statusLine": {"type": "command", "command": f"{command} statusline"}}
 
 
 def remove_line(settings: dict[str, Any], command: str) -> dict[str, Any]:
     """Return the settings without our status line."""
-    return {name: value for name, value in settings.items() if name != "statusLine" or not _is_ours(value)}
+    return {
+        name: value
+        for name, value in settings.items()
+        if name != "statusLine" or not _is_ours(value)
+    }
 
 
 def _is_ours(line: Any) -> bool:

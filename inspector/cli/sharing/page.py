@@ -83,7 +83,9 @@ def _write_section(section: ReportSection) -> Iterator[str]:
 
 def _write_cells(tag: str, cells: Sequence[str], numbers: frozenset[int]) -> str:
     kinds = (' class="number"' if n in numbers else "" for n in range(len(cells)))
-    return "".join(f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
+    return "".join(
+        f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
+    )
 
 
 def draw_timeline(data: TimelineData) -> str:
@@ -92,20 +94,28 @@ def draw_timeline(data: TimelineData) -> str:
         return '<p class="dim">The file records no request.</p>'
     top = max(data.window or 0, max(data.tokens), 1)
     step = (_WIDTH - _LEFT) / len(data.tokens)
-    points = " ".join(f"{_LEFT + (n + 0.5) * step:.1f},{_place(size, top)}" for n, size in enumerate(data.tokens))
-    parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 30}" role="img" aria-label="Tokens of each request">']
+    points = " ".join(
+        f"{_LEFT + (n + 0.5) * step:.1f},{_place(size, top)}" for n, size in enumerate(data.tokens)
+    )
+    parts = [
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 30}" role="img" aria-label="Tokens of each request">'
+    ]
     for share, ink in ((0.6, "warm"), (0.75, "hot"), (1.0, "dim")) if data.window else ():
         y = _place(round(share * (data.window or 0)), top)
         parts.append(
             f'<line x1="{_LEFT}" y1="{y}" x2="{_WIDTH}" y2="{y}" stroke="var(--{ink})" stroke-dasharray="4 4"/>'
         )
-        parts.append(f'<text x="0" y="{y + 4}" font-size="12" fill="var(--{ink})">{round(100 * share)}%</text>')
+        parts.append(
+            f'<text x="0" y="{y + 4}" font-size="12" fill="var(--{ink})">{round(100 * share)}%</text>'
+        )
     for request in data.compactions:
         x = f"{_LEFT + request * step:.1f}"
         parts.append(f'<line x1="{x}" y1="0" x2="{x}" y2="{_HEIGHT}" stroke="var(--dim)"/>')
     parts.append(f'<polyline points="{points}" fill="none" stroke="var(--bar)" stroke-width="2"/>')
     legend = f"{len(data.tokens):,} requests; vertical lines are compactions"
-    parts.append(f'<text x="{_LEFT}" y="{_HEIGHT + 22}" font-size="12" fill="var(--dim)">{legend}</text></svg>')
+    parts.append(
+        f'<text x="{_LEFT}" y="{_HEIGHT + 22}" font-size="12" fill="var(--dim)">{legend}</text></svg>'
+    )
     return "\n".join(parts)
 
 

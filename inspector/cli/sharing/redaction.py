@@ -25,7 +25,9 @@ class PrivateText:
     @property
     def preview(self) -> str:
         """Return the text as a review shows it: of a key only its beginning and its length."""
-        return f"{self.text[:6]}… ({len(self.text)} characters)" if self.kind == "key" else self.text
+        return (
+            f"{self.text[:6]}… ({len(self.text)} characters)" if self.kind == "key" else self.text
+        )
 
 
 class Redaction:

@@ -29,11 +29,19 @@ _LONGEST_QUOTE = 20_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the HTML file to write")
     parser.add_argument(
-        "--message", metavar="ID", action="append", default=[], help="also show this message; repeatable"
+        "-o", "--output", metavar="FILE", required=True, help="the HTML file to write"
     )
-    parser.add_argument("--redact", choices=("all",), help="replace everything that is listed, without a question")
+    parser.add_argument(
+        "--message",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="also show this message; repeatable",
+    )
+    parser.add_argument(
+        "--redact", choices=("all",), help="replace everything that is listed, without a question"
+    )
     add_options(parser, "--force")
 
 
@@ -49,13 +57,19 @@ def run(arguments: argparse.Namespace) -> None:
     if redaction.found:
         _review(redaction.found, arguments.redact == "all")
     page = write_page(
-        redaction.replace(title), [_redact(section, redaction) for section in sections], _timeline(chosen, arguments)
+        redaction.replace(title),
+        [_redact(section, redaction) for section in sections],
+        _timeline(chosen, arguments),
     )
     _write(output, page)
     if arguments.json:
-        write_json({"output": str(output), "bytes": len(page.encode()), "redacted": len(redaction.found)})
+        write_json(
+            {"output": str(output), "bytes": len(page.encode()), "redacted": len(redaction.found)}
+        )
     else:
-        note(f"{output} was written: {len(page.encode()):,} bytes, {plural(len(redaction.found), 'text')} redacted.")
+        note(
+            f"{output} was written: {len(page.encode()):,} bytes, {plural(len(redaction.found), 'text')} redacted."
+        )
 
 
 def _review(texts: Sequence[PrivateText], is_agreed: bool) -> None:
@@ -65,7 +79,9 @@ def _review(texts: Sequence[PrivateText], is_agreed: bool) -> None:
     rows = [(private.kind, str(private.times), plain(private.preview, 70)) for private in texts]
     write_lines(table(("kind", ">times", "text"), rows))
     if not sys.stdin.isatty():
-        raise InspectorError("These texts look private, so nothing was written. Give --redact all to replace them.")
+        raise InspectorError(
+            "These texts look private, so nothing was written. Give --redact all to replace them."
+        )
     sys.stderr.write("Replace all of them and write the report? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
@@ -95,7 +111,9 @@ def _write(output: Path, page: str) -> None:
 # -- what it says ------------------------------------------------------------------------------------------------------
 
 
-def describe_report(chosen: Selection, window: int | None, messages: Sequence[str]) -> list[ReportSection]:
+def describe_report(
+    chosen: Selection, window: int | None, messages: Sequence[str]
+) -> list[ReportSection]:
     """Return the sections of the report. Raises InspectorError for a message that is not there.
 
     Args:
@@ -133,13 +151,20 @@ def _filling_section(chosen: Selection, pressures: Pressures) -> ReportSection:
     buffer = chosen.thread.place(place).buffer()
     tree = break_down(size, size.pressure, buffer, tool_calls(chosen.session, chosen.thread)).tree
     whole = max(tree.tokens, 1)
-    nodes = [(depth, node) for depth, node in tree.walk() if 0 < depth < 3 and 100 * node.tokens >= whole]
+    nodes = [
+        (depth, node) for depth, node in tree.walk() if 0 < depth < 3 and 100 * node.tokens >= whole
+    ]
     rows = [
-        (f"{'  ' * (depth - 1)}{node.name}", f"{node.tokens:,}", per_cent(node.tokens / whole)) for depth, node in nodes
+        (f"{'  ' * (depth - 1)}{node.name}", f"{node.tokens:,}", per_cent(node.tokens / whole))
+        for depth, node in nodes
     ]
     heads = ("part", "tokens", "share")
     return ReportSection(
-        f"What filled request {place}", ["Parts of less than 1% are left out."], heads, rows, frozenset({1, 2})
+        f"What filled request {place}",
+        ["Parts of less than 1% are left out."],
+        heads,
+        rows,
+        frozenset({1, 2}),
     )
 
 
@@ -147,7 +172,9 @@ def _loss_section(loss: CompactionLoss) -> ReportSection:
     rows = []
     for line in loss.shown[:SHOWN]:
         requests = sorted({use.request for row in line.rows for use in row.needed})
-        rows.append((VERDICT_WORDS[line.first.verdict], line.text, ", ".join(map(str, requests[:5]))))
+        rows.append(
+            (VERDICT_WORDS[line.first.verdict], line.text, ", ".join(map(str, requests[:5])))
+        )
     heads = ("verdict", "what", "needed again at")
     title = f"Lost by the compaction before request {loss.before_request}"
     return ReportSection(title, [loss.forgetting.sentence], heads, rows)
@@ -155,7 +182,10 @@ def _loss_section(loss: CompactionLoss) -> ReportSection:
 
 def _cost_section(chosen: Selection) -> ReportSection:
     cost = session_cost(chosen.session)
-    rows = [(model or "unknown model", dollars(subtotal.usd)) for model, subtotal in cost.by_model.items()]
+    rows = [
+        (model or "unknown model", dollars(subtotal.usd))
+        for model, subtotal in cost.by_model.items()
+    ]
     return ReportSection("Cost", [], ("model", "cost"), rows, frozenset({1}))
 
 
@@ -165,7 +195,9 @@ def _message_sections(chosen: Selection, ids: Sequence[str]) -> list[ReportSecti
     by_id = {message.id: message for message in chosen.thread.messages}
     missing = [id_ for id_ in ids if id_ not in by_id]
     if missing:
-        raise InspectorError(f"There is no message {missing[0]!r} in this thread; `buffer --json` lists the ids.")
+        raise InspectorError(
+            f"There is no message {missing[0]!r} in this thread; `buffer --json` lists the ids."
+        )
     quotes = []
     for id_ in ids:
         text = "\n".join(filter(None, map(part_text, by_id[id_].parts)))

@@ -9,10 +9,27 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, PayloadSigns, Refusal, StreamAssembler, word_set
+from inspector.core.dialects.dialect import (
+    Dialect,
+    PayloadSigns,
+    Refusal,
+    StreamAssembler,
+    word_set,
+)
 from inspector.core.dialects.tool_shapes import for_anthropic, shaped_tools
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Mark,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.untyped import count_of, object_of, objects_of, text_of, value_in
 from inspector.core.usage import Usage, is_absurd
 
@@ -45,7 +62,9 @@ def read_wire_messages(
         role_of, parts = groups[0]
         return (Message(id, role_of, parts, "", summary or is_summary(parts), mark, line, time),)
     return tuple(
-        Message(_name(id, n, parts), role_of, parts, id, summary or is_summary(parts), mark, line, time)
+        Message(
+            _name(id, n, parts), role_of, parts, id, summary or is_summary(parts), mark, line, time
+        )
         for n, (role_of, parts) in enumerate(groups)
     )
 
@@ -54,10 +73,16 @@ def _name(id: str, n: int, parts: tuple[Part, ...]) -> str:  # noqa: A002
     if n == 0:
         return id
     first = parts[0]
-    return f"{id}.{first.call_id}.{n}" if isinstance(first, ToolResult) and first.call_id else f"{id}.{n}"
+    return (
+        f"{id}.{first.call_id}.{n}"
+        if isinstance(first, ToolResult) and first.call_id
+        else f"{id}.{n}"
+    )
 
 
-def group_results(role: Role, runs: Iterable[tuple[Part, ...]]) -> list[tuple[Role, tuple[Part, ...]]]:
+def group_results(
+    role: Role, runs: Iterable[tuple[Part, ...]]
+) -> list[tuple[Role, tuple[Part, ...]]]:
     """Group the parts of a wire message by message: each tool result with its images, and the blocks between them.
 
     A summary that the provider made inside a call is a message, too.
@@ -92,7 +117,9 @@ def read_blocks(content: Any) -> list[tuple[Part, ...]]:
     if not isinstance(content, _LISTS):
         return []
     return [
-        _result(block) if isinstance(block, dict) and block.get("type") == "tool_result" else (read_block(block),)
+        _result(block)
+        if isinstance(block, dict) and block.get("type") == "tool_result"
+        else (read_block(block),)
         for block in content
     ]
 
@@ -106,7 +133,9 @@ def read_block(block: Any) -> Part:
     if reader is not None and (part := reader(block)) is not None:
         return part
     data = block.get("data") if kind == "redacted_thinking" else None
-    size = len(data) * 3 // 4 if isinstance(data, str) else len(dumps(block).encode())  # of what the provider reads
+    size = (
+        len(data) * 3 // 4 if isinstance(data, str) else len(dumps(block).encode())
+    )  # of what the provider reads
     return Opaque(text_of(kind), block, size)
 
 
@@ -117,7 +146,9 @@ def _read_text(block: Mapping[str, Any]) -> Part | None:
 
 def _read_call(block: Mapping[str, Any]) -> Part:
     arguments = block.get("input")
-    return ToolCall(text_of(block.get("id")), text_of(block.get("name")), {} if arguments is None else arguments)
+    return ToolCall(
+        text_of(block.get("id")), text_of(block.get("name")), {} if arguments is None else arguments
+    )
 
 
 def _read_thinking(block: Mapping[str, Any]) -> Part | None:
@@ -153,7 +184,9 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     if isinstance(content, dict):
         inner = [Text(dumps(content))]  # iFlow keeps an object here
     texts = tuple(part.text for part in inner if isinstance(part, Text))
-    result = ToolResult(call_id, "\n".join(texts), is_error, texts if isinstance(content, _LISTS) else ())
+    result = ToolResult(
+        call_id, "\n".join(texts), is_error, texts if isinstance(content, _LISTS) else ()
+    )
     return (result, *(part for part in inner if not isinstance(part, Text)))
 
 
@@ -191,7 +224,9 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
         match content:
             case [{"type": "text", "text": text, **rest}] if not rest:
                 content = text
-        wire.append({"role": "user" if group[0].role == "tool" else group[0].role, "content": content})
+        wire.append(
+            {"role": "user" if group[0].role == "tool" else group[0].role, "content": content}
+        )
     return wire
 
 
@@ -253,10 +288,18 @@ def _block(part: Part) -> dict[str, Any]:
             error = {"is_error": True} if is_error else {}
             return {"type": "tool_result", "tool_use_id": call_id, "content": content, **error}
         case Image(media_type, data, url):
-            source = {"type": "base64", "media_type": media_type, "data": data} if data else {"type": "url", "url": url}
+            source = (
+                {"type": "base64", "media_type": media_type, "data": data}
+                if data
+                else {"type": "url", "url": url}
+            )
             return {"type": "image", "source": source}
         case Opaque(_, value, _):
-            return dict(value) if isinstance(value, Mapping) else {"type": "text", "text": dumps(value)}
+            return (
+                dict(value)
+                if isinstance(value, Mapping)
+                else {"type": "text", "text": dumps(value)}
+            )
 
 
 # -- usage
@@ -277,12 +320,18 @@ def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and rounds:
         counted = [round_ for round_ in rounds if isinstance(round_, dict)]
-        if len(counted) > 1 or (counted and counted[0].get("type") == "compaction"):  # not in the sum above them
+        if len(counted) > 1 or (
+            counted and counted[0].get("type") == "compaction"
+        ):  # not in the sum above them
             return _summed(usage, counted, output_is_final=output_is_final)
-    fresh, read, output = (count_of(usage.get(key)) for key in ("input_tokens", _READ, "output_tokens"))
+    fresh, read, output = (
+        count_of(usage.get(key)) for key in ("input_tokens", _READ, "output_tokens")
+    )
     write = _written(usage)
     hourly = min(_hourly(usage), write)
-    return Usage(fresh, read, write, output, _reasoning(usage), output_is_final, cache_write_1h=hourly)
+    return Usage(
+        fresh, read, write, output, _reasoning(usage), output_is_final, cache_write_1h=hourly
+    )
 
 
 def has_counts(usage: Any) -> bool:
@@ -296,7 +345,9 @@ _LIVES = "cache_creation"
 _COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
 
 
-def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool) -> Usage:
+def _summed(
+    usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool
+) -> Usage:
     """Sum up the rounds of a call; the context is that of the last one that made a message."""
     written = sum(map(_written, rounds))
     own = [round_ for round_ in rounds if round_.get("type") != _ADVISOR]
@@ -325,7 +376,9 @@ def _sum(key: str, rounds: Sequence[Mapping[str, Any]]) -> int:
     return sum(count_of(round_.get(key)) for round_ in rounds)
 
 
-def _summed_hourly(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], written: int) -> int:
+def _summed_hourly(
+    usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], written: int
+) -> int:
     """Return what was written to the cache for an hour.
 
     It may be reported of one round, or of all together: if there is one kind only, all rounds wrote that.
@@ -398,7 +451,11 @@ class AnthropicAssembler(StreamAssembler):
                 self._message |= object_of(event, "delta")
                 if "context_management" in event:
                     self._message["context_management"] = event["context_management"]
-                usage = {key: value for key, value in object_of(event, "usage").items() if value is not None}
+                usage = {
+                    key: value
+                    for key, value in object_of(event, "usage").items()
+                    if value is not None
+                }
                 self._message["usage"] = {**object_of(self._message, "usage"), **usage}
             case "message_stop":
                 self.finished = True
@@ -419,7 +476,11 @@ class AnthropicAssembler(StreamAssembler):
                 self._add(n, "signature", text)
             case {"type": "compaction_delta"}:
                 block = self._blocks.setdefault(n, {})
-                block |= {key: value for key, value in delta.items() if key != "type" and value is not None}
+                block |= {
+                    key: value
+                    for key, value in delta.items()
+                    if key != "type" and value is not None
+                }
         return ""
 
     def _add(self, n: int, field: str, text: str) -> None:
@@ -429,7 +490,9 @@ class AnthropicAssembler(StreamAssembler):
         for (n, field), pieces in self._pieces.items():
             block, text = self._blocks.setdefault(n, {"type": "text"}), "".join(pieces)
             begun = block.get(field)
-            if field == "input":  # as text where a model wrote what is no JSON (a call that was cut off)
+            if (
+                field == "input"
+            ):  # as text where a model wrote what is no JSON (a call that was cut off)
                 block[field] = value_in(text, text) if text.strip() else {}
             else:
                 block[field] = text_of(begun) + text
@@ -444,7 +507,9 @@ def _read_item(item: Any, id: str, line: int, time: str) -> Sequence[Message]:  
     if not isinstance(item, Mapping):
         return ()
     role = item.get("role")
-    return read_wire_messages(role if isinstance(role, str) else "", item.get("content"), id=id, line=line, time=time)
+    return read_wire_messages(
+        role if isinstance(role, str) else "", item.get("content"), id=id, line=line, time=time
+    )
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:
@@ -453,7 +518,9 @@ def _is_response(value: Mapping[str, Any]) -> bool:
 
 
 def _is_message(value: Any) -> bool:
-    is_said = isinstance(value, Mapping) and text_of(value.get("role")) in _ROLES and "content" in value
+    is_said = (
+        isinstance(value, Mapping) and text_of(value.get("role")) in _ROLES and "content" in value
+    )
     return is_said and not _is_response(value)
 
 

@@ -76,7 +76,11 @@ def event_of(row: Any) -> Mapping[str, Any] | None:
         return object_in(row) or None
     inner = row.get("data")
     event = object_in(inner) if isinstance(inner, str) else inner
-    return event if event and isinstance(event, Mapping) and ("event" in row or "type" not in row) else row
+    return (
+        event
+        if event and isinstance(event, Mapping) and ("event" in row or "type" not in row)
+        else row
+    )
 
 
 def assemble(dialect: Dialect, stream: Iterable[Any]) -> StreamAssembler:
@@ -93,4 +97,6 @@ def is_terminal(message: Any) -> bool:
     if not isinstance(message, Mapping):
         return False
     kind = text_of(message.get("type"))
-    return kind == "error" or any(kind in each.final_events or each.has_finish(message) for each in DIALECTS.values())
+    return kind == "error" or any(
+        kind in each.final_events or each.has_finish(message) for each in DIALECTS.values()
+    )

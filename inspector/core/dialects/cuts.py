@@ -29,11 +29,17 @@ class BufferCut:
         if len(items) < len(self.before):
             return False
         pairs = zip(items, self.before, strict=False)
-        return all(_print(self.dialect, item, n in self.inside) == print_ for n, (item, print_) in enumerate(pairs))
+        return all(
+            _print(self.dialect, item, n in self.inside) == print_
+            for n, (item, print_) in enumerate(pairs)
+        )
 
     def apply(self, items: Sequence[Any]) -> list[Any]:
         """The items with the cut made. Only for items that it `fits`."""
-        opened = [_opened(self.dialect, item) if n in self.inside else item for n, item in enumerate(items)]
+        opened = [
+            _opened(self.dialect, item) if n in self.inside else item
+            for n, item in enumerate(items)
+        ]
         return [*(carry_out(recipe, opened) for recipe in self.after), *items[len(self.before) :]]
 
 

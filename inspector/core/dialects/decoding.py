@@ -103,7 +103,9 @@ def _members(data: bytes, wbits: int, *, are_many: bool) -> Iterator[bytes]:
 
 
 def _gzip(data: bytes) -> Iterator[bytes]:
-    return _while_whole("gzip", _members(data, 47, are_many=True), zlib.error)  # gzip or zlib, by its head
+    return _while_whole(
+        "gzip", _members(data, 47, are_many=True), zlib.error
+    )  # gzip or zlib, by its head
 
 
 def _deflate(data: bytes) -> Iterator[bytes]:
@@ -117,7 +119,9 @@ def _deflate(data: bytes) -> Iterator[bytes]:
 def _zstd(data: bytes) -> Iterator[bytes]:
     import zstandard
 
-    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 23)  # the largest that HTTP allows (RFC 9659)
+    unpacker = zstandard.ZstdDecompressor(
+        max_window_size=1 << 23
+    )  # the largest that HTTP allows (RFC 9659)
     reader = unpacker.stream_reader(data, read_across_frames=True)
     return _while_whole("zstd", iter(lambda: reader.read(_PIECE), b""), zstandard.ZstdError)
 

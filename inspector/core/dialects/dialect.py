@@ -125,7 +125,10 @@ class Dialect:
     """Does an event without a type say why the answer ended? Only its usage may follow."""
     has_whole_events: bool = False
     """Do events look like whole responses, so that one alone is no stream?"""
-    error_event: Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]] = lambda error: ("", error)
+    error_event: Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]] = lambda error: (
+        "",
+        error,
+    )
     """(body of an error) -> name (may be empty) and data of the event that reports it in a stream."""
     refuses: frozenset[Refusal] = frozenset()
     """Why it refuses buffers."""
@@ -146,7 +149,9 @@ class Dialect:
     pair: Callable[[Units, Iterable[Message]], Units] = lambda units, before: units
     """(messages, those in front of them) -> the same, with names for calls and results that have none."""
 
-    def units(self, items: Iterable[Any], line: int = 0, time: str = "", before: Iterable[Message] = ()) -> Units:
+    def units(
+        self, items: Iterable[Any], line: int = 0, time: str = "", before: Iterable[Message] = ()
+    ) -> Units:
         """The messages of these items, without ids of their own."""
         read = (unit for item in items if (unit := self.read(item, "", line, time)))
         return self.pair(self.join(read), before)

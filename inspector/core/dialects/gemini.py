@@ -16,7 +16,18 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.anthropic import group_results, same_wire_message, wire_groups
 from inspector.core.dialects.dialect import Dialect, PayloadSigns, Purpose, StreamAssembler
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Json,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.untyped import count_of, first_object, first_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
@@ -24,10 +35,18 @@ NAMED = "?"
 """Begins the id of a call or result that has none on the wire: the function's name follows."""
 
 
-def read_gemini_content(content: Any, *, id: str, line: int = 0, time: str = "") -> tuple[Message, ...]:  # noqa: A002
+def read_gemini_content(
+    content: Any,
+    *,
+    id: str,  # noqa: A002
+    line: int = 0,
+    time: str = "",
+) -> tuple[Message, ...]:
     """The messages of one content, at least one. Never raises."""
     if not isinstance(content, Mapping):
-        part: Part = Text(content) if isinstance(content, str) else Opaque("", content, len(dumps(content)))
+        part: Part = (
+            Text(content) if isinstance(content, str) else Opaque("", content, len(dumps(content)))
+        )
         return (Message(id, "user", (part,), line=line, time=time),)
     role: Role = "assistant" if content.get("role") == "model" else "user"
     parts = content.get("parts")
@@ -50,13 +69,19 @@ def read_gemini_part(part: Any) -> tuple[Part, ...]:
     signed: tuple[Part, ...] = (Thinking("", signature),) if signature else ()
     text, call, result = part.get("text"), _of(part, "functionCall"), _of(part, "functionResponse")
     if isinstance(text, str):
-        return (Thinking(text, signature),) if part.get("thought") is True else (*signed, Text(text))
+        return (
+            (Thinking(text, signature),) if part.get("thought") is True else (*signed, Text(text))
+        )
     if isinstance(call, Mapping):
         name = text_of(call.get("name"))
         arguments: Json = call.get("args")
         return (
             *signed,
-            ToolCall(text_of(call.get("id")) or NAMED + name, name, {} if arguments is None else arguments),
+            ToolCall(
+                text_of(call.get("id")) or NAMED + name,
+                name,
+                {} if arguments is None else arguments,
+            ),
         )
     if isinstance(result, Mapping):
         return _result(result)
@@ -90,7 +115,9 @@ def _data(part: Mapping[str, Any]) -> Part:
     return Opaque(kind, part, len(dumps(part).encode("utf-8", "replace")))
 
 
-def paired(units: Iterable[Sequence[Message]], before: Iterable[Message] = ()) -> Iterable[Sequence[Message]]:
+def paired(
+    units: Iterable[Sequence[Message]], before: Iterable[Message] = ()
+) -> Iterable[Sequence[Message]]:
     """Return the messages with ids for calls and results that have none.
 
     A result answers the oldest open call of its function. The id of a call is made from its content, so that it is the
@@ -157,11 +184,21 @@ def _named(message: Message, ids: set[str], waiting: dict[str, list[str]]) -> Me
 
 def read_gemini_usage(usage: Any) -> Usage | None:
     """`usageMetadata`; None where there is none. The prompt includes what was cached and what tools used."""
-    if not isinstance(usage, Mapping) or not any(type(_of(usage, key)) is int for key in _COUNTED) or is_absurd(usage):
+    if (
+        not isinstance(usage, Mapping)
+        or not any(type(_of(usage, key)) is int for key in _COUNTED)
+        or is_absurd(usage)
+    ):
         return None
     cached, thoughts = _count(usage, "cachedContentTokenCount"), _count(usage, "thoughtsTokenCount")
     prompt = _count(usage, "promptTokenCount") + _count(usage, "toolUsePromptTokenCount")
-    return Usage(max(0, prompt - cached), cached, 0, _count(usage, "candidatesTokenCount") + thoughts, thoughts)
+    return Usage(
+        max(0, prompt - cached),
+        cached,
+        0,
+        _count(usage, "candidatesTokenCount") + thoughts,
+        thoughts,
+    )
 
 
 _COUNTED = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
@@ -177,9 +214,15 @@ def read_gemini_prompt(body: Mapping[str, Any]) -> Prompt:
     texts = [part.text for message in system for part in message.parts if isinstance(part, Text)]
     tools: list[Tool] = []
     for tool_list in _list(body.get("tools")):
-        functions = _of(tool_list, "functionDeclarations") if isinstance(tool_list, Mapping) else None
+        functions = (
+            _of(tool_list, "functionDeclarations") if isinstance(tool_list, Mapping) else None
+        )
         if isinstance(functions, list):
-            tools += [Tool(text_of(tool.get("name")), tool) for tool in functions if isinstance(tool, Mapping)]
+            tools += [
+                Tool(text_of(tool.get("name")), tool)
+                for tool in functions
+                if isinstance(tool, Mapping)
+            ]
         elif isinstance(tool_list, Mapping):  # the provider's own: a search, a code runner
             tools.append(Tool(next(iter(tool_list), ""), tool_list))
     return Prompt("\n\n".join(text for text in texts if text), tuple(tools))
@@ -206,7 +249,9 @@ def write_gemini_body(buffer: Buffer, max_tokens: int) -> dict[str, Any]:
     return body | {"generationConfig": {"maxOutputTokens": max_tokens}}
 
 
-def write_contents(messages: Sequence[Message], calls: Mapping[str, ToolCall] = MappingProxyType({})) -> list[Any]:
+def write_contents(
+    messages: Sequence[Message], calls: Mapping[str, ToolCall] = MappingProxyType({})
+) -> list[Any]:
     """Return the contents of messages: what travelled together, and neighbouring results, share one.
 
     A result bears its function's name: that of its call, one of `calls` if it is not among the messages.
@@ -216,7 +261,9 @@ def write_contents(messages: Sequence[Message], calls: Mapping[str, ToolCall] = 
     contents: list[Any] = []
     for group in wire_groups(messages):
         role = "model" if group[0].role == "assistant" else "user"
-        contents.append({"role": role, "parts": [part for message in group for part in _parts(message, names)]})
+        contents.append(
+            {"role": role, "parts": [part for message in group for part in _parts(message, names)]}
+        )
     return contents
 
 
@@ -241,13 +288,21 @@ def _part(part: Part, names: Mapping[str, str]) -> dict[str, Any]:
         case Text(text):
             return {"text": text}
         case Thinking(text, signature):
-            return {"text": text, "thought": True} | ({"thoughtSignature": signature} if signature else {})
+            return {"text": text, "thought": True} | (
+                {"thoughtSignature": signature} if signature else {}
+            )
         case ToolCall(id_, name, arguments):
             args = arguments if isinstance(arguments, Mapping) else {"input": arguments}
             return {"functionCall": {"id": id_, "name": name, "args": args}}
         case ToolResult(call_id, content, is_error):
             response = {"error": content} if is_error else {"output": content}
-            return {"functionResponse": {"id": call_id, "name": names.get(call_id, call_id), "response": response}}
+            return {
+                "functionResponse": {
+                    "id": call_id,
+                    "name": names.get(call_id, call_id),
+                    "response": response,
+                }
+            }
         case Image(media_type, data, url):
             if data:
                 return {"inlineData": {"mimeType": media_type, "data": data}}
@@ -349,7 +404,11 @@ def _answer(response: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("parts"), list) and value.get("role") in (*_ROLES, None)
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("parts"), list)
+        and value.get("role") in (*_ROLES, None)
+    )
 
 
 _ROLES = ("user", "model", "function")
@@ -373,7 +432,9 @@ def _read_path(path: str) -> tuple[Purpose, str] | None:
     match = _PATH.fullmatch(path)
     if match is None:
         return None
-    model = match[1] if not match[1].startswith("v1") else ""  # Code Assist: `/v1internal:generateContent`
+    model = (
+        match[1] if not match[1].startswith("v1") else ""
+    )  # Code Assist: `/v1internal:generateContent`
     return "count" if match[2] == "countTokens" else "call", model
 
 
@@ -391,7 +452,9 @@ GEMINI = Dialect(
     content="parts",
     counts="usageMetadata",
     wrapper="request",
-    read=lambda content, name, line, time: read_gemini_content(content, id=name, line=line, time=time),
+    read=lambda content, name, line, time: read_gemini_content(
+        content, id=name, line=line, time=time
+    ),
     write=_write_items,
     bare=lambda content: content,
     shares=same_wire_message,
@@ -410,5 +473,7 @@ GEMINI = Dialect(
     error=_write_error,
     read_path=_read_path,
     path_marks=(":generateContent", ":streamGenerateContent", "/v1beta"),
-    has_finish=lambda event: any(choice.get("finishReason") for choice in objects_of(event.get("candidates"))),
+    has_finish=lambda event: any(
+        choice.get("finishReason") for choice in objects_of(event.get("candidates"))
+    ),
 )

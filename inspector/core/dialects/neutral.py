@@ -10,11 +10,32 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects import anthropic, openai_chat, openai_responses
 from inspector.core.errors import InspectorError
-from inspector.core.message import Image, Json, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Json,
+    Mark,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.untyped import text_of, whole_of
 
-_MARKS: Mapping[str, Mark] = {"meta": "meta", "attachment": "attachment", "placeholder": "placeholder"}
-_ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+_MARKS: Mapping[str, Mark] = {
+    "meta": "meta",
+    "attachment": "attachment",
+    "placeholder": "placeholder",
+}
+_ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
 
 
 def write_part(part: Part) -> dict[str, Json]:
@@ -27,9 +48,19 @@ def write_part(part: Part) -> dict[str, Json]:
         case ToolCall(id, name, arguments):
             return {"type": "tool_call", "id": id, "name": name, "arguments": arguments}
         case ToolResult(call_id, content, is_error):
-            return {"type": "tool_result", "call_id": call_id, "content": content, "is_error": is_error}
+            return {
+                "type": "tool_result",
+                "call_id": call_id,
+                "content": content,
+                "is_error": is_error,
+            }
         case Image(media_type, data, url):
-            return {"type": "image", "media_type": media_type, "bytes": len(data) * 3 // 4, "url": url}
+            return {
+                "type": "image",
+                "media_type": media_type,
+                "bytes": len(data) * 3 // 4,
+                "url": url,
+            }
         case Opaque(kind, _, size):
             return {"type": "opaque", "kind": kind, "bytes": size}
 
@@ -46,7 +77,9 @@ def write_message(message: Message) -> dict[str, Json]:
         "line": message.line,
         "time": message.time,
     }
-    return {key: value for key, value in document.items() if value or key in ("id", "role", "parts")}
+    return {
+        key: value for key, value in document.items() if value or key in ("id", "role", "parts")
+    }
 
 
 def _write_whole(part: Part) -> dict[str, Json]:
@@ -69,7 +102,9 @@ def write_buffer(buffer: Buffer) -> dict[str, Json]:
     tools = buffer.prompt.tools
     return {
         "system": buffer.prompt.system,
-        "tools": None if tools is None else [{"name": tool.name, "definition": tool.definition} for tool in tools],
+        "tools": None
+        if tools is None
+        else [{"name": tool.name, "definition": tool.definition} for tool in tools],
         **({"unseen": buffer.prompt.unseen} if buffer.prompt.unseen else {}),
         "messages": [write_message(message) for message in buffer.messages],
     }
@@ -82,11 +117,15 @@ def read_buffer(value: Any) -> Buffer:
     system, tools, unseen = value.get("system"), value.get("tools"), value.get("unseen")
     if not isinstance(tools, Sequence | None) or isinstance(tools, str):
         raise InspectorError("The tools of a buffer must be a list.")
-    if not all(isinstance(tool, Mapping) and isinstance(tool.get("name"), str) for tool in tools or ()):
+    if not all(
+        isinstance(tool, Mapping) and isinstance(tool.get("name"), str) for tool in tools or ()
+    ):
         raise InspectorError("A tool of the buffer needs a name and a definition.")
     prompt = Prompt(
         system if isinstance(system, str) else None,
-        None if tools is None else tuple(Tool(tool["name"], tool.get("definition")) for tool in tools),
+        None
+        if tools is None
+        else tuple(Tool(tool["name"], tool.get("definition")) for tool in tools),
         unseen if isinstance(unseen, int) else 0,
     )
     return Buffer(read_messages(value.get("messages"), "message"), prompt)
@@ -137,9 +176,15 @@ def _read_part(part: Mapping[str, Any]) -> Part:
         case "text":
             return Text(text_of(part.get("text")))
         case "thinking":
-            return Thinking(text_of(part.get("text")), text_of(part.get("signature")), whole_of(part.get("tokens")))
+            return Thinking(
+                text_of(part.get("text")),
+                text_of(part.get("signature")),
+                whole_of(part.get("tokens")),
+            )
         case "tool_call":
-            return ToolCall(text_of(part.get("id")), text_of(part.get("name")), part.get("arguments"))
+            return ToolCall(
+                text_of(part.get("id")), text_of(part.get("name")), part.get("arguments")
+            )
         case "tool_result":
             texts = part.get("texts")
             return ToolResult(
@@ -149,8 +194,12 @@ def _read_part(part: Mapping[str, Any]) -> Part:
                 tuple(map(text_of, texts)) if isinstance(texts, list | tuple) else (),
             )
         case "image":
-            return Image(text_of(part.get("media_type")), text_of(part.get("data")), text_of(part.get("url")))
+            return Image(
+                text_of(part.get("media_type")), text_of(part.get("data")), text_of(part.get("url"))
+            )
         case kind:
             name = part["kind"] if isinstance(part.get("kind"), str) else str(kind)
             value = part["value"] if "value" in part else dict(part)
-            return Opaque(name, value, whole_of(part.get("bytes")) or 0, whole_of(part.get("tokens")))
+            return Opaque(
+                name, value, whole_of(part.get("bytes")) or 0, whole_of(part.get("tokens"))
+            )

@@ -13,8 +13,26 @@ from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembl
 from inspector.core.dialects.openai_responses import read_arguments, read_image, write_error
 from inspector.core.dialects.tool_shapes import for_chat, shaped_tools
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, first_object, first_of, list_of, object_of, objects_of, text_of
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from inspector.core.untyped import (
+    count_of,
+    first_object,
+    first_of,
+    list_of,
+    object_of,
+    objects_of,
+    text_of,
+)
 from inspector.core.usage import Usage, is_absurd
 
 _ROLES: Mapping[str, Role] = {
@@ -44,7 +62,9 @@ def read_chat_message(message: Any, id: str, line: int = 0, time: str = "") -> t
         parts.append(ToolResult(text_of(message.get("tool_call_id")), text))
         parts += (part for part in blocks if not isinstance(part, Text))
     else:
-        if thinking := text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")):
+        if thinking := text_of(message.get("reasoning_content")) or text_of(
+            message.get("reasoning")
+        ):
             parts.append(Thinking(thinking))
         parts += _content(message.get("content"))
         if refusal := text_of(message.get("refusal")):
@@ -83,27 +103,48 @@ def _calls(message: Mapping[str, Any]) -> list[Part]:
     calls: list[Part] = [_call(call) for call in objects_of(message.get("tool_calls"))]
     legacy = message.get("function_call")
     if legacy is not None and isinstance(legacy, Mapping):
-        calls.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments") or None)))
+        calls.append(
+            ToolCall(
+                "", text_of(legacy.get("name")), read_arguments(legacy.get("arguments") or None)
+            )
+        )
     return calls
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
     custom = call.get("custom")
     if isinstance(custom, Mapping):
-        return ToolCall(text_of(call.get("id")), text_of(custom.get("name")), text_of(custom.get("input")))
+        return ToolCall(
+            text_of(call.get("id")), text_of(custom.get("name")), text_of(custom.get("input"))
+        )
     function = call.get("function")
     inner = function if isinstance(function, Mapping) else call
-    return ToolCall(text_of(call.get("id")), text_of(inner.get("name")), read_arguments(inner.get("arguments") or None))
+    return ToolCall(
+        text_of(call.get("id")),
+        text_of(inner.get("name")),
+        read_arguments(inner.get("arguments") or None),
+    )
 
 
 def read_chat_usage(usage: Any) -> Usage | None:
     """`usage` of a response; None where there is none. `prompt_tokens` includes what was read from the cache."""
-    if not isinstance(usage, Mapping) or not any(isinstance(usage.get(k), int) for k in _COUNTED) or is_absurd(usage):
+    if (
+        not isinstance(usage, Mapping)
+        or not any(isinstance(usage.get(k), int) for k in _COUNTED)
+        or is_absurd(usage)
+    ):
         return None
-    within, out = object_of(usage, "prompt_tokens_details"), object_of(usage, "completion_tokens_details")
+    within, out = (
+        object_of(usage, "prompt_tokens_details"),
+        object_of(usage, "completion_tokens_details"),
+    )
     read = count_of(within.get("cached_tokens")) or count_of(usage.get("prompt_cache_hit_tokens"))
-    written = count_of(within.get("cache_write_tokens")) or count_of(within.get("cache_creation_tokens"))
-    written = written or count_of(usage.get("cache_creation_input_tokens"))  # as LiteLLM writes Anthropic's
+    written = count_of(within.get("cache_write_tokens")) or count_of(
+        within.get("cache_creation_tokens")
+    )
+    written = written or count_of(
+        usage.get("cache_creation_input_tokens")
+    )  # as LiteLLM writes Anthropic's
     prompt = count_of(usage.get("prompt_tokens"))
     return Usage(
         input=max(0, prompt - read - written),
@@ -150,7 +191,11 @@ def write_chat_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, An
     if buffer.prompt.system:
         messages.append({"role": "system", "content": buffer.prompt.system})
     messages += [_write(message) for message in buffer.messages]
-    body: dict[str, Any] = {"model": model, "max_completion_tokens": max_tokens, "messages": messages}
+    body: dict[str, Any] = {
+        "model": model,
+        "max_completion_tokens": max_tokens,
+        "messages": messages,
+    }
     if tools := shaped_tools(buffer.prompt.tools or (), for_chat):
         body["tools"] = tools
     return body
@@ -160,7 +205,9 @@ def _write(message: Message) -> dict[str, Any]:
     if message.role == "tool":
         return _write_result(message)
     wire: dict[str, Any] = {"role": message.role, "content": _write_content(message.parts)}
-    if thinking := "\n".join(part.text for part in message.parts if isinstance(part, Thinking) and part.text):
+    if thinking := "\n".join(
+        part.text for part in message.parts if isinstance(part, Thinking) and part.text
+    ):
         wire["reasoning_content"] = thinking
     if message.calls:
         wire["tool_calls"] = [_write_call(call) for call in message.calls]
@@ -174,7 +221,11 @@ def _write_result(message: Message) -> dict[str, Any]:
     content = [Text(result.content)] if result and result.content else []
     images = tuple(part for part in message.parts if isinstance(part, Image))
     call_id = result.call_id if result else ""
-    return {"role": "tool", "tool_call_id": call_id, "content": _write_content((*content, *images)) or ""}
+    return {
+        "role": "tool",
+        "tool_call_id": call_id,
+        "content": _write_content((*content, *images)) or "",
+    }
 
 
 def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]] | None:
@@ -185,7 +236,9 @@ def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]] | None:
         elif isinstance(part, Image):
             url = f"data:{part.media_type};base64,{part.data}" if part.data else part.url
             written.append({"type": "image_url", "image_url": {"url": url}})
-        elif isinstance(part, Opaque) and part.kind in _SENDABLE and isinstance(part.value, Mapping):
+        elif (
+            isinstance(part, Opaque) and part.kind in _SENDABLE and isinstance(part.value, Mapping)
+        ):
             written.append(dict(part.value))
     if len(written) == 1 and written[0]["type"] == "text":
         return str(written[0]["text"])
@@ -194,7 +247,11 @@ def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]] | None:
 
 def _write_call(call: ToolCall) -> dict[str, Any]:
     arguments = call.arguments if isinstance(call.arguments, str) else dumps(call.arguments)
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": arguments},
+    }
 
 
 class ChatAssembler(StreamAssembler):
@@ -227,7 +284,9 @@ class ChatAssembler(StreamAssembler):
 
     def _call(self, n: int, piece: Mapping[str, Any]) -> None:
         at = piece.get("index")
-        call = self._calls.setdefault(at if isinstance(at, int) else n, {"id": "", "name": "", "arguments": []})
+        call = self._calls.setdefault(
+            at if isinstance(at, int) else n, {"id": "", "name": "", "arguments": []}
+        )
         function = object_of(piece, "function")
         call["id"] = piece.get("id") or call["id"]
         call["name"] = function.get("name") or call["name"]
@@ -252,7 +311,9 @@ def _name_legacy_calls(units: Units) -> Units:
     """A legacy call has no id: its answer is the function message after it."""
     name = ""
     for n, unit in enumerate(units):
-        if any(type(part) is ToolCall and not part.id for message in unit for part in message.parts):
+        if any(
+            type(part) is ToolCall and not part.id for message in unit for part in message.parts
+        ):
             name = f"function-call-{n}"
         yield [_named(message, name) for message in unit] if name else unit
 
@@ -298,7 +359,9 @@ _SIGNS = PayloadSigns(
     limit="max_completion_tokens",
     blocks=word_set("image_url input_audio file refusal"),
     is_own_message=_is_own_message,
-    is_own_tool=lambda tool: "input_schema" not in tool and isinstance(tool.get("function"), Mapping),
+    is_own_tool=lambda tool: (
+        "input_schema" not in tool and isinstance(tool.get("function"), Mapping)
+    ),
     is_own_model=lambda model: "gpt" in model,
 )
 CHAT = Dialect(
@@ -323,6 +386,10 @@ CHAT = Dialect(
     signs=_SIGNS,
     error=write_error,
     paths={"/chat/completions": "call"},
-    has_finish=lambda event: any(choice.get("finish_reason") for choice in objects_of(event.get("choices"))),
-    refuses=frozenset({"result-without-call", "call-without-result", "duplicate-answer", "order", "empty-message"}),
+    has_finish=lambda event: any(
+        choice.get("finish_reason") for choice in objects_of(event.get("choices"))
+    ),
+    refuses=frozenset(
+        {"result-without-call", "call-without-result", "duplicate-answer", "order", "empty-message"}
+    ),
 )

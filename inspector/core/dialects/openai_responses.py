@@ -14,12 +14,36 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, word_set
 from inspector.core.dialects.tool_shapes import for_responses, shaped_tools
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_at, text_of, value_in
+from inspector.core.message import (
+    Image,
+    Json,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from inspector.core.untyped import (
+    count_of,
+    list_of,
+    object_of,
+    objects_of,
+    text_at,
+    text_of,
+    value_in,
+)
 from inspector.core.usage import Usage, is_absurd
 
 _ROLES: Mapping[str, Role] = {"assistant": "assistant", "developer": "system", "system": "system"}
-_BY_CLIENT = ("compaction_trigger", "mcp_approval_response", "computer_call_output", "program_output")
+_BY_CLIENT = (
+    "compaction_trigger",
+    "mcp_approval_response",
+    "computer_call_output",
+    "program_output",
+)
 
 
 def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tuple[Message, ...]:
@@ -33,13 +57,17 @@ def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tup
         items = [items]
     if not isinstance(items, list | tuple):
         return ()
-    read = (read_item(item, id=f"{prefix}{n}", line=line, time=time) for n, item in enumerate(items))
+    read = (
+        read_item(item, id=f"{prefix}{n}", line=line, time=time) for n, item in enumerate(items)
+    )
     return tuple(map(join, responses(read)))
 
 
 def responses(messages: Iterable[Message]) -> Iterator[Sequence[Message]]:
     """The messages of single items in order, those of one response of the model together."""
-    for is_response, run in groupby(messages, lambda message: message.role == "assistant" and not message.summary):
+    for is_response, run in groupby(
+        messages, lambda message: message.role == "assistant" and not message.summary
+    ):
         if is_response:
             yield list(run)
         else:
@@ -76,7 +104,11 @@ def read_item_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
     read = _KINDS.get(kind) if isinstance(kind, str) else None
     if read is not None:
         return read(item)
-    role = _ROLES.get(text_of(item.get("role")), "user") if "role" in item or kind in _BY_CLIENT else "assistant"
+    role = (
+        _ROLES.get(text_of(item.get("role")), "user")
+        if "role" in item or kind in _BY_CLIENT
+        else "assistant"
+    )
     if kind == "agent_message":  # from another agent of the same session
         return "user", _content(item.get("content"))
     return role, (_opaque(text_of(kind), item),)
@@ -134,12 +166,17 @@ def _result(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
     call_id, output, failed = _call_id(item), item.get("output"), False
     if isinstance(output, dict):  # early Codex: {content, success}
         failed = output.get("success") is False
-        output = output["content"] if isinstance(output.get("content"), str | list) else dumps(output)
+        output = (
+            output["content"] if isinstance(output.get("content"), str | list) else dumps(output)
+        )
     if isinstance(output, str):
         return "tool", (ToolResult(call_id, output, failed),)
     parts = _content(output)
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    return "tool", (ToolResult(call_id, text, failed), *(part for part in parts if not isinstance(part, Text)))
+    return "tool", (
+        ToolResult(call_id, text, failed),
+        *(part for part in parts if not isinstance(part, Text)),
+    )
 
 
 _KINDS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Role, tuple[Part, ...]]]] = {
@@ -196,7 +233,9 @@ def _opaque(kind: str, item: Mapping[str, Any]) -> Opaque:
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
         return Opaque(kind, item, len(sealed.encode("utf-8", errors="replace")))
-    return Opaque(kind, item, _size({key: value for key, value in item.items() if key not in _NAMING}))
+    return Opaque(
+        kind, item, _size({key: value for key, value in item.items() if key not in _NAMING})
+    )
 
 
 _NAMING = ("type", "id", "status", "metadata", "internal_chat_message_metadata_passthrough")
@@ -216,11 +255,18 @@ def read_responses_usage(usage: Any) -> Usage | None:
     total, output = usage.get("input_tokens"), usage.get("output_tokens")
     if type(total) is not int and type(output) is not int:
         return None
-    inside, outside = object_of(usage, "input_tokens_details"), object_of(usage, "output_tokens_details")
+    inside, outside = (
+        object_of(usage, "input_tokens_details"),
+        object_of(usage, "output_tokens_details"),
+    )
     total = count_of(total)
     read = count_of(usage.get("cached_input_tokens")) or count_of(inside.get("cached_tokens"))
-    write = count_of(usage.get("cache_write_input_tokens")) or count_of(inside.get("cache_write_tokens"))
-    reasoning = count_of(usage.get("reasoning_output_tokens")) or count_of(outside.get("reasoning_tokens"))
+    write = count_of(usage.get("cache_write_input_tokens")) or count_of(
+        inside.get("cache_write_tokens")
+    )
+    reasoning = count_of(usage.get("reasoning_output_tokens")) or count_of(
+        outside.get("reasoning_tokens")
+    )
     if read + write > total:
         return Usage(0, read, write, count_of(output), reasoning, context=total)
     return Usage(total - read - write, read, write, count_of(output), reasoning)
@@ -230,11 +276,18 @@ def read_responses_prompt(body: Mapping[str, Any]) -> Prompt:
     """Instructions and tools of a request body. One that names none had none."""
     instructions, tools = body.get("instructions"), body.get("tools")
     offered = tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ()
-    named = (text_at(tool, "name") or text_at(tool, "type") for tool in offered)  # the provider's own have no name
+    named = (
+        text_at(tool, "name") or text_at(tool, "type") for tool in offered
+    )  # the provider's own have no name
     return Prompt(text_of(instructions), tuple(map(Tool, named, offered)))
 
 
-_WRITTEN_ROLES: Mapping[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
+_WRITTEN_ROLES: Mapping[Role, str] = {
+    "system": "developer",
+    "user": "user",
+    "tool": "user",
+    "assistant": "assistant",
+}
 
 
 def write_responses_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
@@ -259,7 +312,9 @@ def write_items(messages: Iterable[Message], calls: Mapping[str, ToolCall]) -> l
 def _call_kind(call: ToolCall) -> str:
     if isinstance(call.arguments, str):
         return "custom_tool_call"
-    return {"local_shell": "local_shell_call", "tool_search": "tool_search_call"}.get(call.name, "function_call")
+    return {"local_shell": "local_shell_call", "tool_search": "tool_search_call"}.get(
+        call.name, "function_call"
+    )
 
 
 def _message_items(message: Message, kinds: Mapping[str, str]) -> Iterator[Any]:
@@ -267,7 +322,9 @@ def _message_items(message: Message, kinds: Mapping[str, str]) -> Iterator[Any]:
     if isinstance(result := parts[0] if parts else None, ToolResult):
         beside = tuple(filter(_is_content, parts[1:]))
         yield _write_result(result, beside, kinds.get(result.call_id, "function_call"))
-        yield from (item for part in parts[1:] if not _is_content(part) for item in _write_part(part, kinds))
+        yield from (
+            item for part in parts[1:] if not _is_content(part) for item in _write_part(part, kinds)
+        )
         return
     for is_said, run in groupby(parts, _is_content):
         if is_said:
@@ -279,7 +336,9 @@ def _message_items(message: Message, kinds: Mapping[str, str]) -> Iterator[Any]:
 
 def _is_content(part: Part) -> bool:
     """A part of a message rather than an item: a text, an image, a file, a sound."""
-    return isinstance(part, Text | Image) or (isinstance(part, Opaque) and part.kind.startswith(("input_", "output_")))
+    return isinstance(part, Text | Image) or (
+        isinstance(part, Opaque) and part.kind.startswith(("input_", "output_"))
+    )
 
 
 def _write_content(role: Role, part: Part) -> Any:
@@ -287,7 +346,10 @@ def _write_content(role: Role, part: Part) -> Any:
         case Text(text):
             return {"type": "output_text" if role == "assistant" else "input_text", "text": text}
         case Image(media_type, data, url):
-            return {"type": "input_image", "image_url": f"data:{media_type};base64,{data}" if data else url}
+            return {
+                "type": "input_image",
+                "image_url": f"data:{media_type};base64,{data}" if data else url,
+            }
         case Opaque(_, value):
             return value
     raise AssertionError(part)  # `_is_content` lets nothing else through
@@ -316,17 +378,31 @@ def _write_call(call: ToolCall) -> dict[str, Any]:
         case "local_shell_call":
             return item | {"status": "completed", "action": call.arguments}
         case "tool_search_call":
-            return item | {"execution": "client", "status": "completed", "arguments": call.arguments}
+            return item | {
+                "execution": "client",
+                "status": "completed",
+                "arguments": call.arguments,
+            }
     return item | {"name": call.name, "arguments": dumps(call.arguments)}
 
 
-_OUTPUT_KINDS = {"custom_tool_call": "custom_tool_call_output", "tool_search_call": "tool_search_output"}
+_OUTPUT_KINDS = {
+    "custom_tool_call": "custom_tool_call_output",
+    "tool_search_call": "tool_search_output",
+}
 
 
 def _write_result(result: ToolResult, more: tuple[Part, ...], kind: str) -> dict[str, Any]:
-    item: dict[str, Any] = {"type": _OUTPUT_KINDS.get(kind, "function_call_output"), "call_id": result.call_id}
+    item: dict[str, Any] = {
+        "type": _OUTPUT_KINDS.get(kind, "function_call_output"),
+        "call_id": result.call_id,
+    }
     if kind == "tool_search_call":
-        return item | {"execution": "client", "status": "completed", "tools": value_in(result.content, [])}
+        return item | {
+            "execution": "client",
+            "status": "completed",
+            "tools": value_in(result.content, []),
+        }
     if not more:
         return item | {"output": result.content}
     text: list[Part] = [Text(result.content)] if result.content else []
@@ -369,7 +445,10 @@ class ResponsesAssembler(StreamAssembler):
     def body(self) -> dict[str, Any]:
         """The response. Some servers leave its output empty and send the items only one by one."""
         output = self._response.get("output")
-        return {**self._response, "output": output if isinstance(output, list) and output else self._said()}
+        return {
+            **self._response,
+            "output": output if isinstance(output, list) and output else self._said(),
+        }
 
     def _said(self) -> list[Mapping[str, Any]]:
         """The items that were finished, and what came of the others."""
@@ -416,7 +495,9 @@ _ITEMS = (
 
 def _is_message(value: Any) -> bool:
     return (
-        isinstance(value, Mapping) and value.get("type") in _ITEMS and (value["type"] != "message" or "role" in value)
+        isinstance(value, Mapping)
+        and value.get("type") in _ITEMS
+        and (value["type"] != "message" or "role" in value)
     )
 
 
@@ -433,11 +514,18 @@ def _write_error_event(error: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]
 
 def _is_event(event: Mapping[str, Any]) -> bool:
     kind = text_of(event.get("type"))
-    return kind.startswith("response.") and kind not in ("response.create", "response.cancel")  # which clients send
+    return kind.startswith("response.") and kind not in (
+        "response.create",
+        "response.cancel",
+    )  # which clients send
 
 
 def _is_own_tool(tool: Mapping[str, Any]) -> bool:
-    return "parameters" in tool and "input_schema" not in tool and not isinstance(tool.get("function"), Mapping)
+    return (
+        "parameters" in tool
+        and "input_schema" not in tool
+        and not isinstance(tool.get("function"), Mapping)
+    )
 
 
 _SIGNS = PayloadSigns(
@@ -478,8 +566,14 @@ RESPONSES = Dialect(
     signs=_SIGNS,
     error=write_error,
     error_event=_write_error_event,
-    paths={"/responses": "call", "/responses/compact": "compact", "/responses/input_tokens": "count"},
+    paths={
+        "/responses": "call",
+        "/responses/compact": "compact",
+        "/responses/input_tokens": "count",
+    },
     path_marks=("/responses",),
-    final_events=frozenset({"response.completed", "response.failed", "response.incomplete", "response.done"}),
+    final_events=frozenset(
+        {"response.completed", "response.failed", "response.incomplete", "response.done"}
+    ),
     refuses=frozenset({"result-without-call", "call-without-result"}),
 )

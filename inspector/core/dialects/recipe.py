@@ -91,20 +91,32 @@ def describe_change(path: tuple[int | str, ...], wire: Any, old: Any, new: Any) 
         return Ref(path)
     if isinstance(wire, Mapping) and isinstance(old, Mapping) and isinstance(new, Mapping):
         return _patch(path, wire, old, new)
-    if isinstance(wire, list) and isinstance(old, list) and isinstance(new, list) and len(wire) == len(old):
+    if (
+        isinstance(wire, list)
+        and isinstance(old, list)
+        and isinstance(new, list)
+        and len(wire) == len(old)
+    ):
         return _listed(path, wire, old, new)
     return NewValue(new)
 
 
 def _patch(
-    path: tuple[int | str, ...], wire: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]
+    path: tuple[int | str, ...],
+    wire: Mapping[str, Any],
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
 ) -> Recipe:
     fields: list[tuple[str, Recipe]] = []
     for name, value in new.items():
         if old.get(name, _NONE) == value:
             continue
         is_known = name in wire and name in old
-        change = describe_change((*path, name), wire[name], old[name], value) if is_known else NewValue(value)
+        change = (
+            describe_change((*path, name), wire[name], old[name], value)
+            if is_known
+            else NewValue(value)
+        )
         fields.append((name, change))
     return Patch(Ref(path), tuple(fields), tuple(name for name in old if name not in new))
 
@@ -141,5 +153,10 @@ def _identity(value: Any) -> str:
     for kind in ("functionCall", "functionResponse"):
         if isinstance(inner := value.get(kind), Mapping):
             return f"{kind} {inner.get('id')}"
-    name = value.get("tool_use_id") or value.get("tool_call_id") or value.get("call_id") or value.get("id")
+    name = (
+        value.get("tool_use_id")
+        or value.get("tool_call_id")
+        or value.get("call_id")
+        or value.get("id")
+    )
     return f"{value.get('type')} {name}" if isinstance(name, str) and name else ""

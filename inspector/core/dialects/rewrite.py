@@ -52,13 +52,20 @@ def plan_recipes(
     """
     read = read_wire_items(dialect, items)
     if len(read) != len(original) or not all(map(_are_alike, read, original)):
-        raise CannotRewrite("The buffer does not belong to this request: it was read from another one.")
+        raise CannotRewrite(
+            "The buffer does not belong to this request: it was read from another one."
+        )
     place_of_id = {message.id: n for n, message in enumerate(original)}
     sources = [place_of_id.get(message.id) for message in new]
     target: list[Message] = []
     for message, n in zip(new, sources, strict=True):
-        is_unchanged = n is not None and (message.role, message.parts) == (original[n].role, original[n].parts)
-        target.append(read[n] if n is not None and is_unchanged else message)  # what we read ourselves, if possible
+        is_unchanged = n is not None and (message.role, message.parts) == (
+            original[n].role,
+            original[n].parts,
+        )
+        target.append(
+            read[n] if n is not None and is_unchanged else message
+        )  # what we read ourselves, if possible
     if len(target) == len(read) and all(map(is_, target, read)):
         return tuple(Ref((n,)) for n in range(len(items)))
     if dialect == RESPONSES.name:
@@ -99,7 +106,9 @@ def with_items(dialect: str, body: Mapping[str, Any], items: Sequence[Any]) -> d
 PREVIOUS = "previous_response_id"
 
 
-def with_whole(body: Mapping[str, Any], held: Sequence[Any] | None, items: Sequence[Any]) -> dict[str, Any]:
+def with_whole(
+    body: Mapping[str, Any], held: Sequence[Any] | None, items: Sequence[Any]
+) -> dict[str, Any]:
     """Return a Responses body that continues what its provider holds (`held`), so that the model reads `items`.
 
     If `items` begins with it, only the rest is sent; else all of it, without `previous_response_id`. Raises
@@ -131,7 +140,10 @@ def _units(dialect: Dialect, items: Sequence[Any]) -> list[Sequence[Message]]:
     """What each wire message was read into: nothing for one that is the system prompt."""
     head = dialect.head(items)
     return list(
-        dialect.pair([() if n < head else dialect.read(item, f"{n}", 0, "") for n, item in enumerate(items)], ())
+        dialect.pair(
+            [() if n < head else dialect.read(item, f"{n}", 0, "") for n, item in enumerate(items)],
+            (),
+        )
     )
 
 
@@ -151,12 +163,21 @@ def _plan_messages(
         if group.unit is None:
             recipes += [NewValue(written) for written in dialect.write(group.messages, calls)]
         else:
-            recipes.append(_change_unit(dialect, group.unit, items[group.unit], units[group.unit], group, calls))
+            recipes.append(
+                _change_unit(
+                    dialect, group.unit, items[group.unit], units[group.unit], group, calls
+                )
+            )
     return tuple(recipes)
 
 
 def _change_unit(
-    dialect: Dialect, n: int, item: Any, unit: Sequence[Message], group: _Group, calls: Mapping[str, ToolCall]
+    dialect: Dialect,
+    n: int,
+    item: Any,
+    unit: Sequence[Message],
+    group: _Group,
+    calls: Mapping[str, ToolCall],
 ) -> Recipe:
     """Return the recipe of wire message `n` with the messages of a group in it."""
     if len(group.messages) == len(unit) and all(map(is_, group.messages, unit)):
@@ -167,7 +188,9 @@ def _change_unit(
     return describe_change((n,), item, old, changed)
 
 
-def _calls(dialect: Dialect, items: Sequence[Any], units: Sequence[Sequence[Message]]) -> Mapping[str, ToolCall]:
+def _calls(
+    dialect: Dialect, items: Sequence[Any], units: Sequence[Sequence[Message]]
+) -> Mapping[str, ToolCall]:
     """Return the calls that came, by id; those that have none on the wire by the one that we gave them."""
     calls: dict[str, ToolCall] = {}
     for item, unit in zip(items, units, strict=True):
@@ -183,7 +206,9 @@ _Sourced: TypeAlias = tuple[Message, int | None]
 """A message of the new buffer, and its number in the one that came."""
 
 
-def _in_call_order(messages: Sequence[_Sourced], calls: Mapping[str, ToolCall]) -> Sequence[_Sourced]:
+def _in_call_order(
+    messages: Sequence[_Sourced], calls: Mapping[str, ToolCall]
+) -> Sequence[_Sourced]:
     """Put neighbouring results without an id on the wire in the order of their calls, for each function.
 
     Each is read as the answer to the oldest open call.
@@ -191,7 +216,9 @@ def _in_call_order(messages: Sequence[_Sourced], calls: Mapping[str, ToolCall]) 
     made_calls = [call for message, _ in messages for call in message.calls]
     call_places = {call.id: n for n, call in enumerate(made_calls)}
     ordered = list(messages)
-    for is_result, run in groupby(range(len(messages)), lambda n: messages[n][0].result is not None):
+    for is_result, run in groupby(
+        range(len(messages)), lambda n: messages[n][0].result is not None
+    ):
         if is_result:
             for places in _nameless_results(messages, run, calls, call_places):
                 by_call = sorted(places, key=places.__getitem__)
@@ -201,7 +228,10 @@ def _in_call_order(messages: Sequence[_Sourced], calls: Mapping[str, ToolCall]) 
 
 
 def _nameless_results(
-    messages: Sequence[_Sourced], run: Iterable[int], calls: Mapping[str, ToolCall], call_places: Mapping[str, int]
+    messages: Sequence[_Sourced],
+    run: Iterable[int],
+    calls: Mapping[str, ToolCall],
+    call_places: Mapping[str, int],
 ) -> Iterable[dict[int, int]]:
     """Return for each function the results without an id on the wire: the place of their call, by their own place."""
     by_function: dict[str, dict[int, int]] = {}
@@ -238,7 +268,11 @@ def _as_single(dialect: Dialect, messages: Sequence[Message], calls: Mapping[str
 
 def _as_list(written: Any) -> Any:
     content = written.get("content")
-    return {**written, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else written
+    return (
+        {**written, "content": [{"type": "text", "text": content}]}
+        if isinstance(content, str)
+        else written
+    )
 
 
 # -- a list of items
@@ -268,12 +302,16 @@ def _spans(items: Sequence[Any]) -> list[_ItemSpan]:
     spans: list[_ItemSpan] = []
     start = 0
     for messages in responses(read_item(item, id=str(n)) for n, item in enumerate(items)):
-        spans.append(_ItemSpan(start, join(messages), tuple(len(message.parts) for message in messages)))
+        spans.append(
+            _ItemSpan(start, join(messages), tuple(len(message.parts) for message in messages))
+        )
         start += len(messages)
     return spans
 
 
-def _plan_items(items: Sequence[Any], new: Sequence[Message], sources: Sequence[int | None]) -> tuple[Recipe, ...]:
+def _plan_items(
+    items: Sequence[Any], new: Sequence[Message], sources: Sequence[int | None]
+) -> tuple[Recipe, ...]:
     """A recipe an item. `sources`: for each new message its number in the buffer that came.
 
     A message that was not changed equals the one that `_spans` gives.
@@ -298,7 +336,9 @@ def _changed(
         old, new = RESPONSES.write((span.message,), calls), RESPONSES.write((message,), calls)
         if len(old) == len(new) == 1:
             item, before, after = items[span.start], old[0], new[0]
-            if isinstance(item, Mapping) and isinstance(item.get("content"), str):  # it goes back as one, where it can
+            if isinstance(item, Mapping) and isinstance(
+                item.get("content"), str
+            ):  # it goes back as one, where it can
                 before, after = _as_text(before), _as_text(after)
             yield describe_change((span.start,), item, before, after)
             return
@@ -316,9 +356,13 @@ def _rebuilt(
     items: Sequence[Any], span: _ItemSpan, message: Message, calls: Mapping[str, ToolCall]
 ) -> Iterator[Recipe]:
     """Part by part: runs of parts that came in one item are that item again, or what is left of it."""
-    for item, run in groupby(_matched(span, message.parts), lambda pair: None if pair[1] is None else pair[1].item):
+    for item, run in groupby(
+        _matched(span, message.parts), lambda pair: None if pair[1] is None else pair[1].item
+    ):
         if item is None:
-            yield from (recipe for part, _ in run for recipe in _new_part(items, span, message, part, calls))
+            yield from (
+                recipe for part, _ in run for recipe in _new_part(items, span, message, part, calls)
+            )
         else:
             yield _kept(items, [leaf for _, leaf in run if leaf is not None])
 
@@ -351,11 +395,19 @@ def _kept(items: Sequence[Any], run: Sequence[_Leaf]) -> Recipe:
 
 
 def _new_part(
-    items: Sequence[Any], span: _ItemSpan, message: Message, part: Part, calls: Mapping[str, ToolCall]
+    items: Sequence[Any],
+    span: _ItemSpan,
+    message: Message,
+    part: Part,
+    calls: Mapping[str, ToolCall],
 ) -> Iterator[Recipe]:
     written = RESPONSES.write((Message("", message.role, (part,)),), calls)
     id_ = part.id if isinstance(part, ToolCall) else ""
-    same = (leaf for leaf in _leaves(span) if id_ and isinstance(leaf.part, ToolCall) and leaf.part.id == id_)
+    same = (
+        leaf
+        for leaf in _leaves(span)
+        if id_ and isinstance(leaf.part, ToolCall) and leaf.part.id == id_
+    )
     former_leaf = next(same, None)
     if former_leaf is not None and len(written) == 1:
         old = RESPONSES.write((Message("", message.role, (former_leaf.part,)),), calls)

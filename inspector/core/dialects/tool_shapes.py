@@ -45,7 +45,10 @@ def for_chat(tool: Tool) -> Any:
     if not _is_function(wire):
         return None
     name, description, schema = _parts(tool, wire)
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": schema},
+    }
 
 
 def for_responses(tool: Tool) -> Any:
@@ -56,7 +59,13 @@ def for_responses(tool: Tool) -> Any:
     if "function" not in wire and "input_schema" not in wire and isinstance(wire.get("type"), str):
         return dict(wire)
     name, description, schema = _parts(tool, wire)
-    return {"type": "function", "name": name, "description": description, "parameters": schema, "strict": False}
+    return {
+        "type": "function",
+        "name": name,
+        "description": description,
+        "parameters": schema,
+        "strict": False,
+    }
 
 
 def _is_anthropics(wire: Mapping[str, Any]) -> bool:

@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from inspector.core.facts.rules import is_chinese, word_list
 
-_TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:[.,]\d+)*|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_TOKEN = re.compile(
+    r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:[.,]\d+)*|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
 _ENDINGS = ("ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly")
 _SHORTEST_STEM = 3
 """Letters that are left of a word without its ending."""
@@ -23,7 +25,9 @@ _SHORTEST_STEM = 3
 def _stem(word: str) -> str:
     """Return a word in lower case without its ending; empty for a word without a meaning, such as "the"."""
     small = word.lower()
-    if small in word_list("function_words") or (len(small) == 1 and small.isascii() and not small.isdigit()):
+    if small in word_list("function_words") or (
+        len(small) == 1 and small.isascii() and not small.isdigit()
+    ):
         return ""
     for ending in _ENDINGS:
         if small.endswith(ending) and len(small) - len(ending) >= _SHORTEST_STEM:

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-FactKind: TypeAlias = Literal["instruction", "constraint", "decision", "error", "path", "identifier", "url", "number"]
+FactKind: TypeAlias = Literal[
+    "instruction", "constraint", "decision", "error", "path", "identifier", "url", "number"
+]
 """instruction: what the user asks for; constraint: what the user forbids or demands always; decision: what the
 assistant chose to do; the others are what they say."""
 KINDS: tuple[FactKind, ...] = get_args(FactKind)
@@ -59,7 +61,9 @@ def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
     durations; a wish is the same whatever its end signs.
     """
     listed = list(gone)
-    parts = {fact.text: fact.text.lstrip("@./").split("/") for fact in listed if fact.kind == "path"}
+    parts = {
+        fact.text: fact.text.lstrip("@./").split("/") for fact in listed if fact.kind == "path"
+    }
     paths = {path: _list_tails(named) for path, named in parts.items()}
     ends = {tail for tails in paths.values() for tail in tails[1:]}
     owner = dict[str, str]()

@@ -65,7 +65,9 @@ def other_name(fact: Fact) -> tuple[WordRun, re.Pattern[str]] | None:
     return None
 
 
-_BEFORE_NUMBER = r"/(?:pulls?|issues?|merge_requests)/|#|\b(?:pr|mr|issue|pull request)(?: [a-z]+)? #?"
+_BEFORE_NUMBER = (
+    r"/(?:pulls?|issues?|merge_requests)/|#|\b(?:pr|mr|issue|pull request)(?: [a-z]+)? #?"
+)
 _LONG = 8
 """Digits of a number that is known in a word."""
 
@@ -91,7 +93,9 @@ class FactIndex:
 
     def __init__(self, wishes_only: bool = False) -> None:
         """Begin without a message. `wishes_only`: read only the facts that the user asked for."""
-        self._read_facts: Callable[[Message], Iterable[Fact]] = _distinct_wishes if wishes_only else facts
+        self._read_facts: Callable[[Message], Iterable[Fact]] = (
+            _distinct_wishes if wishes_only else facts
+        )
         self.messages: list[Message] = []
         self.facts: list[Fact] = []
         self.number_by_id: dict[int, int] = {}
@@ -133,7 +137,9 @@ class FactIndex:
         """Return the facts of a message, by number, each once. O(text) the first time."""
         numbers = self._of.get(number)
         if numbers is None:
-            numbers = self._of[number] = tuple(map(self._id, self._read_facts(self.messages[number])))
+            numbers = self._of[number] = tuple(
+                map(self._id, self._read_facts(self.messages[number]))
+            )
         return numbers
 
     def words_in(self, fact: int) -> tuple[str, ...]:
@@ -210,8 +216,14 @@ class BufferFacts:
         listed = tuple(messages)
         now = set(map(id, listed))  # the index holds its messages, so no identity can be another's
         ids_added = now - self._identities
-        new = [self._index.number(message) for message in listed if id(message) in ids_added] if ids_added else []
-        return sorted(self._index.number_by_id[identity] for identity in self._identities - now), new
+        new = (
+            [self._index.number(message) for message in listed if id(message) in ids_added]
+            if ids_added
+            else []
+        )
+        return sorted(
+            self._index.number_by_id[identity] for identity in self._identities - now
+        ), new
 
     def holds(self, fact: int) -> bool:
         """Does one of the messages have the text of the fact?"""
@@ -248,5 +260,9 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> dict[Fact, str]
     for message in gone:
         for fact in index.facts_of(index.number(message)):
             candidates.setdefault(fact, message.id)
-    listed = [(index.facts[fact], message) for fact, message in candidates.items() if not buffer.holds(fact)]
+    listed = [
+        (index.facts[fact], message)
+        for fact, message in candidates.items()
+        if not buffer.holds(fact)
+    ]
     return dict(sorted(listed, key=lambda pair: pair[0].rank))

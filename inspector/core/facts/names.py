@@ -28,7 +28,9 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
     """
     text = strip_gutters(text)
     places: dict[str, list[int]] = {}
-    for run in dict.fromkeys(text.split()):  # no name holds white space; only of a number the text around it matters
+    for run in dict.fromkeys(
+        text.split()
+    ):  # no name holds white space; only of a number the text around it matters
         for fact, start, end in _find_cached(run) if len(run) <= _LONG else _find(run):
             if fact.kind == "number":
                 if not places:
@@ -138,7 +140,10 @@ def _is_everyday(name: str) -> bool:
         return False
     words = [part.lower() for part in parts]
     known_words = word_list("everyday")
-    everyday = (len(word) == 1 or word in known_words or word.removesuffix("s") in known_words for word in words)
+    everyday = (
+        len(word) == 1 or word in known_words or word.removesuffix("s") in known_words
+        for word in words
+    )
     return (len(words) < 4 and all(everyday)) or max(map(len, words)) < 3
 
 
@@ -165,7 +170,9 @@ def _is_any(text: str, start: int, end: int) -> bool:
         return False
     if "." in digits:
         return len(digits.strip("%0.").replace(".", "")) < 4
-    return len(digits) < 8 and not (_CALLED.search(before) and not (before.endswith("#") and len(digits) == 6))
+    return len(digits) < 8 and not (
+        _CALLED.search(before) and not (before.endswith("#") and len(digits) == 6)
+    )
 
 
 _CALLED = rule("names.called")

@@ -76,7 +76,9 @@ def _announced_lines(lines: list[str]) -> set[int]:
     return set(range(last)) if is_about_above and len(filled) > 3 else set()
 
 
-def _find_line(lines: list[str], places: Iterable[int], matches: Callable[[str], object]) -> int | None:
+def _find_line(
+    lines: list[str], places: Iterable[int], matches: Callable[[str], object]
+) -> int | None:
     """Return the first of the places whose line matches; None if none does."""
     for at in places:
         if matches(lines[at]):
@@ -105,7 +107,11 @@ def _document_lines(lines: list[str]) -> set[int]:
         return set()
     places = _wrapped_lines(lines)
     end = _find_last_words(lines, filled)
-    starts = (_find_mail(lines, filled), _find_chapters(lines, filled, end), _find_licence(lines, filled))
+    starts = (
+        _find_mail(lines, filled),
+        _find_chapters(lines, filled, end),
+        _find_licence(lines, filled),
+    )
     known_starts = [start for start in starts if start is not None]
     if known_starts:
         places.update(range(min(known_starts), end))

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.names import names
 from inspector.core.facts.rules import rule
-from inspector.core.facts.sentences import LONGEST, TYPED, find_decisions, find_errors, find_wishes, sentences
+from inspector.core.facts.sentences import (
+    LONGEST,
+    TYPED,
+    find_decisions,
+    find_errors,
+    find_wishes,
+    sentences,
+)
 from inspector.core.facts.user_words import SCANNED, user_words
 from inspector.core.jsontext import dumps
 from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -59,7 +66,9 @@ def _read_part(part: Part, role: str) -> Iterator[Fact]:
 
 def _read_result(content: str, is_error: bool) -> Iterator[Fact]:
     """Yield the errors of a result, then its names; of an error only paths and URLs are names."""
-    text = "\n".join(dict.fromkeys(content.split("\n")))  # tools print the same lines again and again
+    text = "\n".join(
+        dict.fromkeys(content.split("\n"))
+    )  # tools print the same lines again and again
     errors = dict.fromkeys(find_errors(text, is_error))
     yield from errors
     for error in errors:
@@ -83,7 +92,9 @@ def retold_rules(message: Message) -> Iterator[Fact]:
         if not isinstance(part, Text):
             continue
         text = part.text[:SCANNED]
-        cited = [rule_text for quotation in _CITED.findall(text) for rule_text in _constraints(quotation)]
+        cited = [
+            rule_text for quotation in _CITED.findall(text) for rule_text in _constraints(quotation)
+        ]
         retold = filter(_is_rule_retold, _constraints(_CITED.sub(" ", text)))
         described = filter(_tells_wish, sentences(text))
         for rule_text in dict.fromkeys((*cited, *retold, *described)):
@@ -107,7 +118,9 @@ def instructions(message: Message) -> Iterator[Fact]:
     """Yield every sentence that the user wrote, whatever it says, without the client's and pasted text."""
     for words in user_words(message):
         yield from (
-            Fact("instruction", sentence[:LONGEST]) for sentence in sentences(words.text) if len(sentence) >= _FEW
+            Fact("instruction", sentence[:LONGEST])
+            for sentence in sentences(words.text)
+            if len(sentence) >= _FEW
         )
 
 

@@ -22,8 +22,13 @@ def _texts() -> Mapping[str, str]:
     entries_by_name: dict[str, str] = {}
     for section, entries in tomllib.loads(resource("facts.toml").read_text("utf-8")).items():
         for name, text in entries.items():
-            parts = re.split(r"\{([a-z_.]+)\}", text if section == "words" else re.sub(r"\n *", "", text))
-            parts[1::2] = [entries_by_name[other if "." in other else f"{section}.{other}"] for other in parts[1::2]]
+            parts = re.split(
+                r"\{([a-z_.]+)\}", text if section == "words" else re.sub(r"\n *", "", text)
+            )
+            parts[1::2] = [
+                entries_by_name[other if "." in other else f"{section}.{other}"]
+                for other in parts[1::2]
+            ]
             entries_by_name[f"{section}.{name}"] = "".join(parts)
     return entries_by_name
 
@@ -46,7 +51,11 @@ _POLITE, _TURNS = rule("chinese.polite"), rule("chinese.turns")
 _END, _BLANK = rule("chinese.end"), rule("chinese.blank")
 _HALF_WIDTH = str.maketrans(",;:?!", "，；：？！")
 _WANTED, _ASKED = rule("english.wanted"), rule("english.asked")
-_FORBIDS, _DEMANDS, _SHOUTS = rule("constraints.forbids"), rule("constraints.demands"), rule("constraints.shouts")
+_FORBIDS, _DEMANDS, _SHOUTS = (
+    rule("constraints.forbids"),
+    rule("constraints.demands"),
+    rule("constraints.shouts"),
+)
 _NO_RULE, _BINDING_WORD = rule("constraints.no_rule"), rule("constraints.binding_word")
 
 
@@ -70,7 +79,9 @@ def asks(sentence: str) -> bool:
     """Does the user want something done?"""
     if is_chinese(sentence):
         return _asks_in_chinese(_plain(sentence))
-    return _WANTED.search(sentence) is not None and (sentence[-1] not in "?？" or _ASKED.search(sentence) is not None)
+    return _WANTED.search(sentence) is not None and (
+        sentence[-1] not in "?？" or _ASKED.search(sentence) is not None
+    )
 
 
 def _plain(chinese: str) -> str:
@@ -84,7 +95,11 @@ def _asks_in_chinese(sentence: str) -> bool:
     for clause in clauses:
         narrated = narrated or _NARRATES.search(clause) is not None
         if _CHINESE_WANTED.search(clause):
-            is_report = _TOLD.search(clause) or _IS.search(clause) or (narrated and not _TURNS.search(clause))
+            is_report = (
+                _TOLD.search(clause)
+                or _IS.search(clause)
+                or (narrated and not _TURNS.search(clause))
+            )
             if not is_report or _POLITE.search(clause):
                 return True
     return False

@@ -19,7 +19,24 @@ TYPED = 6_000
 _FENCE = rule("sentences.fence")
 _RAISED = rule("sentences.raised")
 _SMALL = frozenset(
-    ["a", "an", "and", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "vs", "with"]
+    [
+        "a",
+        "an",
+        "and",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "is",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "vs",
+        "with",
+    ]
 )
 _END = pattern(r"(?<=[。！？])|(?<=[.!?])(?=\s)|(?<=\.\.\.)(?=[A-Za-z])|\n+")
 _BULLET = rule("sentences.bullet")
@@ -58,7 +75,9 @@ def _is_title(sentence: str) -> bool:
     """Has it three or more Words in Capitals, no other word in lower case, and no end sign?"""
     words = [word for word in sentence.split() if word not in _SMALL]
     capital = sum(word[0].isupper() and not word.isupper() for word in words)
-    return capital >= 3 and all(not word[0].islower() for word in words) and sentence[-1] not in ".!?"
+    return (
+        capital >= 3 and all(not word[0].islower() for word in words) and sentence[-1] not in ".!?"
+    )
 
 
 def find_decisions(text: str) -> Iterator[Fact]:
@@ -92,7 +111,9 @@ def _first_failure(text: str) -> str:
     """Return the first line of a failed result that reports the failure; of a few lines simply the first."""
     begin = _EXIT.match(text)
     lines = text[begin.end() if begin else 0 :].split("\n", _SEARCHED)[:_SEARCHED]
-    failure = next((line for line in lines if _FAILS.search(line)), lines[0] if len(lines) <= _FEW else "")
+    failure = next(
+        (line for line in lines if _FAILS.search(line)), lines[0] if len(lines) <= _FEW else ""
+    )
     return failure.strip()
 
 

@@ -64,11 +64,15 @@ def _words(message: Message) -> Iterator[UserWords]:
             if is_typed:
                 yield from _typed(text, part)
             else:
-                yield UserWords("\n".join(match[2] for match in _ANSWER.finditer(text)), "rejection", part)
+                yield UserWords(
+                    "\n".join(match[2] for match in _ANSWER.finditer(text)), "rejection", part
+                )
         else:
             continue
         if "The user sent" in text:
-            yield from (UserWords(match[1].strip(), "queue", part) for match in _QUEUED.finditer(text))
+            yield from (
+                UserWords(match[1].strip(), "queue", part) for match in _QUEUED.finditer(text)
+            )
 
 
 def _rejection(text: str) -> str:
@@ -81,7 +85,9 @@ def _typed(text: str, part: int) -> Iterator[UserWords]:
     wrapped = list(_WRAPPED.finditer(text)) if "</" in text else []
     if wrapped:
         for match in wrapped:
-            yield UserWords(_own(match[2]), "command" if match[1] == "command-args" else "message", part)
+            yield UserWords(
+                _own(match[2]), "command" if match[1] == "command-args" else "message", part
+            )
     else:
         yield UserWords(_own(text), "message", part)
 

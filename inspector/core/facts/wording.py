@@ -55,7 +55,23 @@ NOT_CARRIED = Echo()
 
 _ENDS = " .!,:;\"'`*_>-\u3002\uff01\uff1b\uff0c\uff1a\u201c\u201d"
 _WORD = re.compile(r"\w+")
-_FRAME = frozenset(["a", "an", "the", "to", "please", "user", "wants", "wanted", "asks", "asked", "said", "says", "us"])
+_FRAME = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "to",
+        "please",
+        "user",
+        "wants",
+        "wanted",
+        "asks",
+        "asked",
+        "said",
+        "says",
+        "us",
+    ]
+)
 """Words that a summary adds to what the user said, or leaves out of it."""
 _CLAUSE = re.compile(r"(?<=[,;:])\s|[\uff0c\uff1b\uff1a]")
 _LETTER = re.compile(r"\w", re.ASCII)
@@ -116,8 +132,12 @@ class Saying:
             return False
         first, rest = bare[:1], bare[1:]
         has_edge = _LETTER.match(first) is not None
-        has_end = _LETTER.match(bare[-1:]) is not None and len(self.text) < CUT  # else half a word, maybe
-        begins = {first.lower(), first.upper(), first} if first.isalpha() else {first}  # a summary may begin before it
+        has_end = (
+            _LETTER.match(bare[-1:]) is not None and len(self.text) < CUT
+        )  # else half a word, maybe
+        begins = (
+            {first.lower(), first.upper(), first} if first.isalpha() else {first}
+        )  # a summary may begin before it
         for begin in begins:
             at = line.find(begin + rest)
             while at >= 0:
@@ -136,8 +156,12 @@ def judge(saying: Saying, passages: Passages) -> Echo:
     cover = passages.best(saying.content)
     nearest = cover.sentence[:_NEAREST]
     if cover.share < GONE:
-        is_translated = is_chinese(saying.text) != passages.is_in_chinese  # words of another language cover nothing
-        return Echo("unsure" if is_translated else "gone", nearest if cover.share else "", cover.share)
+        is_translated = (
+            is_chinese(saying.text) != passages.is_in_chinese
+        )  # words of another language cover nothing
+        return Echo(
+            "unsure" if is_translated else "gone", nearest if cover.share else "", cover.share
+        )
     return Echo("carried" if _is_carried(saying, cover) else "unsure", nearest, cover.share)
 
 
@@ -190,7 +214,10 @@ def _is_alike(saying: Saying, sentence: str) -> bool:
     if fuzz.ratio(saying.ordered, _in_order(sentence), score_cutoff=NEARLY):
         return True
     core = saying.core.lower()
-    return len(sentence) > len(core) and fuzz.partial_ratio(core, sentence.lower(), score_cutoff=WITHIN) > 0
+    return (
+        len(sentence) > len(core)
+        and fuzz.partial_ratio(core, sentence.lower(), score_cutoff=WITHIN) > 0
+    )
 
 
 SpokenSentences: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
@@ -232,7 +259,9 @@ class Speech:
         if entry is None:
             parts = message.parts if message.summary or not message.mark else ()
             spoken = (part.text for part in parts if isinstance(part, Text | Opaque))
-            lines = dict.fromkeys(join_lines(sentence) for text in spoken for sentence in sentences(text))
+            lines = dict.fromkeys(
+                join_lines(sentence) for text in spoken for sentence in sentences(text)
+            )
             short = tuple((line, content_words(line)) for line in lines if len(line) <= LONGEST)
             entry = self._read[id(message)] = message, short
         return entry[1]
@@ -251,7 +280,9 @@ def _in_order(text: str) -> str:
 class Retelling:
     """Judges what a buffer says in other words than the buffer before it."""
 
-    def __init__(self, buffer: Iterable[Message], added: Iterable[Message], speech: Speech | None = None) -> None:
+    def __init__(
+        self, buffer: Iterable[Message], added: Iterable[Message], speech: Speech | None = None
+    ) -> None:
         """Begin with the buffer after a change.
 
         Args:
@@ -260,7 +291,9 @@ class Retelling:
             speech: The sentences of messages that were read already; None if none were.
         """
         self._buffer, self._speech = tuple(buffer), speech or Speech()
-        speech_added = [message for message in added if message.role != "tool" and not message.calls]
+        speech_added = [
+            message for message in added if message.role != "tool" and not message.calls
+        ]
         self._text = "\n".join(text for message in speech_added for text in texts(message))
         self._files = frozenset(_FILE.findall(self._text))
 

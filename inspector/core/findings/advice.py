@@ -99,7 +99,9 @@ class _FullestRequest:
         return harness_of(self.session)
 
 
-def session_advice(session: Session, thread: Thread, cost: SessionCost, window: int | None) -> tuple[Advice, ...]:
+def session_advice(
+    session: Session, thread: Thread, cost: SessionCost, window: int | None
+) -> tuple[Advice, ...]:
     """Return at most `MOST_ADVICE` pieces of advice, the most valuable first. O(text of the fullest request).
 
     Args:
@@ -136,7 +138,9 @@ def _advise_on_cache(session: Session, cost: SessionCost) -> Iterator[Advice]:
     if minutes_usd > max(hourly_usd, Decimal(0)):
         yield _advise_short_lifetime(session, cost, minutes_usd)
         return
-    covered = [miss for thread in cost.threads for miss in thread.breaks if _is_covered_by_hour(miss)]
+    covered = [
+        miss for thread in cost.threads for miss in thread.breaks if _is_covered_by_hour(miss)
+    ]
     if hourly_usd <= 0 or not covered:
         return
     longest = max(covered, key=lambda miss: miss.pause_s or 0)
@@ -171,7 +175,12 @@ def _advise_short_lifetime(session: Session, cost: SessionCost, saved_usd: Decim
 
 def _is_covered_by_hour(miss: Rebilling) -> bool:
     is_short = miss.life_s == FIVE_MINUTES_S
-    return miss.cause == "expired" and is_short and miss.pause_s is not None and FIVE_MINUTES_S < miss.pause_s <= HOUR_S
+    return (
+        miss.cause == "expired"
+        and is_short
+        and miss.pause_s is not None
+        and FIVE_MINUTES_S < miss.pause_s <= HOUR_S
+    )
 
 
 def _find_shortened_lifetime(threads: Iterable[ThreadCost]) -> int | None:
@@ -212,7 +221,9 @@ def _advise_on_payment(session: Session, cost: SessionCost) -> Iterator[Advice]:
         subject, pronoun = "The automatic compaction", "itself"
     finding = f"{subject} did not pay for {pronoun}: {dollars(lost_usd)} lost compared with no compaction."
     listed = ", ".join(str(request) for _, request in unpaid[:_NAMED])
-    evidence = f"Too few requests followed before the next compaction or the end: see request {listed}."
+    evidence = (
+        f"Too few requests followed before the next compaction or the end: see request {listed}."
+    )
     thread, request = unpaid[0]
     action = _find_action("unpaid-compactions", harness_of(session))
     yield Advice("unpaid-compactions", finding, action, evidence, 0, lost_usd, request, thread)
@@ -233,9 +244,22 @@ def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
             )
             action = _find_action("early-compaction", place.harness)
             evidence = f"The window is {place.window:,} tokens; {trigger.words}."
-            yield Advice("early-compaction", finding, action, evidence, sooner, None, place.at, place.thread.id)
+            yield Advice(
+                "early-compaction",
+                finding,
+                action,
+                evidence,
+                sooner,
+                None,
+                place.at,
+                place.thread.id,
+            )
     if place.window and fullest > _NEARLY_FULL * place.window:
-        over = [at for at, size in enumerate(place.pressures) if (size.tokens or 0) > _NEARLY_FULL * place.window]
+        over = [
+            at
+            for at, size in enumerate(place.pressures)
+            if (size.tokens or 0) > _NEARLY_FULL * place.window
+        ]
         finding = (
             f"{plural(len(over), 'request')} filled more than {per_cent(_NEARLY_FULL)} of the window, "
             f"up to {fullest:,} of {place.window:,} tokens."
@@ -243,7 +267,9 @@ def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
         action = _find_action("late-compaction", place.harness)
         evidence = f"The first was request {over[0]}: a larger answer would not have fitted."
         excess = fullest - round(_NEARLY_FULL * place.window)
-        yield Advice("late-compaction", finding, action, evidence, max(excess, _LEAST_TOKENS), None, over[0])
+        yield Advice(
+            "late-compaction", finding, action, evidence, max(excess, _LEAST_TOKENS), None, over[0]
+        )
 
 
 # -- what stood in the buffer ------------------------------------------------------------------------------------------
@@ -277,7 +303,16 @@ def _advise_on_tools(place: _FullestRequest, tools: Sequence[OfferedTool]) -> It
     )
     evidence = f"The largest: {_list_largest_sources(unused)}."
     action = _find_action("unused-tools", place.harness)
-    yield Advice("unused-tools", finding, action, evidence, each * len(offered), usd, place.at, place.thread.id)
+    yield Advice(
+        "unused-tools",
+        finding,
+        action,
+        evidence,
+        each * len(offered),
+        usd,
+        place.at,
+        place.thread.id,
+    )
 
 
 def _list_largest_sources(unused: Sequence[OfferedTool]) -> str:
@@ -305,11 +340,15 @@ def _advise_on_copies(place: _FullestRequest, size: Sizer, calls: ToolCalls) -> 
         yield _describe_duplicates(place, duplicates, free)
 
 
-def _describe_stale_copies(place: _FullestRequest, copies: Sequence[FileCopy], weights: Mapping[int, int]) -> Advice:
+def _describe_stale_copies(
+    place: _FullestRequest, copies: Sequence[FileCopy], weights: Mapping[int, int]
+) -> Advice:
     """`weights`: tokens of each message with a stale copy."""
     stale = [copy for copy in copies if copy.message in weights and copy.is_stale]
     since = {copy.message: copy.changed_by or 0 for copy in stale}
-    sent, usd = _sum_carried(place, ((weights[message], changed) for message, changed in since.items()))
+    sent, usd = _sum_carried(
+        place, ((weights[message], changed) for message, changed in since.items())
+    )
     files = sorted({copy.path for copy in stale})
     finding = (
         f"{plural(len(weights), 'stale copy', 'stale copies')} of {plural(len(files), 'file')} took "
@@ -329,14 +368,20 @@ def _describe_stale_copies(place: _FullestRequest, copies: Sequence[FileCopy], w
 def _describe_duplicates(place: _FullestRequest, duplicates: Sequence[Repeat], free: int) -> Advice:
     carried = ((row.tokens_each, message) for row in duplicates for message in row.messages[1:])
     sent, usd = _sum_carried(place, carried)
-    finding = f"{free:,} tokens of request {place.at} were duplicates of files{_carried_words(usd)}."
+    finding = (
+        f"{free:,} tokens of request {place.at} were duplicates of files{_carried_words(usd)}."
+    )
     top = max(duplicates, key=lambda row: row.free)
-    evidence = f"The largest is {named_file(top)} ({times(top.times)}, {top.tokens_each:,} tokens each)."
+    evidence = (
+        f"The largest is {named_file(top)} ({times(top.times)}, {top.tokens_each:,} tokens each)."
+    )
     action = _find_action("duplicates", place.harness)
     return Advice("duplicates", finding, action, evidence, sent, usd, place.at, place.thread.id)
 
 
-def _sum_carried(place: _FullestRequest, superfluous: Iterable[tuple[int, int]]) -> tuple[int, Decimal | None]:
+def _sum_carried(
+    place: _FullestRequest, superfluous: Iterable[tuple[int, int]]
+) -> tuple[int, Decimal | None]:
     """Return tokens and dollars of superfluous text, summed over the requests that carried it.
 
     Args:

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from inspector.core.findings.breakdown import Breakdown, BreakdownNode, break_down, forget, tool_calls
+from inspector.core.findings.breakdown import (
+    Breakdown,
+    BreakdownNode,
+    break_down,
+    forget,
+    tool_calls,
+)
 from inspector.core.findings.breaks import Rebilling, cause_sentence
 from inspector.core.findings.composition import not_recorded_words
 from inspector.core.findings.forgetting import combined
@@ -93,7 +99,9 @@ def fullest_request(pressures: Pressures) -> int | None:
     return len(sizes) - 1 - sizes[::-1].index(largest) if sizes else None
 
 
-def filled_answer(session: Session, thread: Thread, window_at: Callable[[int | None], int | None]) -> ShortAnswer:
+def filled_answer(
+    session: Session, thread: Thread, window_at: Callable[[int | None], int | None]
+) -> ShortAnswer:
     """Describe the fullest request of a thread and what filled it. O(text of that request).
 
     Args:
@@ -104,7 +112,9 @@ def filled_answer(session: Session, thread: Thread, window_at: Callable[[int | N
     place = len(thread.requests) if at is None else at
     size, buffer = sizer(pressures, place), thread.place(place).buffer()
     if not size.pressure.tokens:
-        return ShortAnswer("filled", "The file records no messages and no token counts.", request=at)
+        return ShortAnswer(
+            "filled", "The file records no messages and no token counts.", request=at
+        )
     calls = tool_calls(session, thread)
     parts, duplicates = break_down(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
     headline, strong = _fullest_words(thread, at, size.pressure, window_at(at))
@@ -115,7 +125,9 @@ def filled_answer(session: Session, thread: Thread, window_at: Callable[[int | N
     return ShortAnswer("filled", headline, details, strong, at)
 
 
-def _fullest_words(thread: Thread, at: int | None, pressure: Pressure, window: int | None) -> tuple[str, str]:
+def _fullest_words(
+    thread: Thread, at: int | None, pressure: Pressure, window: int | None
+) -> tuple[str, str]:
     """Return the headline, and its words that matter most."""
     tokens = pressure.tokens or 0
     exact = pressure.kind == "reported"
@@ -137,16 +149,24 @@ def _window_share(share: float) -> str:
     return per_cent(share, 1) if share >= 0.001 else f"less than {per_cent(0.001, 1)}"
 
 
-def _filling_words(parts: Breakdown, duplicates: Sequence[Repeat], not_recorded: str) -> tuple[str, ...]:
+def _filling_words(
+    parts: Breakdown, duplicates: Sequence[Repeat], not_recorded: str
+) -> tuple[str, ...]:
     tree = parts.tree
     if not tree.children:
         return ()
-    content = [child for child in tree.children if child.name != "difference"] or list(tree.children)
+    content = [child for child in tree.children if child.name != "difference"] or list(
+        tree.children
+    )
     first, *others = sorted(content, key=lambda child: -child.tokens)
-    whole = max(tree.tokens, sum(child.tokens for child in content))  # the provider may count less than is recorded
+    whole = max(
+        tree.tokens, sum(child.tokens for child in content)
+    )  # the provider may count less than is recorded
     sentence = _category_words(first, whole, not_recorded, verb=True)
     if others and others[0].tokens >= _LEAST * whole:
-        sentence += f" and {_category_words(others[0], whole, not_recorded, verb=first.name == 'unseen')}"
+        sentence += (
+            f" and {_category_words(others[0], whole, not_recorded, verb=first.name == 'unseen')}"
+        )
     return _sentences(f"{sentence}.", _duplicate_words(duplicates, tree.tokens))
 
 
@@ -219,16 +239,27 @@ def describe_losses(
     visible = [loss for loss in losses if loss.is_shown]
     if not visible:
         return _without_losses(hidden, begins_compacted, inside_calls, elsewhere)
-    worst = max(visible, key=lambda loss: (loss.forgetting.usd or 0, loss.forgetting.tokens, len(_gone_wishes(loss))))
+    worst = max(
+        visible,
+        key=lambda loss: (
+            loss.forgetting.usd or 0,
+            loss.forgetting.tokens,
+            len(_gone_wishes(loss)),
+        ),
+    )
     sentences = [
         _event_words(visible),
         _wish_words(worst),
-        "" if worst.is_readable else "Its summary is not readable in this file, so what else it lost is unknown.",
+        ""
+        if worst.is_readable
+        else "Its summary is not readable in this file, so what else it lost is unknown.",
     ]
     if hidden:
         sentences.append(f"What {plural(len(hidden), 'silent drop')} removed is not in the file.")
     cost = worst.forgetting
-    return ShortAnswer("lost", cost.sentence, _sentences(*sentences), cost.amount, worst.before_request)
+    return ShortAnswer(
+        "lost", cost.sentence, _sentences(*sentences), cost.amount, worst.before_request
+    )
 
 
 def _without_losses(
@@ -240,12 +271,20 @@ def _without_losses(
         detail = "The provider counted fewer tokens, and no message shows what was removed."
         return ShortAnswer("lost", headline, (detail,), request=last)
     if begins_compacted:
-        return ShortAnswer("lost", "The session begins after a compaction.", ("What that lost is not in this file.",))
+        return ShortAnswer(
+            "lost",
+            "The session begins after a compaction.",
+            ("What that lost is not in this file.",),
+        )
     if inside_calls:
-        return ShortAnswer("lost", "The provider compacted inside a call.", ("What that lost is not known.",))
+        return ShortAnswer(
+            "lost", "The provider compacted inside a call.", ("What that lost is not known.",)
+        )
     if elsewhere:
         headline = "No compaction in this thread: its whole conversation is still in context."
-        return ShortAnswer("lost", headline, (f"Other threads have {plural(elsewhere, 'compaction')}.",))
+        return ShortAnswer(
+            "lost", headline, (f"Other threads have {plural(elsewhere, 'compaction')}.",)
+        )
     return ShortAnswer("lost", NO_COMPACTION)
 
 
@@ -266,7 +305,9 @@ def _event_noun(loss: CompactionLoss) -> str:
 
 def _gone_wishes(loss: CompactionLoss) -> list[LostRow]:
     """Instructions and constraints that are open, and gone or perhaps gone."""
-    return [row for row in loss.rows if row.is_open and row.fact.kind in ("instruction", "constraint")]
+    return [
+        row for row in loss.rows if row.is_open and row.fact.kind in ("instruction", "constraint")
+    ]
 
 
 def _wish_words(worst: CompactionLoss) -> str:
@@ -351,7 +392,9 @@ def _miss_answer(
     if len(misses) > 1:
         sentences.append(_all_misses_words(misses, cost))
     sentences.append(incomplete)
-    return ShortAnswer("cost", headline, _sentences(*sentences), strong, dearest.request, dearest.thread)
+    return ShortAnswer(
+        "cost", headline, _sentences(*sentences), strong, dearest.request, dearest.thread
+    )
 
 
 def _all_misses_words(misses: Sequence[Rebilling], cost: SessionCost) -> str:

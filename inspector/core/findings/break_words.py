@@ -38,7 +38,9 @@ def say_reading_stopped(read: int, ended: int | None = None, head: int | None = 
     if ended is not None:
         return f"{where}, up to the end of request {ended}."
     if head:
-        return f"{where}, as many as by the first request ({head:,}), and less than the first prompt."
+        return (
+            f"{where}, as many as by the first request ({head:,}), and less than the first prompt."
+        )
     if head is not None:
         return f"{where}, less than the first prompt."
     return f"{where}."
@@ -97,9 +99,8 @@ def _say_unexplained(stopped: str, pause_s: float | None) -> str:
     if pause_s is None:
         return f"{stopped} No recorded message changed; the time since the previous request is not recorded."
     only = "only " if pause_s <= FIVE_MINUTES_S else ""
-    return (
-        f"{stopped.removesuffix('.')}, although {only}{duration(pause_s)} had passed and no recorded message changed."
-    )
+    pause = f"although {only}{duration(pause_s)} had passed"
+    return f"{stopped.removesuffix('.')}, {pause} and no recorded message changed."
 
 
 def say_another_cache(stopped: str, held: str) -> str:
@@ -131,7 +132,9 @@ def _join(*sentences: str) -> str:
 def say_cause(cause: str, pause_s: float | None, life_s: float | None, *, inferred: bool) -> str:
     """Say why a request missed the cache, as a clause: `the model changed`."""
     if cause == "expired" and pause_s is not None:
-        expires = f"the cache expires after {duration(life_s)}" if life_s else "the cache had expired"
+        expires = (
+            f"the cache expires after {duration(life_s)}" if life_s else "the cache had expired"
+        )
         return f"the pause was {duration(pause_s)} and {expires}"
     if cause == "prefix-changed" and inferred:
         return "something early in the prompt changed that the file does not record"

@@ -36,7 +36,9 @@ from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.sizing import Sizer, rounded
 
-_SPELLED = re.compile(r"mcp__(?P<claude>.+?)(?:__.*)?$|mcp_(?P<gemini>[^_]+)_.+|(?P<goose>[^_].*?)__[^_].*")
+_SPELLED = re.compile(
+    r"mcp__(?P<claude>.+?)(?:__.*)?$|mcp_(?P<gemini>[^_]+)_.+|(?P<goose>[^_].*?)__[^_].*"
+)
 _OPENCODE = re.compile(r"(?P<server>[a-zA-Z0-9-]+)_.+")
 _OPENCODE_OWN = frozenset({"apply_patch", "plan_exit", "plan_enter"})
 _BY_ARGUMENT = ("use_mcp_tool", "access_mcp_resource", "call_mcp_tool")
@@ -61,7 +63,11 @@ def offered(prompt: Prompt, client: str = "") -> Iterator[tuple[str, str, Json]]
         if not inner:
             yield tool.name, server_of(tool.name, client), tool.definition
         for definition in inner:
-            yield str(definition.get("name", "")), server_of(tool.name, client) or tool.name, definition
+            yield (
+                str(definition.get("name", "")),
+                server_of(tool.name, client) or tool.name,
+                definition,
+            )
 
 
 NodeKind: TypeAlias = Literal["buffer", "category", "server", "tool", "file", "text", "message"]
@@ -141,8 +147,12 @@ class ToolCalls:
 def tool_calls(session: Session, thread: Thread) -> ToolCalls:
     """Collect the tool calls of a whole thread. O(messages)."""
     calls = [call for message in thread.messages for call in message.calls]
-    prompts = {id(request.prompt): request.prompt for request in thread.requests} | {0: thread.prompt}
-    servers = {name: server for prompt in prompts.values() for name, server, _ in offered(prompt) if server}
+    prompts = {id(request.prompt): request.prompt for request in thread.requests} | {
+        0: thread.prompt
+    }
+    servers = {
+        name: server for prompt in prompts.values() for name, server, _ in offered(prompt) if server
+    }
     count = Counter(call.name for call in calls)
     return ToolCalls(session.format, {call.id: call for call in calls}, count, servers)
 
@@ -156,7 +166,9 @@ def break_down(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls
     children.sort(key=lambda child: -child.tokens)
     if unseen := total - sum(parts.values()):
         children.append(BreakdownNode("unseen", "category", unseen))
-    tree = BreakdownNode("buffer", "buffer", total, tuple(range(len(buffer.messages))), tuple(children))
+    tree = BreakdownNode(
+        "buffer", "buffer", total, tuple(range(len(buffer.messages))), tuple(children)
+    )
     return Breakdown(tree, tuple(_tools(tree, calls)))
 
 
@@ -215,11 +227,15 @@ class _Branch:
         if len(branches) == 1 and branches[0].kind == "message" and self.kind in ("file", "text"):
             branches = []  # one message: the file says it all
         whole = sum(branch.weight for branch in branches)
-        shares = [tokens * (branch.weight / whole if whole else 1 / len(branches)) for branch in branches]
+        shares = [
+            tokens * (branch.weight / whole if whole else 1 / len(branches)) for branch in branches
+        ]
         self.children.clear()
         children = [branches.pop().node(share) for share in reversed(rounded(shares, tokens))][::-1]
         children.sort(key=lambda child: -child.tokens)
-        return BreakdownNode(self.name, self.kind, tokens, tuple(self.messages), tuple(children), self.calls)
+        return BreakdownNode(
+            self.name, self.kind, tokens, tuple(self.messages), tuple(children), self.calls
+        )
 
 
 class _BranchWeights:
@@ -242,12 +258,16 @@ class _BranchWeights:
         by, pieces = self._estimator, segments(message)
         by_path: dict[Category, dict[Path, list[Segment]]] = {}
         for segment in pieces:
-            by_path.setdefault(segment.category, {}).setdefault(self._path(message, segment), []).append(segment)
+            by_path.setdefault(segment.category, {}).setdefault(
+                self._path(message, segment), []
+            ).append(segment)
         for category, weight in split(by, message, pieces).items():
             paths = by_path.get(category) or {(): []}
             shares = [1]
             if len(paths) > 1:
-                shares = [self._weigh_segments(by, message, segments) for segments in paths.values()]
+                shares = [
+                    self._weigh_segments(by, message, segments) for segments in paths.values()
+                ]
             whole = sum(shares) or 1
             for (path, members), share in zip(paths.items(), shares, strict=True):
                 calls = sum(isinstance(segment.part, ToolCall | ToolResult) for segment in members)
@@ -314,7 +334,9 @@ def _tools(tree: BreakdownNode, calls: ToolCalls) -> list[OfferedTool]:
         server, name = key
         if name != _UNKNOWN:
             in_thread = calls.count.get(name, 0)
-            tools.append(OfferedTool(name, server, schemas.get(key), in_thread, called[key], used[key]))
+            tools.append(
+                OfferedTool(name, server, schemas.get(key), in_thread, called[key], used[key])
+            )
     return sorted(tools, key=lambda tool: -(tool.tokens + (tool.schema_tokens or 0)))
 
 

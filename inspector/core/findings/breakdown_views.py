@@ -46,7 +46,9 @@ class PartChange:
 def compare_breakdowns(before: BreakdownNode, after: BreakdownNode) -> tuple[PartChange, ...]:
     """Return the parts that differ, the largest change first. The changes add up to that of the buffer. O(nodes)."""
     former, latter = Counter(dict(_leaves(before, ()))), Counter(dict(_leaves(after, ())))
-    changes = [PartChange(part, former[part], latter[part]) for part in former.keys() | latter.keys()]
+    changes = [
+        PartChange(part, former[part], latter[part]) for part in former.keys() | latter.keys()
+    ]
     changed = (change for change in changes if change.change)
     return tuple(sorted(changed, key=lambda change: (-abs(change.change), change.part)))
 

@@ -29,7 +29,14 @@ from inspector.core.tokens.windows import model_at
 from inspector.core.usage import FIVE_MINUTES_S, MISSED, Usage, cache_missed, cache_ttl
 
 BreakCause: TypeAlias = Literal[
-    "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "other-cache", "unknown"
+    "expired",
+    "prefix-changed",
+    "model-changed",
+    "tools-changed",
+    "compaction",
+    "restart",
+    "other-cache",
+    "unknown",
 ]
 """other-cache: the provider still had the prompt, but answered from another of its caches that had seen less."""
 NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "other-cache", "unknown"))
@@ -99,7 +106,9 @@ def cache_breaks(thread: Thread, session: Session) -> tuple[Rebilling, ...]:
     """
     signs = [sign for sign in session.signs if sign.thread == thread.id]
     result = _KNOWN.get(thread, "", lambda former: _find_misses(thread, session, signs, former))
-    if result.signs != signs:  # it was worked out for a session with other records beside the messages
+    if (
+        result.signs != signs
+    ):  # it was worked out for a session with other records beside the messages
         result = _find_misses(thread, session, signs, None)
     return result.misses
 
@@ -146,9 +155,13 @@ def _find_misses(
     """
     settled = former.count_settled(thread, signs) if former is not None else 0
     named = named_models(thread, settled)
-    writers = frozenset(model for request, model in named if request.usage and request.usage.cache_write)
+    writers = frozenset(
+        model for request, model in named if request.usage and request.usage.cache_write
+    )
     if former is not None and settled and not writers <= former.writers:
-        return _find_misses(thread, session, signs, None)  # another model writes: what came before has another cause
+        return _find_misses(
+            thread, session, signs, None
+        )  # another model writes: what came before has another cause
     ends, misses = list[tuple[int, Request]](), list[Rebilling]()
     if former is not None and settled:
         writers = former.writers
@@ -222,7 +235,12 @@ class _Detective:
         )
 
     def _explain(
-        self, former: Request, request: Request, usage: Usage, models: tuple[str, str], pause: float | None
+        self,
+        former: Request,
+        request: Request,
+        usage: Usage,
+        models: tuple[str, str],
+        pause: float | None,
     ) -> _Finding:
         """Return the first cause that the file shows."""
         model = models[1]
@@ -238,10 +256,17 @@ class _Detective:
         if unread <= missed / 2:
             return changed
         cause = self._find_unrecorded_cause(former, request, usage, model, pause)
-        return replace(cause, evidence=break_words.say_unread_before(changed.evidence, unread, cause.evidence))
+        return replace(
+            cause, evidence=break_words.say_unread_before(changed.evidence, unread, cause.evidence)
+        )
 
     def _find_recorded_cause(
-        self, former: Request, request: Request, usage: Usage, models: tuple[str, str], expired: _Finding | None
+        self,
+        former: Request,
+        request: Request,
+        usage: Usage,
+        models: tuple[str, str],
+        expired: _Finding | None,
     ) -> _Finding | None:
         """Return a cause that the file records apart from the messages; None if there is none."""
         is_written = models[1] in self._writers
@@ -261,7 +286,9 @@ class _Detective:
     ) -> _Finding:
         """Return the most likely cause that follows from counts, pauses and signs beside the messages."""
         if model not in self._writers:
-            cause = self._find_other_cache(request, usage, pause) or self._find_expiry(former, model, pause)
+            cause = self._find_other_cache(request, usage, pause) or self._find_expiry(
+                former, model, pause
+            )
             if cause is not None:
                 return cause
         signs = [sign for sign in self._signs if former.line < sign.line < request.line]
@@ -276,7 +303,9 @@ class _Detective:
                 return _Finding("compaction", f"{drop.why} ({drop.marker})", inferred=inferred)
         return None
 
-    def _count_unread_before(self, changed: _Finding | None, request: Request, usage: Usage, model: str) -> int:
+    def _count_unread_before(
+        self, changed: _Finding | None, request: Request, usage: Usage, model: str
+    ) -> int:
         """Count the tokens in front of a changed message that had been sent before and were not read all the same.
 
         The change did not cause these. 0 for a provider that keeps what the client marks: it reads up to the change.
@@ -291,7 +320,9 @@ class _Detective:
 
     def _find_drop(self, index: int) -> Drop | None:
         if self._drops is None:
-            self._drops = {drop.request: drop for drop in thread_drops(self.thread, self.session).found}
+            self._drops = {
+                drop.request: drop for drop in thread_drops(self.thread, self.session).found
+            }
         return self._drops.get(index)
 
     def _find_expiry(self, former: Request, model: str, pause: float | None) -> _Finding | None:
@@ -302,7 +333,12 @@ class _Detective:
             lives_s, words = cache_life(model)
             if pause <= lives_s:
                 return None
-            return _Finding("expired", break_words.say_usually_expired(pause, words), inferred=True, life_s=lives_s)
+            return _Finding(
+                "expired",
+                break_words.say_usually_expired(pause, words),
+                inferred=True,
+                life_s=lives_s,
+            )
         ttl_s = last_written_ttl(self.thread, former.index)
         if pause <= ttl_s:
             return None
@@ -316,13 +352,17 @@ class _Detective:
         ended = self._find_prompt_end(request, read)
         if ended is not None:
             place = len(ended.view)
-            return _ReadingEnd(break_words.say_reading_stopped(read, ended.index), place, _id_at(request, place))
+            return _ReadingEnd(
+                break_words.say_reading_stopped(read, ended.index), place, _id_at(request, place)
+            )
         first_end, first = self._ends[0] if self._ends else (0, None)
         if first is not None and read < first_end - MISSED // 5:
             head = first.usage.cache_read if first.usage is not None else 0
             is_head = head > 0 and abs(head - read) < _NEAR
             return _ReadingEnd(
-                break_words.say_reading_stopped(read, head=head if is_head else 0), 0, _id_at(request, 0)
+                break_words.say_reading_stopped(read, head=head if is_head else 0),
+                0,
+                _id_at(request, 0),
             )
         return _ReadingEnd(break_words.say_reading_stopped(read), None, "")
 
@@ -343,14 +383,23 @@ class _Detective:
             signed = _find_signed_cause(signs, stopped, place, message)
             if signed is not None:
                 return signed
-        effort = break_words.say_signs([sign for sign in signs if sign.what.startswith("effort")], "settings")
+        effort = break_words.say_signs(
+            [sign for sign in signs if sign.what.startswith("effort")], "settings"
+        )
         if effort and place == 0 and _OPENAI.match(model):
             return _Finding(
-                "prefix-changed", break_words.say_effort_is_prompt(effort, stopped), message, place, inferred=True
+                "prefix-changed",
+                break_words.say_effort_is_prompt(effort, stopped),
+                message,
+                place,
+                inferred=True,
             )
         beside = break_words.say_signs(signs, "settings")
         if not is_written or place is None or self._is_lost_early(usage, pause):
-            return _Finding("unknown", break_words.say_unknown(stopped, pause, is_written=is_written, beside=beside))
+            return _Finding(
+                "unknown",
+                break_words.say_unknown(stopped, pause, is_written=is_written, beside=beside),
+            )
         why = break_words.say_unrecorded_change(stopped, pause, place, beside)
         return _Finding("prefix-changed", why, message, place, inferred=True)
 
@@ -360,15 +409,25 @@ class _Detective:
         head = first.cache_read - _NEAR if first is not None else 0
         return pause is None or (pause > FIVE_MINUTES_S and usage.cache_read < head)
 
-    def _find_other_cache(self, request: Request, usage: Usage, pause: float | None) -> _Finding | None:
+    def _find_other_cache(
+        self, request: Request, usage: Usage, pause: float | None
+    ) -> _Finding | None:
         """Return that the provider still had the prompt, if the counts of other requests show it."""
         held = self._find_later_read(request, usage)
-        if not held and pause is not None and pause <= FIVE_MINUTES_S:  # the rest of an older entry may end anywhere
+        if (
+            not held and pause is not None and pause <= FIVE_MINUTES_S
+        ):  # the rest of an older entry may end anywhere
             held = self._find_earlier_read(request, usage)
         if not held:
             return None
         stopped, place, message = self._find_end_of_reading(request, usage)
-        return _Finding("other-cache", break_words.say_another_cache(stopped, held), message, place, inferred=True)
+        return _Finding(
+            "other-cache",
+            break_words.say_another_cache(stopped, held),
+            message,
+            place,
+            inferred=True,
+        )
 
     def _list_former(self, request: Request) -> Sequence[tuple[int, Request]]:
         """List the last requests whose whole prompt begins this one, each with the tokens of its prompt."""
@@ -383,13 +442,23 @@ class _Detective:
         former, time = self._list_former(request), request.time
         for later in self.thread.requests[request.index + 1 : request.index + 1 + _AROUND]:
             pause, time = seconds_between(time, later.time), later.time
-            if later.usage is None or later.model != request.model or not is_prefix(request.view, later.view):
+            if (
+                later.usage is None
+                or later.model != request.model
+                or not is_prefix(request.view, later.view)
+            ):
                 break
-            if pause is None or pause > FIVE_MINUTES_S:  # the rest of an older entry may end anywhere
+            if (
+                pause is None or pause > FIVE_MINUTES_S
+            ):  # the rest of an older entry may end anywhere
                 break
             read = later.usage.cache_read
             old = next((earlier for end, earlier in reversed(former) if _is_end(end, read)), None)
-            if old is not None and read > usage.cache_read + _NEAR and not _is_end(usage.prompt, read):
+            if (
+                old is not None
+                and read > usage.cache_read + _NEAR
+                and not _is_end(usage.prompt, read)
+            ):
                 return break_words.say_read_again(later.index, read, old.index)
         return ""
 
@@ -403,10 +472,16 @@ class _Detective:
         added = request.view.tail(len(former[-1][1].view)) if former else ()
         if any(message.role == "user" for message in added):
             return ""
-        reads = [(earlier.index, earlier.usage.cache_read) for _, earlier in former if earlier.usage is not None]
+        reads = [
+            (earlier.index, earlier.usage.cache_read)
+            for _, earlier in former
+            if earlier.usage is not None
+        ]
         further = [(index, read) for index, read in reads if read > usage.cache_read + _NEAR]
         ends = [end for end, _ in former]
-        at = next((n for n in reversed(range(len(ends) - 1)) if _is_end(ends[n], usage.cache_read)), None)
+        at = next(
+            (n for n in reversed(range(len(ends) - 1)) if _is_end(ends[n], usage.cache_read)), None
+        )
         if further and at is not None and ends[at + 1] - ends[at] > 2 * _NEAR:
             return break_words.say_read_before(*further[-1])
         return ""
@@ -417,7 +492,9 @@ _NO_COMPACTIONS = ("rewind", "edit", "model switch", "prompt")
 _BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
 
 
-def _find_signed_cause(signs: Sequence[Sign], stopped: str, place: int | None, message: str) -> _Finding | None:
+def _find_signed_cause(
+    signs: Sequence[Sign], stopped: str, place: int | None, message: str
+) -> _Finding | None:
     """Return the cause that a sign beside the messages shows: a restart, changed tools; None if there is none."""
     for kind, cause in _BY_SIGN.items():
         words = break_words.say_signs(signs, kind)
@@ -446,7 +523,9 @@ def _id_at(request: Request, place: int) -> str:
     return tail[0].id if tail else ""
 
 
-def _price_resent(usage: Usage, model: str, time: str, tokens: int) -> tuple[Decimal | None, Decimal | None]:
+def _price_resent(
+    usage: Usage, model: str, time: str, tokens: int
+) -> tuple[Decimal | None, Decimal | None]:
     """Return what `tokens` that were not read from the cache cost, and what reading them would have saved."""
     bill = billed(model, usage, time)
     read = billed(model, Usage(cache_read=usage.prompt), time)
@@ -467,7 +546,9 @@ def _find_prompt_change(former: Prompt, now: Prompt) -> _Finding | None:
         return _Finding("tools-changed", break_words.say_tools_changed(*compare_tools(former, now)))
     if former.system is not None and now.system is not None and former.system != now.system:
         return _Finding(
-            "tools-changed", break_words.say_system_changed(), diff=changed_lines(former.system, now.system)
+            "tools-changed",
+            break_words.say_system_changed(),
+            diff=changed_lines(former.system, now.system),
         )
     return None
 
@@ -480,7 +561,9 @@ def _find_message_change(former: Request, request: Request, drop: Drop | None) -
     was, now = former.view.tail(same), request.view.tail(same)
     old, new = was[0] if was else None, now[0] if now else None
     diff = changed_lines(message_lines(old) if old else "", message_lines(new) if new else "")
-    why = break_words.say_message_changed(drop.why if drop is not None else "", same, len(former.view))
+    why = break_words.say_message_changed(
+        drop.why if drop is not None else "", same, len(former.view)
+    )
     changed = new or old
     return _Finding("prefix-changed", why, changed.id if changed else "", same, diff)
 

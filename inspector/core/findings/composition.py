@@ -19,7 +19,16 @@ from typing import Literal, TypeAlias, get_args
 from inspector.core.buffer import Prompt, Stretch, View
 from inspector.core.facts.rules import rule
 from inspector.core.heavy import checkpoint
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.session import Thread
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.estimators import prompt_tokens, weigh_newest, weight
@@ -40,7 +49,11 @@ class TextPiece:
     text: str
 
 
-_REMINDER, _NOTICE, _SECTION = rule("clients.reminder"), rule("clients.notice"), rule("clients.section")
+_REMINDER, _NOTICE, _SECTION = (
+    rule("clients.reminder"),
+    rule("clients.notice"),
+    rule("clients.section"),
+)
 _RESULT = rule("clients.result")
 _BEGINS = (
     "# AGENTS.md instructions",
@@ -56,7 +69,10 @@ _ENDS = {
     "context": "--- End of Context from: ",
     "project": "</project_instructions>",
 }
-_SKILLS_END = {"<skills_instructions>": "</skills_instructions>", "<available_skills>": "</available_skills>"}
+_SKILLS_END = {
+    "<skills_instructions>": "</skills_instructions>",
+    "<available_skills>": "</available_skills>",
+}
 _LABEL = 80
 """Characters of a label."""
 
@@ -125,7 +141,11 @@ def _section(match: re.Match[str], text: str, base: ClientCategory) -> TextPiece
         if path == "<skill>":
             label = named[1] if named else "skill"
         return TextPiece("skills", label, text)
-    named_so = {"folder": f"{path.rstrip('/')}/AGENTS.md", "agents": "AGENTS.md", "pi": "Project Context"}
+    named_so = {
+        "folder": f"{path.rstrip('/')}/AGENTS.md",
+        "agents": "AGENTS.md",
+        "pi": "Project Context",
+    }
     return TextPiece("memory files", named_so.get(kind, path), text)
 
 
@@ -209,7 +229,9 @@ def _text_segments(message: Message, part: Text) -> Iterator[Segment]:
     if by_client and _RESULT.match(part.text):
         yield Segment("tool results", "", part)
         return
-    pieces = split_prompt_text(part.text, by_client=by_client, system=message.role == "system" and not by_client)
+    pieces = split_prompt_text(
+        part.text, by_client=by_client, system=message.role == "system" and not by_client
+    )
     for piece in pieces:
         yield Segment(piece.category, piece.label, part if len(pieces) == 1 else Text(piece.text))
 
@@ -222,10 +244,14 @@ def message_category(message: Message) -> Category:
 def _main(message: Message, segments: Sequence[Segment]) -> Category:
     if not segments:
         return "assistant" if message.role == "assistant" else "user"
-    return next((segment for segment in segments if not isinstance(segment.part, Thinking)), segments[0]).category
+    return next(
+        (segment for segment in segments if not isinstance(segment.part, Thinking)), segments[0]
+    ).category
 
 
-def split(estimator: Estimator, message: Message, segments: Sequence[Segment]) -> Mapping[Category, int]:
+def split(
+    estimator: Estimator, message: Message, segments: Sequence[Segment]
+) -> Mapping[Category, int]:
     """Return the weight of a message of these segments by category; the sum is the weight of the message.
 
     Each category but the main one is weighed as a message of its parts alone. The main one gets the rest, framing
@@ -253,7 +279,9 @@ def weigh_parts(estimator: Estimator, message: Message, parts: Iterable[Part]) -
         recorded = dict(zip(map(id, message.parts), estimator.part_weights(message), strict=False))
         alone = list(parts)
         new = [part for part in alone if id(part) not in recorded]
-        return sum(recorded.get(id(part), 0) for part in alone) + sum(estimator.weigh_parts(new) if new else ())
+        return sum(recorded.get(id(part), 0) for part in alone) + sum(
+            estimator.weigh_parts(new) if new else ()
+        )
     frame = weight(estimator, replace(message, parts=()))
     return weight(estimator, replace(message, parts=tuple(parts))) - frame
 
@@ -267,7 +295,9 @@ def system_pieces(estimator: Estimator, system: str) -> tuple[tuple[Category, st
     key = estimator.name, system
     if key not in _SYSTEM_PIECES:
         pieces = split_prompt_text(system, by_client=True, system=True)
-        _SYSTEM_PIECES[key] = tuple((piece.category, piece.label, estimator.text(piece.text)) for piece in pieces)
+        _SYSTEM_PIECES[key] = tuple(
+            (piece.category, piece.label, estimator.text(piece.text)) for piece in pieces
+        )
         while len(_SYSTEM_PIECES) > _PROMPTS_KEPT:
             _SYSTEM_PIECES.pop(next(iter(_SYSTEM_PIECES)))
     return _SYSTEM_PIECES[key]
@@ -287,7 +317,9 @@ def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> No
     thread.end.weight(key, packed)
 
 
-def composition(estimator: Estimator, view: View, prompt: Prompt | None = None) -> dict[Category, int]:
+def composition(
+    estimator: Estimator, view: View, prompt: Prompt | None = None
+) -> dict[Category, int]:
     """Return the tokens by category, without empty categories. O(categories) once the view's messages were weighed."""
     packed = view.weight(_key(estimator), partial(_packed, estimator))
     weights = [(category, packed >> n * _BITS & _MASK) for n, category in enumerate(CATEGORIES)]
@@ -323,7 +355,9 @@ def _packed(estimator: Estimator, message: Message) -> int:
     key = _key(estimator)
     if key not in message.counts:
         weights = split(estimator, message, segments(message))
-        message.counts[key] = sum(weights.get(category, 0) << n * _BITS for n, category in enumerate(CATEGORIES))
+        message.counts[key] = sum(
+            weights.get(category, 0) << n * _BITS for n, category in enumerate(CATEGORIES)
+        )
     return message.counts[key]
 
 
@@ -337,7 +371,8 @@ def not_recorded_words(thread: Thread, at: int | None, tokens: int) -> str:
     place = len(thread.requests) if at is None else at
     prompt = thread.place(place).prompt
     compacted = any(
-        compaction.kind == "summary" and compaction.before_request <= place for compaction in thread.compactions
+        compaction.kind == "summary" and compaction.before_request <= place
+        for compaction in thread.compactions
     )
     likely = (
         ("system prompt", prompt.system is None),
@@ -345,7 +380,10 @@ def not_recorded_words(thread: Thread, at: int | None, tokens: int) -> str:
         ("re-attached files", compacted),
         ("earlier messages", tokens > LARGEST_PROMPT),
     )
-    return ", ".join(name for name, is_likely in likely if is_likely) or "text that the client or the provider adds"
+    return (
+        ", ".join(name for name, is_likely in likely if is_likely)
+        or "text that the client or the provider adds"
+    )
 
 
 def sized(
@@ -355,7 +393,9 @@ def sized(
 
     Together with the tokens that are not recorded they sum to the tokens of `pressure`.
     """
-    counted = composition(size.estimator, view if isinstance(view, View) else Stretch(own=tuple(view)).view(), prompt)
+    counted = composition(
+        size.estimator, view if isinstance(view, View) else Stretch(own=tuple(view)).view(), prompt
+    )
     if pressure.tokens is None or not counted:
         return ()
     recorded = pressure.tokens - size.scale.beside

@@ -70,7 +70,9 @@ def _changed_paths(message: Message, failed: set[str]) -> Iterator[str]:
                 yield _normalise(path)
 
 
-def _copied_paths(message: Message, own: Mapping[str, ToolCall], calls: ToolCalls) -> Iterator[tuple[str, bool]]:
+def _copied_paths(
+    message: Message, own: Mapping[str, ToolCall], calls: ToolCalls
+) -> Iterator[tuple[str, bool]]:
     """Yield (path, was it written by the agent) of each file whose text is in a message."""
     for call in message.calls:
         path = path_of(call) if writes(call) and _writes_whole_file(call) else ""
@@ -86,7 +88,9 @@ def _copied_paths(message: Message, own: Mapping[str, ToolCall], calls: ToolCall
 
 def _writes_whole_file(call: ToolCall) -> bool:
     arguments = call.arguments
-    return isinstance(arguments, Mapping) and any(isinstance(arguments.get(key), str) for key in _CONTENT_KEYS)
+    return isinstance(arguments, Mapping) and any(
+        isinstance(arguments.get(key), str) for key in _CONTENT_KEYS
+    )
 
 
 _READERS = ("read", "view", "open", "cat", "fetch_file", "get_file")

@@ -20,7 +20,9 @@ from inspector.core.facts.steps import is_passing, is_step, is_task
 from inspector.core.facts.user_words import user_words
 from inspector.core.message import Message, ToolCall
 
-_ACTS = re.compile(r"\b(?:commit|push|merge|rebase|tag|install|deploy|publish|revert)\b", re.IGNORECASE)
+_ACTS = re.compile(
+    r"\b(?:commit|push|merge|rebase|tag|install|deploy|publish|revert)\b", re.IGNORECASE
+)
 """Acts that a command does by the same name."""
 _COMMAND = re.compile(r"\s*(?:sudo |[A-Z_]+=\S+ )*([\w./-]+(?: -\S+)*(?: [^\s;&|]+)?)")
 _FOLDER = re.compile(r"^\s*cd [^;&|]+(?:&&|;)\s*")
@@ -86,7 +88,11 @@ class FinishedWork:
             return self._success(place)
         if fact.kind not in ("instruction", "constraint"):
             return ""
-        why = self._step(fact.text, place) if fact.kind == "instruction" and is_step(fact.text) else ""
+        why = (
+            self._step(fact.text, place)
+            if fact.kind == "instruction" and is_step(fact.text)
+            else ""
+        )
         is_of_the_moment = is_task if fact.kind == "instruction" else is_passing
         if not why and is_of_the_moment(fact.text) and self._has_gone_on(place):
             why = "Of the moment: the user went on to other things after it."
@@ -98,7 +104,9 @@ class FinishedWork:
         kind = kinds.get(place, "")
         if succeeded.get(kind, -1) <= place:
             return ""
-        return "It only looked at something." if kind == _LOOK else "The same command succeeded later."
+        return (
+            "It only looked at something." if kind == _LOOK else "The same command succeeded later."
+        )
 
     def _has_gone_on(self, place: int) -> bool:
         """Has the user gone on to other things? What a summary tells is older than the summary."""
@@ -114,8 +122,12 @@ class FinishedWork:
         return ""
 
 
-_MAKES = re.compile(r"\b(?:gh (?:pr|issue|release|gist) create|glab (?:mr|issue) create|hub pull-request)\b")
-_MAKING_TOOL = re.compile(r"(?i)(?:create|open|submit|file)_?(?:issue|pull|pr\b|merge|ticket|release|page|document)")
+_MAKES = re.compile(
+    r"\b(?:gh (?:pr|issue|release|gist) create|glab (?:mr|issue) create|hub pull-request)\b"
+)
+_MAKING_TOOL = re.compile(
+    r"(?i)(?:create|open|submit|file)_?(?:issue|pull|pr\b|merge|ticket|release|page|document)"
+)
 _TICKET = re.compile(r"\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\)\]}]+")
 
@@ -134,7 +146,11 @@ def find_made_outside(messages: Iterable[Message]) -> frozenset[str]:
 
 def _makes_outside(call: ToolCall) -> bool:
     command = command_of(call)
-    return _MAKES.search(command) is not None if command else _MAKING_TOOL.search(call.name) is not None
+    return (
+        _MAKES.search(command) is not None
+        if command
+        else _MAKING_TOOL.search(call.name) is not None
+    )
 
 
 def _kind_of_work(call: ToolCall) -> str:

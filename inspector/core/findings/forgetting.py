@@ -154,7 +154,9 @@ class _AgainWalk:
         """
         remaining = set(map(id, after))
         added = (message for message in after if message.mark == "attachment")
-        attached = "\n".join(part.text for message in added for part in message.parts if isinstance(part, Text))
+        attached = "\n".join(
+            part.text for message in added for part in message.parts if isinstance(part, Text)
+        )
         for key, record in list(self._known.items()):
             if record.at is not None or any(id(result) in remaining for result in record.results):
                 continue
@@ -197,7 +199,9 @@ class _AgainWalk:
                 as_file: GotBackHow = "file" if how == "part" and share >= _WHOLE else how
                 self._add(as_file, subject_of(call), asked_at, caller, message, earlier.at)
 
-    def _add(self, how: GotBackHow, what: str, asked_at: int, caller: Message, result: Message, at: int) -> None:
+    def _add(
+        self, how: GotBackHow, what: str, asked_at: int, caller: Message, result: Message, at: int
+    ) -> None:
         requests = self._thread.requests
         tokens = self._sizes.tokens(self._sizes.weigh((result,)))
         calls = max(1, len(caller.calls))
@@ -205,9 +209,13 @@ class _AgainWalk:
         called = usage.output // calls if usage is not None else 0
         following = requests[asked_at + 1] if asked_at + 1 < len(requests) else None
         usd = self._price(tokens, called, calls, following)
-        self.found[at].append(GotBack(how, what, asked_at, caller.id, caller.line, tokens + called, usd))
+        self.found[at].append(
+            GotBack(how, what, asked_at, caller.id, caller.line, tokens + called, usd)
+        )
 
-    def _price(self, tokens: int, called: int, calls: int, following: Request | None) -> Decimal | None:
+    def _price(
+        self, tokens: int, called: int, calls: int, following: Request | None
+    ) -> Decimal | None:
         usage = following.usage if following is not None else None
         if following is None or usage is None:
             return None
@@ -217,7 +225,11 @@ class _AgainWalk:
         sent = price.input
         if usage.cache_write:
             sent = price.cache_write_1h if usage.cache_write_1h else price.cache_write_5m
-        return sent * tokens + price.output * called + price.cache_read * Decimal(usage.cache_read) / calls
+        return (
+            sent * tokens
+            + price.output * called
+            + price.cache_read * Decimal(usage.cache_read) / calls
+        )
 
     def _speech(self, message: Message, request: int) -> None:
         before = self._said_before
@@ -229,14 +241,24 @@ class _AgainWalk:
             tokens = self._sizes.tokens(self._sizes.weigh((message,)))
             self.found[self._at].append(
                 GotBack(
-                    "user", wish.text, request, message.id, message.line, tokens, self._price_speech(tokens, request)
+                    "user",
+                    wish.text,
+                    request,
+                    message.id,
+                    message.line,
+                    tokens,
+                    self._price_speech(tokens, request),
                 )
             )
             break
 
     def _price_speech(self, tokens: int, request: int) -> Decimal | None:
         requests = self._thread.requests
-        return self._price(tokens, 0, 1, _without_cache(requests[request])) if request < len(requests) else None
+        return (
+            self._price(tokens, 0, 1, _without_cache(requests[request]))
+            if request < len(requests)
+            else None
+        )
 
 
 def _without_cache(request: Request) -> Request:

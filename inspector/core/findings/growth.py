@@ -26,7 +26,11 @@ def find_largest_jump(thread: Thread) -> Jump | None:
     """
     largest: tuple[int, Request, Request] | None = None
     for former, request in zip(thread.requests, thread.requests[1:], strict=False):
-        if former.usage is None or request.usage is None or not is_prefix(former.view, request.view):
+        if (
+            former.usage is None
+            or request.usage is None
+            or not is_prefix(former.view, request.view)
+        ):
             continue
         grown = request.usage.prompt - former.usage.prompt
         if largest is None or grown > largest[0]:

@@ -42,10 +42,16 @@ def inventions(summary: Message, before: Sequence[Message]) -> tuple[Invention, 
     """Return what a summary says that the buffer before does not support. O(text of both)."""
     text = "\n".join(part for message in before for part in texts(message))
     bare = _letters(text)
-    unsupported = [(sentence, fact) for sentence, fact in _named(summary) if not _is_supported(fact, text, bare)]
+    unsupported = [
+        (sentence, fact)
+        for sentence, fact in _named(summary)
+        if not _is_supported(fact, text, bare)
+    ]
     if not unsupported:
         return ()
-    passages = Passages((sentence, content_words(sentence)) for sentence in _short_sentences(before))
+    passages = Passages(
+        (sentence, content_words(sentence)) for sentence in _short_sentences(before)
+    )
     return tuple(_invention(fact, sentence, passages) for sentence, fact in unsupported)
 
 

@@ -54,7 +54,9 @@ def price_judging(rows: Sequence[LostRow], replacement: str, model: str) -> Judg
     if not unsure:
         return JudgingPrice(0, 0, Decimal(0), model)
     by, request = estimator(DEFAULT_ESTIMATOR), question(unsure, replacement)
-    tokens = by.tokens(by.weigh(Message("question", "user", (Text(f"{request.instructions}\n{request.text}"),))))
+    tokens = by.tokens(
+        by.weigh(Message("question", "user", (Text(f"{request.instructions}\n{request.text}"),)))
+    )
     usd = call_cost(model, Usage(input=tokens, output=MAX_OUTPUT)) if model else None
     return JudgingPrice(len(unsure), tokens, usd, model)
 
@@ -98,7 +100,9 @@ def judged(rows: Sequence[LostRow], replacement: str, answer: Answerer) -> tuple
     verdicts = _verdicts(text)
     if not verdicts:
         raise InspectorError("The model's answer holds no verdicts, so the rows stay not sure.")
-    changed = {id(row): _changed(row, verdicts.get(n), replacement) for n, row in enumerate(unsure, 1)}
+    changed = {
+        id(row): _changed(row, verdicts.get(n), replacement) for n, row in enumerate(unsure, 1)
+    }
     return tuple(changed.get(id(row), row) for row in rows)
 
 
@@ -112,7 +116,11 @@ def _verdicts(text: str) -> dict[int, Mapping[str, Any]]:
         return {}
     verdicts = dict[int, Mapping[str, Any]]()
     for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping) and isinstance(entry.get("row"), int) and entry.get("verdict") in _VERDICTS:
+        if (
+            isinstance(entry, Mapping)
+            and isinstance(entry.get("row"), int)
+            and entry.get("verdict") in _VERDICTS
+        ):
             verdicts[entry["row"]] = entry
     return verdicts
 
@@ -125,7 +133,9 @@ def _changed(row: LostRow, entry: Mapping[str, Any] | None, replacement: str) ->
     evidence = " ".join(str(entry.get("evidence") or "").split())[:300]
     if verdict == "carried" and (not evidence or _bare(evidence) not in _bare(replacement)):
         return row
-    return replace(row, verdict=verdict, nearest=evidence or row.nearest, why="By the judgement of a model.")
+    return replace(
+        row, verdict=verdict, nearest=evidence or row.nearest, why="By the judgement of a model."
+    )
 
 
 def _bare(text: str) -> str:

@@ -115,7 +115,11 @@ def recorded_losses(session: Session, thread: Thread, wishes_only: bool = False)
             quicker. What forgetting cost is the same.
     """
     silent = silent_losses(thread)
-    announced = {at for compaction in thread.compactions if (at := compaction.before_request) >= first_place(thread)}
+    announced = {
+        at
+        for compaction in thread.compactions
+        if (at := compaction.before_request) >= first_place(thread)
+    }
     if not silent and not announced:
         return RecordedLosses()
     ground = Ground(thread, pins=None, calls=session.side_calls, facts=FactIndex(wishes_only))
@@ -126,7 +130,12 @@ class _Recorded:
     """What a thread lost, worked out once for all of its compactions."""
 
     def __init__(
-        self, session: Session, ground: Ground, silent: Mapping[int, Drop], announced: set[int], wishes_only: bool
+        self,
+        session: Session,
+        ground: Ground,
+        silent: Mapping[int, Drop],
+        announced: set[int],
+        wishes_only: bool,
     ) -> None:
         thread = ground.thread
         self._session, self._thread, self._ground = session, thread, ground
@@ -148,13 +157,17 @@ class _Recorded:
         for loss in self._together.losses:
             self._losses[loss.at.before_request].setdefault(loss.fact, loss)
         for regret in self._together.regrets:
-            use = NeededAgain(regret.needed_by, regret.how, regret.message, regret.price, regret.result)
+            use = NeededAgain(
+                regret.needed_by, regret.how, regret.message, regret.price, regret.result
+            )
             self._needed[regret.at.before_request].setdefault(regret.fact, []).append(use)
 
     def losses(self) -> RecordedLosses:
         """Return the losses of each compaction and silent drop, in order."""
         places = sorted(self._announced | self._silent.keys())
-        return RecordedLosses(tuple(self._loss(n, at) for n, at in enumerate(places)), self._together)
+        return RecordedLosses(
+            tuple(self._loss(n, at) for n, at in enumerate(places)), self._together
+        )
 
     def _loss(self, index: int, at: int) -> CompactionLoss:
         """Return what was lost before request `at`."""
@@ -163,7 +176,17 @@ class _Recorded:
         before_tokens, after_tokens = self._sizes(at)
         again, invented = self._again.get(at, NOTHING_AGAIN), self._inventions(at, before)
         loss = CompactionLoss(
-            index, self._thread.id, at, "drop", "", before_tokens, after_tokens, kept_count, rows, again, invented
+            index,
+            self._thread.id,
+            at,
+            "drop",
+            "",
+            before_tokens,
+            after_tokens,
+            kept_count,
+            rows,
+            again,
+            invented,
         )
         drop = self._silent.get(at)
         return self._announce(loss) if drop is None else _dropped(loss, drop)
@@ -171,32 +194,46 @@ class _Recorded:
     def _rows(self, at: int, before: Sequence[Message]) -> tuple[tuple[LostRow, ...], int]:
         """Return the rows of what was lost before request `at`, and the number of facts that were kept."""
         gone, needed = self._losses[at], self._needed[at]
-        only_content = [fact for fact in needed if fact not in gone]  # still named, but its content was removed
+        only_content = [
+            fact for fact in needed if fact not in gone
+        ]  # still named, but its content was removed
         unknown = _unknown(self._session, self._thread, at, before)
         echo = _or_content_went({fact: loss.echo for fact, loss in gone.items()})
         outside = find_made_outside(before)
         verdicts = Verdicts(echo, FinishedWork(before).reason, unknown, self._places, outside)
-        messages = {fact: loss.message for fact, loss in gone.items()} | dict.fromkeys(only_content, "")
+        messages = {fact: loss.message for fact, loss in gone.items()} | dict.fromkeys(
+            only_content, ""
+        )
         rows = ranked(messages, verdicts, needed)
         if self._is_brief:
             return rows, 0
         return rows, len(_facts_of(self._ground, before) - messages.keys())
 
     def _inventions(self, at: int, before: Sequence[Message]) -> tuple[Invention, ...]:
-        readable = [compaction for compaction in self._thread.compactions_at(at) if compaction.is_readable]
-        summary = next((compaction.summary for compaction in readable if compaction.summary is not None), None)
+        readable = [
+            compaction for compaction in self._thread.compactions_at(at) if compaction.is_readable
+        ]
+        summary = next(
+            (compaction.summary for compaction in readable if compaction.summary is not None), None
+        )
         if self._is_brief or summary is None or not before:
             return ()
         return inventions(summary, (*before, *self._ground.arrivals[at].new))
 
     def _sizes(self, at: int) -> tuple[int | None, int | None]:
-        return (None, None) if self._is_brief else change_sizes(self._thread, self._ground.sizes.pressures, at).tokens
+        return (
+            (None, None)
+            if self._is_brief
+            else change_sizes(self._thread, self._ground.sizes.pressures, at).tokens
+        )
 
     def _announce(self, loss: CompactionLoss) -> CompactionLoss:
         at = loss.before_request
         step = self._steps.get(at)
         compactions = self._thread.compactions_at(at)
-        main = min(compactions, key=lambda compaction: compaction.kind != "summary")  # it says more than a clean-up
+        main = min(
+            compactions, key=lambda compaction: compaction.kind != "summary"
+        )  # it says more than a clean-up
         freed = (loss.tokens_before or 0) - (loss.tokens_after or 0)
         return replace(
             loss,
@@ -231,13 +268,21 @@ def _messages_before(ground: Ground, at: int) -> Sequence[Message]:
 
 def _facts_of(ground: Ground, messages: Sequence[Message]) -> set[Fact]:
     index = ground.facts
-    return {index.facts[fact] for message in messages for fact in index.facts_of(index.number(message))}
+    return {
+        index.facts[fact] for message in messages for fact in index.facts_of(index.number(message))
+    }
 
 
 def _places(ground: Ground) -> dict[str, MessagePlace]:
     """Return the request that brought each message, and its line, by id of the message."""
-    summaries = [(compaction.before_request, compaction.summary) for compaction in ground.thread.compactions]
-    places = {summary.id: MessagePlace(at, summary.line) for at, summary in summaries if summary is not None}
+    summaries = [
+        (compaction.before_request, compaction.summary) for compaction in ground.thread.compactions
+    ]
+    places = {
+        summary.id: MessagePlace(at, summary.line)
+        for at, summary in summaries
+        if summary is not None
+    }
     for request, arrival in enumerate(ground.arrivals):
         for message in arrival.answer:
             places.setdefault(message.id, MessagePlace(max(0, request - 1), message.line))
@@ -246,7 +291,9 @@ def _places(ground: Ground) -> dict[str, MessagePlace]:
     return places
 
 
-def _unknown(session: Session, thread: Thread, at: int, before: Sequence[Message]) -> Callable[[Fact, str], str]:
+def _unknown(
+    session: Session, thread: Thread, at: int, before: Sequence[Message]
+) -> Callable[[Fact, str], str]:
     """Return what says why the fate of a fact at a compaction is not known; empty if it is known."""
     compactions = thread.compactions_at(at)
     if any(not compaction.is_readable for compaction in compactions):
@@ -258,7 +305,11 @@ def _unknown(session: Session, thread: Thread, at: int, before: Sequence[Message
         return lambda fact, message: ""
     newest = used_last(before, ("Read",), FILE_KEYS)
     calls = {call.id for _, call in islice(newest, _ATTACHED_AGAIN)}
-    results = {message.id for message in before if message.result is not None and message.result.call_id in calls}
+    results = {
+        message.id
+        for message in before
+        if message.result is not None and message.result.call_id in calls
+    }
     why = "The client attaches the last files read again, and the file does not record it."
     return lambda fact, message: why if message in results and fact.kind not in SENTENCES else ""
 
@@ -273,5 +324,7 @@ def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[L
     retelling = Retelling(after, [message for message in after if id(message) not in ids_before])
     places = {message.id: MessagePlace(None, message.line) for message in before}
     outside = find_made_outside(before)
-    verdicts = Verdicts(retelling.judge, FinishedWork(before).reason, places=places, outside=outside)
+    verdicts = Verdicts(
+        retelling.judge, FinishedWork(before).reason, places=places, outside=outside
+    )
     return ranked(lost(before, after), verdicts)

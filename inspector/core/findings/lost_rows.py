@@ -156,9 +156,17 @@ class Verdicts:
     outside: frozenset[str] = frozenset()
     """Names of what the agent made outside the files."""
 
-    def row(self, names: Sequence[Fact], gone: Mapping[Fact, str], uses: Sequence[NeededAgain], whole: Fact) -> LostRow:
+    def row(
+        self,
+        names: Sequence[Fact],
+        gone: Mapping[Fact, str],
+        uses: Sequence[NeededAgain],
+        whole: Fact,
+    ) -> LostRow:
         """Return the row of a fact that has several names."""
-        message = next((gone[name] for name in names if gone[name]), uses[0].message if uses else "")
+        message = next(
+            (gone[name] for name in names if gone[name]), uses[0].message if uses else ""
+        )
         place = (self.places or {}).get(message, NO_PLACE)
         echoes = [self.echo(name) for name in names]
         echo = max(echoes, key=lambda heard: (_ORDER[heard.verdict], heard.share))
@@ -170,14 +178,18 @@ class Verdicts:
             verdict = "unknown"
         nearest = echo.nearest if verdict in ("unsure", "carried") else ""
         is_made = any(name.text in self.outside for name in names)
-        return LostRow(whole, message, verdict, tuple(uses), nearest, why, place.request, place.line, is_made)
+        return LostRow(
+            whole, message, verdict, tuple(uses), nearest, why, place.request, place.line, is_made
+        )
 
 
 _ORDER = {"gone": 0, "unsure": 1, "carried": 2}
 
 
 def ranked(
-    gone: Mapping[Fact, str], verdicts: Verdicts, needed: Mapping[Fact, Sequence[NeededAgain]] | None = None
+    gone: Mapping[Fact, str],
+    verdicts: Verdicts,
+    needed: Mapping[Fact, Sequence[NeededAgain]] | None = None,
 ) -> tuple[LostRow, ...]:
     """Return a row for each different fact, what hurts most first, else in the order of the buffer.
 
@@ -192,7 +204,9 @@ def ranked(
         once = tuple({(use.request, use.message): use for use in reversed(uses)}.values())[::-1]
         rows.append(verdicts.row(names, gone, once, fact))
     rows = _mark_repeats(rows)
-    rows.sort(key=lambda row: (row.hurts, row.fact.rank if row.hurts >= QUIET else 0, -len(row.needed)))
+    rows.sort(
+        key=lambda row: (row.hurts, row.fact.rank if row.hurts >= QUIET else 0, -len(row.needed))
+    )
     lines = _group_by_line(rows)
     heads = {id(line[0]) for line in lines}
     return (*(line[0] for line in lines), *(row for row in rows if id(row) not in heads))
@@ -205,14 +219,18 @@ _LEAST_WORDS = 4
 def _mark_repeats(rows: Sequence[LostRow]) -> list[LostRow]:
     """Mark the wishes that a longer one holds, and a longer one that is made of several others. O(wishes²)."""
     wishes = [place for place, row in enumerate(rows) if row.fact.kind in _WISHES and row.is_open]
-    texts = {place: f" {' '.join(_WORD.findall(rows[place].fact.text.lower()))} " for place in wishes}
+    texts = {
+        place: f" {' '.join(_WORD.findall(rows[place].fact.text.lower()))} " for place in wishes
+    }
     long_enough = [place for place in wishes if texts[place].count(" ") > _LEAST_WORDS]
     repeats = set[int]()
     for whole in long_enough:
         shorter = [place for place in long_enough if len(texts[place]) < len(texts[whole])]
         parts = [place for place in shorter if texts[place] in texts[whole]]
         repeats.update([whole] if len(parts) > 1 else parts)
-    return [replace(row, is_repeat=True) if place in repeats else row for place, row in enumerate(rows)]
+    return [
+        replace(row, is_repeat=True) if place in repeats else row for place, row in enumerate(rows)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

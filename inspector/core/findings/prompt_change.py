@@ -81,9 +81,13 @@ def _describe_message(old: Message, new: Message | None, place: int, count: int)
     old_text = message_lines(old)
     new_text = message_lines(new)
     if old_text == new_text:
-        return PromptChange(f"The prompt differs from {where} on, in what is not text.", place, new.id)
+        return PromptChange(
+            f"The prompt differs from {where} on, in what is not text.", place, new.id
+        )
     character = common_length(old_text, new_text)
-    sentence = f"The prompt differs from {where} on, at character {character:,} of {len(old_text):,}."
+    sentence = (
+        f"The prompt differs from {where} on, at character {character:,} of {len(old_text):,}."
+    )
     return PromptChange(sentence, place, new.id, changed_lines(old_text, new_text))
 
 

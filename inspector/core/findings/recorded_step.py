@@ -52,7 +52,11 @@ class RecordedStep:
     @property
     def name(self) -> str:
         """`auto compaction`, `micro-compaction`, `rewind`."""
-        return f"{self.trigger} {self.kind}" if self.trigger and self.trigger not in self.kind else self.kind
+        return (
+            f"{self.trigger} {self.kind}"
+            if self.trigger and self.trigger not in self.kind
+            else self.kind
+        )
 
     @property
     def outcome(self) -> Outcome[None]:
@@ -75,7 +79,9 @@ def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
     requests_changed = {compaction.before_request for compaction in thread.compactions} | {
         drop.request for drop in drops.found if drop.loss
     }
-    return tuple(sorted(at for at in requests_changed if first_place(thread) <= at <= len(requests)))
+    return tuple(
+        sorted(at for at in requests_changed if first_place(thread) <= at <= len(requests))
+    )
 
 
 def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
@@ -84,7 +90,9 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
         return None
     before = thread_before(thread, at, arrivals(thread)[at])
     place = thread.place(at)
-    numbers = tuple(n for n, compaction in enumerate(thread.compactions) if compaction.before_request == at)
+    numbers = tuple(
+        n for n, compaction in enumerate(thread.compactions) if compaction.before_request == at
+    )
     compactions = [thread.compactions[n] for n in numbers]
     summaries = [compaction for compaction in compactions if compaction.kind == "summary"]
     changed, renamed = change_fates(before.end, place.view, bool(summaries))
@@ -134,7 +142,9 @@ def _resized(size: Sizer, size_before: BufferSize, *, is_whole: bool) -> Sizer:
     predicted = Prediction(tokens, *size_before.band) if size_before.band is not None else None
     reported = None if predicted is not None else tokens
     kind: PressureKind = "reported" if predicted is None else "predicted"
-    pressure = replace(size.pressure, tokens=tokens, kind=kind, reported=reported, predicted=predicted)
+    pressure = replace(
+        size.pressure, tokens=tokens, kind=kind, reported=reported, predicted=predicted
+    )
     fitted = scale(tokens, size.pressure.counted, scaled.slope, scaled.spread, is_whole=is_whole)
     return Sizer(size.estimator, pressure, fitted)
 

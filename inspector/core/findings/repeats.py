@@ -85,7 +85,9 @@ def searched(message: Message) -> Iterator[str]:
                 yield text
             case ToolCall(arguments=arguments):
                 values = arguments.values() if isinstance(arguments, Mapping) else (arguments,)
-                yield from (value for value in values if isinstance(value, str) and len(value) + 1 >= LEAST)
+                yield from (
+                    value for value in values if isinstance(value, str) and len(value) + 1 >= LEAST
+                )
             case _:
                 pass
 
@@ -119,7 +121,9 @@ def repeats(size: Sizer, buffer: Buffer, calls: ToolCalls) -> tuple[Repeat, ...]
     duplicates = []
     for row in index.rows():
         copies = index.places(row)
-        spans = [text_lines(span.message, span.text)[span.first : span.last + 1] for span in copies[-1]]
+        spans = [
+            text_lines(span.message, span.text)[span.first : span.last + 1] for span in copies[-1]
+        ]
         subjects = {subject(copy[0].message) for copy in copies}
         newest = "\n".join("\n".join(span) for span in spans)
         duplicates.append(Repeat(_described(subjects - {""}, spans), size.text(newest), copies))
@@ -179,7 +183,9 @@ class _LineIndex:
     def _link_run(self, start: int, stop: int, seen: dict[tuple[int, ...], int]) -> None:
         ids, sizes = self._ids, self._sizes
         end, size = start, 0
-        distance = linked = 0  # to the older copy that is being followed; the end of what is linked to it
+        distance = linked = (
+            0  # to the older copy that is being followed; the end of what is linked to it
+        )
         for at in range(start, stop):
             while size < LEAST and end < stop:
                 size += sizes[ids[end]]

@@ -49,7 +49,9 @@ def find_text(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
     hits = []
     for message, stay in (*stays.values(), *elsewhere):
         matches = (
-            (n, match.start()) for n, part in enumerate(message.parts) if (match := pattern.search(part_text(part)))
+            (n, match.start())
+            for n, part in enumerate(message.parts)
+            if (match := pattern.search(part_text(part)))
         )
         if (first := next(matches, None)) is not None:
             hits.append(Hit(message, *first, stay))

@@ -17,7 +17,14 @@ from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Thrash, thrash
 from inspector.core.replay.report import Compacted, recorded
 from inspector.core.session import Request, Session, SideCall, Thread, seconds_between
-from inspector.core.tokens.prices import BILL_KINDS, Bill, billed, named_models, side_model, sum_prices
+from inspector.core.tokens.prices import (
+    BILL_KINDS,
+    Bill,
+    billed,
+    named_models,
+    side_model,
+    sum_prices,
+)
 from inspector.core.usage import FIVE_MINUTES_S, HOUR_S, Usage, cache_written
 from inspector.core.words import dollars, plural
 
@@ -55,7 +62,10 @@ class ThreadBill:
     @property
     def used(self) -> list[Usage]:
         """Return the usage of each call that reports it."""
-        reported = (*(request.usage for request in self.thread.requests), *(call.usage for call in self.calls))
+        reported = (
+            *(request.usage for request in self.thread.requests),
+            *(call.usage for call in self.calls),
+        )
         return [usage for usage in reported if usage]
 
     @property
@@ -115,7 +125,9 @@ class SessionCost:
         """Return the subtotal of each model, the most expensive first. Calls without usage are left out."""
         bills = defaultdict[str, list[Bill | None]](list)
         for of_thread in self.bills:
-            for (request, model), bill in zip(named_models(of_thread.thread), of_thread.bills, strict=True):
+            for (request, model), bill in zip(
+                named_models(of_thread.thread), of_thread.bills, strict=True
+            ):
                 if request.usage is not None:
                     bills[model].append(bill)
             for call, bill in zip(of_thread.calls, of_thread.beside, strict=True):
@@ -161,7 +173,9 @@ def _find_cost(session: Session, of: Thread | None) -> SessionCost:
     total = sum_bills(bill.bill for bill in cost.bills)
     if total is None:
         return cost
-    return replace(cost, bill=total, what_ifs=what_ifs([thread_cost.thread for thread_cost in costs], total))
+    return replace(
+        cost, bill=total, what_ifs=what_ifs([thread_cost.thread for thread_cost in costs], total)
+    )
 
 
 def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
@@ -170,12 +184,20 @@ def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
     estimated: Decimal | None = Decimal(0)
     requests = sum_bills(of.bills)
     compared = None if requests is None else requests.total
-    if thread.requests and (thread.compactions or any(request.usage is None for request in thread.requests)):
+    if thread.requests and (
+        thread.compactions or any(request.usage is None for request in thread.requests)
+    ):
         happened = recorded(Ground(thread, pins=None, calls=of.calls), losses=False)
-        compactions, estimated, compared = happened.compactions, happened.spent.estimated_usd, happened.spent.cost_usd
+        compactions, estimated, compared = (
+            happened.compactions,
+            happened.spent.estimated_usd,
+            happened.spent.cost_usd,
+        )
     runs = thrash([(compacted.at.before_request, compacted.economics) for compacted in compactions])
     misses = cache_breaks(thread, session)
-    return ThreadCost(thread, of.bills, of.calls, of.beside, misses, compactions, runs, estimated, compared)
+    return ThreadCost(
+        thread, of.bills, of.calls, of.beside, misses, compactions, runs, estimated, compared
+    )
 
 
 def session_bills(session: Session) -> tuple[ThreadBill, ...]:
@@ -262,7 +284,11 @@ def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
         Nothing if no cache was written, or a price is not known.
     """
     listed = list(threads)
-    if not any(request.usage and request.usage.cache_write for thread in listed for request in thread.requests):
+    if not any(
+        request.usage and request.usage.cache_write
+        for thread in listed
+        for request in thread.requests
+    ):
         return ()
     spent = sum_bills(bill for thread in listed for bill in thread_bills(thread))
     if spent is None:
@@ -306,5 +332,9 @@ def _with_ttl(thread: Thread, ttl_s: int) -> Iterator[tuple[Request, str, Usage]
                     read = max(read, min(sent_before, read + usage.cache_write))
         written = usage.cache_write + usage.cache_read - read
         new = cache_written(written, ttl_s)
-        yield request, model, replace(usage, cache_read=read, cache_write=written, cache_write_1h=new.cache_write_1h)
+        yield (
+            request,
+            model,
+            replace(usage, cache_read=read, cache_write=written, cache_write_1h=new.cache_write_1h),
+        )
         before = request

@@ -33,14 +33,18 @@ class ObservedTrigger:
     """Of the window; None where that is not known."""
 
 
-def observed_triggers(thread: Thread, pressures: Pressures, window: int | None) -> tuple[ObservedTrigger, ...]:
+def observed_triggers(
+    thread: Thread, pressures: Pressures, window: int | None
+) -> tuple[ObservedTrigger, ...]:
     """In order. `pressures`: those of the thread; `window`: tokens. Those without a size are left out; so are those by
     hand, and results cleared."""
     return _observed(SameObject(thread), SameObject(pressures), window)
 
 
 @lru_cache(maxsize=1)
-def _observed(same: SameObject, measured: SameObject, window: int | None) -> tuple[ObservedTrigger, ...]:
+def _observed(
+    same: SameObject, measured: SameObject, window: int | None
+) -> tuple[ObservedTrigger, ...]:
     """Remembered of one thread: gauge and timeline ask at every step along a session, which may hold thousands."""
     thread: Thread = same.held
     triggers = []
@@ -78,7 +82,11 @@ class ClientTrigger:
         ends = self._ends()
         digits = 1 if ends[0] == ends[1] else 0
         low, high = (self._spell(tokens, digits) for tokens in ends)
-        return f"{self.client} {low}" if low == high else f"{self.client} {low.removesuffix('%')}–{high}"
+        return (
+            f"{self.client} {low}"
+            if low == high
+            else f"{self.client} {low.removesuffix('%')}–{high}"
+        )
 
     @property
     def notches(self) -> tuple[int, ...]:
@@ -108,7 +116,9 @@ class ClientTrigger:
         return f"{self.client} compacts at {self.share_words}, {self.basis}"
 
 
-def client_trigger(session: Session, thread: Thread, pressures: Pressures, window: int | None) -> ClientTrigger | None:
+def client_trigger(
+    session: Session, thread: Thread, pressures: Pressures, window: int | None
+) -> ClientTrigger | None:
     """Return where the client of a session compacts on its own: as observed in this thread, else as its rules say.
 
     None where neither is known. `pressures`: those of the thread; `window`: tokens.

@@ -97,9 +97,15 @@ class AiderReader:
     def _take(self) -> None:
         text = "\n".join(self._answer or ()).strip("\n")
         if text and self._sent and not self._is_listed:
-            messages = [{"role": role.lower(), "content": "\n".join(lines)} for role, lines in self._sent if role]
+            messages = [
+                {"role": role.lower(), "content": "\n".join(lines)}
+                for role, lines in self._sent
+                if role
+            ]
             answer = {"role": "assistant", "content": text}
-            self._calls.append(chat_call(messages, answer, tools=(), line=self._line, time=self._time))
+            self._calls.append(
+                chat_call(messages, answer, tools=(), line=self._line, time=self._time)
+            )
             self._is_listed = True
 
     def session(self) -> Session:
@@ -114,7 +120,13 @@ class AiderReader:
         notes = []
         if self._failed:
             notes.append(f"Calls that got no answer were left out: {self._failed:,}.")
-        return Session(NAME, threads or (Thread("main"),), tuple(self._problems), client="Aider", notes=tuple(notes))
+        return Session(
+            NAME,
+            threads or (Thread("main"),),
+            tuple(self._problems),
+            client="Aider",
+            notes=tuple(notes),
+        )
 
 
 class _Chats:
@@ -145,7 +157,9 @@ class _Chats:
         for n, calls in enumerate(self._lists[1:], 1):
             if n not in self._threads:
                 (thread,) = calls.threads()[0]
-                self._threads[n] = replace(thread, id=f"editor-{n}", title=f"Editor {n}", parent="main")
+                self._threads[n] = replace(
+                    thread, id=f"editor-{n}", title=f"Editor {n}", parent="main"
+                )
             threads.append(self._threads[n])
         self._threads.pop(len(self._lists) - 1, None)
         return tuple(threads)
@@ -163,7 +177,11 @@ def _is_edit(architect: BodyPair, call: BodyPair) -> bool:
     """Does the call ask what `architect` answered, without the rest of that conversation?"""
     answer = _answer(architect).strip()
     user_texts = _texts_of(call, "user")
-    return bool(user_texts) and user_texts[-1].startswith(answer) and answer not in _texts_of(call, "assistant")
+    return (
+        bool(user_texts)
+        and user_texts[-1].startswith(answer)
+        and answer not in _texts_of(call, "assistant")
+    )
 
 
 def _repeats_answer(last: BodyPair, call: BodyPair) -> bool:

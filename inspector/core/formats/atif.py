@@ -58,7 +58,10 @@ def read(fed: FedValues) -> Session:
             problems.note(line, "not a trajectory", value, file)
     main = files.pop("", {})
     name = text_of(main.get("session_id"))
-    parts = [main, *(document for _, document in sorted(files.items()) if document.get("session_id") == name)]
+    parts = [
+        main,
+        *(document for _, document in sorted(files.items()) if document.get("session_id") == name),
+    ]
     threads = [_Trajectory("main", files).read(parts, main_line)]
     for file, document in sorted(files.items()):
         if document.get("session_id") != name:
@@ -67,7 +70,9 @@ def read(fed: FedValues) -> Session:
             threads.append(_Trajectory(named, {}, title, "main").read([document], 1))
     agent = object_of(main, "agent")
     client = f"{text_of(agent.get('name'))} {text_of(agent.get('version'))}".strip()
-    return Session(NAME, tuple(threads), problems, client=client, id=name, notes=tuple(_notes(main)))
+    return Session(
+        NAME, tuple(threads), problems, client=client, id=name, notes=tuple(_notes(main))
+    )
 
 
 def _notes(main: Mapping[str, Any]) -> Iterator[str]:
@@ -80,7 +85,9 @@ def _notes(main: Mapping[str, Any]) -> Iterator[str]:
 class _Trajectory:
     """The thread of one trajectory, and of its continuations."""
 
-    def __init__(self, name: str, others: Mapping[str, Mapping[str, Any]], title: str = "", parent: str = "") -> None:
+    def __init__(
+        self, name: str, others: Mapping[str, Mapping[str, Any]], title: str = "", parent: str = ""
+    ) -> None:
         self._thread = GrowingThread(name, title, parent)
         self._others = others
 
@@ -89,8 +96,12 @@ class _Trajectory:
         for n, document in enumerate(parts):
             self._begin(document, n, line)
             steps = objects_of(document.get("steps"))
-            spoken = next((at for at, step in enumerate(steps) if step.get("source") != "system"), len(steps))
-            for at, step in enumerate(steps[spoken:] if self._thread.prompt.system is not None else steps):
+            spoken = next(
+                (at for at, step in enumerate(steps) if step.get("source") != "system"), len(steps)
+            )
+            for at, step in enumerate(
+                steps[spoken:] if self._thread.prompt.system is not None else steps
+            ):
                 self._take(step, f"s{n or ''}{'.' if n else ''}{step.get('step_id', at)}", line)
         return self._thread.thread()
 
@@ -102,7 +113,11 @@ class _Trajectory:
             return
         leading = []
         for step in list_of(document.get("steps")):
-            if not isinstance(step, Mapping) or step.get("source") != "system" or step.get("observation"):
+            if (
+                not isinstance(step, Mapping)
+                or step.get("source") != "system"
+                or step.get("observation")
+            ):
                 break
             leading.append(_text(step.get("message")))
         tools = agent.get("tool_definitions")
@@ -114,7 +129,9 @@ class _Trajectory:
         results = objects_of(object_of(step, "observation").get("results"))
         source = step.get("source")
         if source == "system":
-            refs = [ref for result in results for ref in list_of(result.get("subagent_trajectory_ref"))]
+            refs = [
+                ref for result in results for ref in list_of(result.get("subagent_trajectory_ref"))
+            ]
             if refs:
                 self._compact(refs, name, line, time)
             return
@@ -135,28 +152,38 @@ class _Trajectory:
     def _call(self, step: Mapping[str, Any], time: str, line: int) -> None:
         metrics = object_of(step, "metrics")
         usage = None
-        if metrics and not is_absurd({key: value for key, value in metrics.items() if isinstance(value, int)}):
+        if metrics and not is_absurd(
+            {key: value for key, value in metrics.items() if isinstance(value, int)}
+        ):
             prompt, output, read = (count_of(metrics.get(key)) for key in _COUNTS)
             usage = measured(Usage(max(0, prompt - read), min(read, prompt), 0, output))
         self._thread.call(usage, text_of(step.get("model_name")), time, "", line)
 
     def _compact(self, refs: Sequence[Any], name: str, line: int, time: str) -> None:
         """What stays is the first message; what the other runs said between them stands after it."""
-        first = [message for message in self._thread.view().messages()[:1] if message.role == "user"]
+        first = [
+            message for message in self._thread.view().messages()[:1] if message.role == "user"
+        ]
         self._thread.begin_again(first, Compaction(0, "", kept=len(first), line=line, time=time))
         for n, ref in enumerate(refs):
             other = self._other(ref)
             steps = objects_of(other.get("steps"))
             if not any(step.get("is_copied_context") for step in steps):
                 for step in steps:
-                    self._take({**step, "is_copied_context": True}, f"{name}.{n}.{step.get('step_id')}", line)
+                    self._take(
+                        {**step, "is_copied_context": True},
+                        f"{name}.{n}.{step.get('step_id')}",
+                        line,
+                    )
 
     def _other(self, ref: Any) -> Mapping[str, Any]:
         """Return the document that a step refers to; an empty one if it is not here."""
         session_id = ref.get("session_id") if isinstance(ref, Mapping) else None
         if not session_id:
             return {}
-        return next((other for other in self._others.values() if other.get("session_id") == session_id), {})
+        return next(
+            (other for other in self._others.values() if other.get("session_id") == session_id), {}
+        )
 
 
 def _text(message: Any) -> str:
@@ -175,7 +202,10 @@ def _content(message: Any) -> Any:
 def _part(part: Any) -> Any:
     if isinstance(part, Mapping) and part.get("type") == "image":
         source = object_of(part, "source")
-        return {"type": "image_url", "image_url": {"url": text_of(source.get("path")) or text_of(source.get("url"))}}
+        return {
+            "type": "image_url",
+            "image_url": {"url": text_of(source.get("path")) or text_of(source.get("url"))},
+        }
     return part
 
 

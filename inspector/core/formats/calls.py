@@ -59,4 +59,6 @@ class CallList:
         if not self._threads.all:
             return (), ()
         steps, singles = split_singles(self._threads.all)
-        return named_threads(steps), [single.steps[0].side_call("main", 0, None) for single in singles]
+        return named_threads(steps), [
+            single.steps[0].side_call("main", 0, None) for single in singles
+        ]

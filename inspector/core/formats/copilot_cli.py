@@ -67,8 +67,12 @@ class CopilotTrack(GrowingThread):
         """Take what a tool gave back to the model; `detailedContent` is for the screen."""
         failed = data.get("success") is False
         result = data.get("result") if data.get("result") is not None else data.get("error")
-        content = result.get("content", result.get("message")) if isinstance(result, dict) else result
-        self._put("tool", (ToolResult(text_at(data, "toolCallId"), _as_text(content), failed),), where)
+        content = (
+            result.get("content", result.get("message")) if isinstance(result, dict) else result
+        )
+        self._put(
+            "tool", (ToolResult(text_at(data, "toolCallId"), _as_text(content), failed),), where
+        )
 
     def begin_turn(self) -> None:
         """The model is called with what stands now."""
@@ -87,7 +91,9 @@ class CopilotTrack(GrowingThread):
         for call in objects_of(data.get("toolRequests")):
             arguments = call.get("arguments")
             name = text_at(call, "name")
-            parts.append(ToolCall(text_at(call, "toolCallId"), name, {} if arguments is None else arguments))
+            parts.append(
+                ToolCall(text_at(call, "toolCallId"), name, {} if arguments is None else arguments)
+            )
         self._put("assistant", parts, where)
 
     def take_compaction(self, data: Mapping[str, Any], where: RecordPosition) -> None:
@@ -110,7 +116,9 @@ class CopilotTrack(GrowingThread):
         )
         self.begin_again((), compaction)
 
-    def _put(self, role: Role, parts: Sequence[Part], where: RecordPosition, mark: Mark = "") -> None:
+    def _put(
+        self, role: Role, parts: Sequence[Part], where: RecordPosition, mark: Mark = ""
+    ) -> None:
         if parts:
             self.say([where.message(role, parts, mark)])
 
@@ -131,7 +139,9 @@ class CopilotReader:
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take one event. Never raises for what it holds."""
-        kind, data = (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
+        kind, data = (
+            (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
+        )
         if not isinstance(kind, str) or not isinstance(data, dict):
             self._problems.note(line, "not an event of a session", value, file)
             return
@@ -153,9 +163,14 @@ class CopilotReader:
         elif kind == "session.resume":
             self._signs.append(Sign("restart", "the session was resumed", line))
         elif kind == "session.model_change":
-            former, self._main.model = self._main.model, text_at(data, "newModel") or self._main.model
+            former, self._main.model = (
+                self._main.model,
+                text_at(data, "newModel") or self._main.model,
+            )
             if former and former != self._main.model:
-                self._signs.append(Sign("settings", f"model {former} became {self._main.model}", line))
+                self._signs.append(
+                    Sign("settings", f"model {former} became {self._main.model}", line)
+                )
         elif kind == "session.shutdown":
             self._take_end(data, line)
 
@@ -214,14 +229,21 @@ class CopilotReader:
         notes = [] if self._start else [BEGINS_LATE]
         if not self._end:
             notes.append(_NO_END)
-        notes += [_total_words(model, calls, _usage(counts)) for model, calls, counts in _totals(self._end)]
+        notes += [
+            _total_words(model, calls, _usage(counts))
+            for model, calls, counts in _totals(self._end)
+        ]
         if whole := count_of(self._end.get("currentTokens")):
             parts = [f"{what} {count_of(self._end.get(key)):,}" for key, what in _ESTIMATED]
-            notes.append(f"At its end Copilot CLI estimated a context of {whole:,} tokens: {', '.join(parts)}.")
+            notes.append(
+                f"At its end Copilot CLI estimated a context of {whole:,} tokens: {', '.join(parts)}."
+            )
         if any(track.compactions for track in self._tracks()):
             notes.append(_PARTIAL)
         if self._silent:
-            what = f"Copilot CLI cut off messages {self._silent:,} times; which ones is not recorded"
+            what = (
+                f"Copilot CLI cut off messages {self._silent:,} times; which ones is not recorded"
+            )
             notes.append(f"{what}: from there on buffers hold more than was sent.")
         return notes
 
@@ -241,7 +263,13 @@ def _usage(counts: Any) -> Usage | None:
     """
     if not isinstance(counts, dict) or is_absurd(counts):
         return None
-    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
+    names = (
+        "inputTokens",
+        "outputTokens",
+        "cacheReadTokens",
+        "cacheWriteTokens",
+        "reasoningTokens",
+    )
     prompt, output, read, write, reasoning = (count_of(counts.get(name)) for name in names)
     if not prompt:
         return None
@@ -255,7 +283,9 @@ def _total_words(model: str, calls: int, usage: Usage | None) -> str:
     if usage is None:
         return f"{lead}; the tokens are unknown (the file says 0)."
     cached = f", {usage.cache_read:,} of them from the cache" if usage.cache_read else ""
-    return f"{lead}, {usage.prompt:,} tokens in{cached}, {usage.output:,} out (totals of the session)."
+    return (
+        f"{lead}, {usage.prompt:,} tokens in{cached}, {usage.output:,} out (totals of the session)."
+    )
 
 
 def _as_text(content: Any) -> str:
@@ -264,7 +294,9 @@ def _as_text(content: Any) -> str:
     return content if isinstance(content, str) else dumps(content)
 
 
-def _take_event(track: CopilotTrack, kind: str, data: Mapping[str, Any], where: RecordPosition) -> None:
+def _take_event(
+    track: CopilotTrack, kind: str, data: Mapping[str, Any], where: RecordPosition
+) -> None:
     match kind:
         case "system.message":
             track.take_prompt(data)
@@ -290,6 +322,8 @@ FORMAT = Format(
     grows=True,
     folders=(AgentFolder("session-state/*/events.jsonl", ".copilot", "COPILOT_HOME"),),
     contents=Contents(
-        tokens="only of a session with one call; else totals of the session", system="yes", more="`events.jsonl`"
+        tokens="only of a session with one call; else totals of the session",
+        system="yes",
+        more="`events.jsonl`",
     ),
 )

@@ -15,7 +15,17 @@ from inspector.core.formats.format import AgentFolder, Contents, Format
 from inspector.core.formats.reading import iso_time, opaque_part
 from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.formats.stored import SessionRows, StoredReader, ThreadLayer
-from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.session import Compaction
 from inspector.core.untyped import count_of, object_of, objects_of, text_at, value_in
 from inspector.core.usage import Usage
@@ -23,7 +33,12 @@ from inspector.core.words import dollars
 
 NAME = "crush"
 _TABLES = ("crush.database", "crush.sessions", "crush.messages")
-_ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
+_ROLES: Mapping[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "system": "system",
+}
 _IN_MS = 10**11
 _ONE_POINT = (
     "Crush keeps the tokens of the last call only: its prompt and its answer as one sum, which is shown as the prompt. "
@@ -67,7 +82,10 @@ class CrushSession(SessionRows):
         call = name.rpartition("$$")[2]
         for row, *_ in self._rows.values():
             for part in _parts(row):
-                if part.get("type") == "tool_call" and text_at(object_of(part, "data"), "id") in (call, name):
+                if part.get("type") == "tool_call" and text_at(object_of(part, "data"), "id") in (
+                    call,
+                    name,
+                ):
                     return text_at(object_of(part, "data"), "id")
         return ""
 
@@ -124,12 +142,22 @@ def _messages(row: Mapping[str, Any]) -> list[Message]:
     results = [part for part in parts if isinstance(part, ToolResult)]
     others = tuple(part for part in parts if not isinstance(part, ToolResult))
     messages = [
-        Message(f"{name}.{n}" if n else name, "tool", (result,), name if len(results) > 1 else "", time=time)
+        Message(
+            f"{name}.{n}" if n else name,
+            "tool",
+            (result,),
+            name if len(results) > 1 else "",
+            time=time,
+        )
         for n, result in enumerate(results)
     ]
     if others:
         role = _ROLES.get(text_at(row, "role"), "user")
-        messages.append(Message(f"{name}.more" if results else name, "user" if results else role, others, time=time))
+        messages.append(
+            Message(
+                f"{name}.more" if results else name, "user" if results else role, others, time=time
+            )
+        )
     return messages
 
 
@@ -152,11 +180,17 @@ def _read_thinking(data: Mapping[str, Any]) -> Part | None:
 
 def _read_call(data: Mapping[str, Any]) -> Part:
     arguments = text_at(data, "input")
-    return ToolCall(text_at(data, "id"), text_at(data, "name"), value_in(arguments, arguments) if arguments else {})
+    return ToolCall(
+        text_at(data, "id"),
+        text_at(data, "name"),
+        value_in(arguments, arguments) if arguments else {},
+    )
 
 
 def _read_result(data: Mapping[str, Any]) -> Part:
-    return ToolResult(text_at(data, "tool_call_id"), text_at(data, "content"), data.get("is_error") is True)
+    return ToolResult(
+        text_at(data, "tool_call_id"), text_at(data, "content"), data.get("is_error") is True
+    )
 
 
 def _read_binary(data: Mapping[str, Any]) -> Part:
@@ -185,7 +219,9 @@ class CrushReader(StoredReader[CrushSession]):
         super().__init__(NAME, CrushSession)
 
     def _take(self, line: int, value: Any, file: str) -> None:
-        table, row = (value.get("table"), value.get("row")) if isinstance(value, dict) else (None, None)
+        table, row = (
+            (value.get("table"), value.get("row")) if isinstance(value, dict) else (None, None)
+        )
         if table not in _TABLES or not isinstance(row, dict):
             self._problems.note(line, "not a row of Crush's database", value, file)
         elif table == "crush.database":
@@ -195,7 +231,9 @@ class CrushReader(StoredReader[CrushSession]):
         elif isinstance(row.get("parts"), list):
             self._session(text_at(row, "session_id")).take(row)
         else:
-            what = f"the message {text_at(row, 'id')[:60]!r} holds no list of parts: it was left out"
+            what = (
+                f"the message {text_at(row, 'id')[:60]!r} holds no list of parts: it was left out"
+            )
             self._problems.note(line, what, row.get("parts"))
 
     def _told_of(self, main: CrushSession) -> tuple[str, Sequence[str]]:

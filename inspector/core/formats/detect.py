@@ -62,7 +62,9 @@ FORMATS: tuple[Format, ...] = (
 
 SURE = 0.95
 """From here on a file bears the marks of one format alone: no foreign format is looked for."""
-UNRECOGNISED = "unrecognised file format. The formats that can be read are listed in docs/formats.md"
+UNRECOGNISED = (
+    "unrecognised file format. The formats that can be read are listed in docs/formats.md"
+)
 
 
 def detect(head: Head, name: str | None = None, formats: Sequence[Format] = FORMATS) -> Format:
@@ -70,7 +72,9 @@ def detect(head: Head, name: str | None = None, formats: Sequence[Format] = FORM
     return candidates(head, name, formats)[0]
 
 
-def candidates(head: Head, name: str | None = None, formats: Sequence[Format] = FORMATS) -> list[Format]:
+def candidates(
+    head: Head, name: str | None = None, formats: Sequence[Format] = FORMATS
+) -> list[Format]:
     """Return every format that may read the file, the surest first; at least one.
 
     Raises UnknownFormat where there is no format of that name, where a foreign format is surer than all of them, and
@@ -80,7 +84,8 @@ def candidates(head: Head, name: str | None = None, formats: Sequence[Format] = 
         return [_named(name, formats)]
     sureness = {format_.name: format_.sniff(head) for format_ in formats}
     likely = sorted(
-        (format_ for format_ in formats if sureness[format_.name] > 0), key=lambda format_: -sureness[format_.name]
+        (format_ for format_ in formats if sureness[format_.name] > 0),
+        key=lambda format_: -sureness[format_.name],
     )
     surest = sureness[likely[0].name] if likely else 0.0
     if surest < SURE:
@@ -96,4 +101,6 @@ def _named(name: str, formats: Sequence[Format]) -> Format:
     for format_ in formats:
         if format_.name == name:
             return format_
-    raise UnknownFormat(f"there is no format {name!r}; choose one of {', '.join(format_.name for format_ in formats)}")
+    raise UnknownFormat(
+        f"there is no format {name!r}; choose one of {', '.join(format_.name for format_ in formats)}"
+    )

@@ -24,7 +24,21 @@ _CHAT = (
 _CONTENT = frozenset(("content", "text", "message", "value", "parts", "body"))
 """Under which names programs keep what was said, and below who said it."""
 _SPEAKERS = ("role", "sender", "author", "from", "speaker", "type", "source")
-_NAMES = frozenset(("user", "human", "assistant", "ai", "bot", "model", "gpt", "chatgpt", "claude", "system", "agent"))
+_NAMES = frozenset(
+    (
+        "user",
+        "human",
+        "assistant",
+        "ai",
+        "bot",
+        "model",
+        "gpt",
+        "chatgpt",
+        "claude",
+        "system",
+        "agent",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +59,15 @@ class ForeignFormat:
     @property
     def sentence(self) -> str:
         """What to tell about a file of this format, as a clause without its full stop."""
-        return f"this looks like {self.name}" + (f": {self.hint}" if self.hint else ", which cannot be read yet")
+        return f"this looks like {self.name}" + (
+            f": {self.hint}" if self.hint else ", which cannot be read yet"
+        )
 
     def sureness(self, head: Head) -> float:
         """Return how sure it is that the file is of this format: 0 or `sure`."""
-        is_known = self.signs(head) > 0 or (self.begins is not None and self.begins.match(_text(head.data)) is not None)
+        is_known = self.signs(head) > 0 or (
+            self.begins is not None and self.begins.match(_text(head.data)) is not None
+        )
         return self.sure if is_known else 0.0
 
     def owns(self, tables: Collection[str]) -> bool:
@@ -67,7 +85,10 @@ def foreign_formats() -> tuple[ForeignFormat, ...]:
 
 def _entry(entry: Mapping[str, Any]) -> ForeignFormat:
     sure = entry.get("sure", _SURE)
-    signs = (FileSign(sign["pattern"], sign.get("rows", "first"), sure) for sign in entry.get("signs", ()))
+    signs = (
+        FileSign(sign["pattern"], sign.get("rows", "first"), sure)
+        for sign in entry.get("signs", ())
+    )
     begins = entry.get("begins")
     return ForeignFormat(
         entry["name"],
@@ -103,7 +124,11 @@ def chat_sentence(head: Head) -> str:
 
 def _is_chat(rows: Any) -> bool:
     """Is it a list in which speakers say something?"""
-    messages = [row for row in objects_of(list_of(rows)[:20]) if _speaker(row) and not _CONTENT.isdisjoint(row)]
+    messages = [
+        row
+        for row in objects_of(list_of(rows)[:20])
+        if _speaker(row) and not _CONTENT.isdisjoint(row)
+    ]
     return len(messages) > 1 and any(_speaker(message).lower() in _NAMES for message in messages)
 
 

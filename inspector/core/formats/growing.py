@@ -21,7 +21,9 @@ from inspector.core.usage import Usage
 class GrowingThread:
     """Messages and requests of one agent. The readers that use it never change what they have told."""
 
-    def __init__(self, name: str = "main", title: str = "", parent: str = "", parent_call: str = "") -> None:
+    def __init__(
+        self, name: str = "main", title: str = "", parent: str = "", parent_call: str = ""
+    ) -> None:
         self.id, self.title, self.parent, self.parent_call = name, title, parent, parent_call
         self.model = ""
         self.prompt: Prompt = NOT_IN_FILE
@@ -59,7 +61,9 @@ class GrowingThread:
         """Append messages to the buffer that were in it before."""
         self._stretch.append(*messages)
 
-    def hear(self, dialect: Dialect, items: Iterable[Any], name: str, line: int = 0, time: str = "") -> None:
+    def hear(
+        self, dialect: Dialect, items: Iterable[Any], name: str, line: int = 0, time: str = ""
+    ) -> None:
         """Append the messages of these wire items, with ids made of `name`."""
         units = dialect.units(items, line, time, self._stretch.view())
         self.say(replace(message, id=name) for unit in units for message in unit)
@@ -94,11 +98,19 @@ class GrowingThread:
         self._requests.append(request)
 
     def aside(
-        self, kind: str, usage: Usage | None, model: str, line: int = 0, time: str = "", compaction: int | None = None
+        self,
+        kind: str,
+        usage: Usage | None,
+        model: str,
+        line: int = 0,
+        time: str = "",
+        compaction: int | None = None,
     ) -> None:
         """A call beside the conversation."""
         at = len(self._requests)
-        self.side_calls.append(SideCall(kind, self.id, at, compaction, model=model, usage=usage, line=line, time=time))
+        self.side_calls.append(
+            SideCall(kind, self.id, at, compaction, model=model, usage=usage, line=line, time=time)
+        )
 
     def report(self, usage: Usage | None) -> None:
         """Set what was reported, later, for the newest call."""
@@ -114,7 +126,9 @@ class GrowingThread:
         """How many compactions there are."""
         return len(self._compactions)
 
-    def condense(self, gone: Collection[str], summary: str, offset: Any, name: str, line: int, time: str) -> None:
+    def condense(
+        self, gone: Collection[str], summary: str, offset: Any, name: str, line: int, time: str
+    ) -> None:
         """Take a compaction that replaces messages by a summary.
 
         Args:
@@ -127,7 +141,11 @@ class GrowingThread:
         """
         remaining = [message for message in self._stretch.view() if message.id not in gone]
         at = offset if type(offset) is int and 0 <= offset <= len(remaining) else len(remaining)
-        message = Message(name, "user", (Text(summary),), summary=True, line=line, time=time) if summary else None
+        message = (
+            Message(name, "user", (Text(summary),), summary=True, line=line, time=time)
+            if summary
+            else None
+        )
         compaction = Compaction(0, "", summary=message, kept=len(remaining), line=line, time=time)
         self.begin_again(remaining[:at], compaction, remaining[at:])
 
@@ -135,7 +153,9 @@ class GrowingThread:
         """Note a compaction before the next call."""
         self._compactions.append(replace(compaction, before_request=len(self._requests)))
 
-    def begin_again(self, before: Iterable[Message], compaction: Compaction, after: Iterable[Message] = ()) -> None:
+    def begin_again(
+        self, before: Iterable[Message], compaction: Compaction, after: Iterable[Message] = ()
+    ) -> None:
         """Take a compaction: the buffer is `before`, its summary, and `after`, of messages that were there."""
         self._stretch = Stretch(own=tuple(before))
         self.compacted(compaction)
@@ -149,7 +169,9 @@ class GrowingThread:
         ids = tuple(message.id for message, _ in cleared.values())
         self.compacted(Compaction(0, trigger, "micro", cleared=ids))
 
-    def become(self, messages: Sequence[Message], same: int, compaction: Compaction | None = None) -> None:
+    def become(
+        self, messages: Sequence[Message], same: int, compaction: Compaction | None = None
+    ) -> None:
         """Make the buffer these messages, which were noted; the first `same` of them were there before."""
         if same < len(self._stretch):
             self.cut(same)

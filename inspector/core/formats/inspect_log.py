@@ -40,7 +40,9 @@ def split_samples(value: Any) -> Sequence[tuple[HeldSession, Any]]:
     sessions = []
     for sample in objects_of(samples):
         title = _first_line(sample.get("input"))
-        sessions.append((HeldSession(f"{sample.get('id')}_epoch_{sample.get('epoch')}", title), (about, sample)))
+        sessions.append(
+            (HeldSession(f"{sample.get('id')}_epoch_{sample.get('epoch')}", title), (about, sample))
+        )
     return sessions or [(HeldSession(""), (about, {}))]
 
 
@@ -59,7 +61,9 @@ def read(fed: FedValues) -> Session:
     """Read one sample, with what the log says of the evaluation."""
     (line, (about, sample), file), *_ = fed
     problems, texts, model = ProblemList(), _Texts(sample), text_of(about.get("model"))
-    events = objects_of(sample.get("events")) or objects_of(object_of(sample, "transcript").get("events"))
+    events = objects_of(sample.get("events")) or objects_of(
+        object_of(sample, "transcript").get("events")
+    )
     if any(event.get("event") == "model" for event in events):
         threads, sides, notes = _EventReader(line, texts, model, problems).read(events)
     else:
@@ -91,19 +95,27 @@ class _EventReader:
                 self._take_call(event, is_scored=spans.is_scored(event))
         threads, singles = self._calls.threads()
         note = f"{self._cached:,} answers came from Inspect's own cache: nothing was sent, and nothing paid."
-        return threads or (Thread("main"),), (*self._side_calls, *singles), [note] if self._cached else []
+        return (
+            threads or (Thread("main"),),
+            (*self._side_calls, *singles),
+            [note] if self._cached else [],
+        )
 
     def _take_call(self, event: Mapping[str, Any], *, is_scored: bool) -> None:
         output, model = object_of(event, "output"), text_of(event.get("model")) or self._model
         usage, time = _usage(output.get("usage")), text_of(event.get("timestamp"))
         if is_absurd(output.get("usage")):
-            self._problems.note(self._line, "a count that can be none: what was reported was left out", time)
+            self._problems.note(
+                self._line, "a count that can be none: what was reported was left out", time
+            )
         choice = next(iter(objects_of(output.get("choices"))), {})
         failure = "" if choice else text_of(event.get("error"))
         if failure or is_scored:
             before = sum(len(thread.requests) for thread in self._calls.threads()[0][:1])
             kind = "refused" if failure else "scorer"
-            side_call = SideCall(kind, "main", before, None, failure[:200], model, usage, None, self._line, time)
+            side_call = SideCall(
+                kind, "main", before, None, failure[:200], model, usage, None, self._line, time
+            )
             self._side_calls.append(side_call)
             return
         self._cached += event.get("cache") == "read"
@@ -124,7 +136,9 @@ class _EventReader:
         self._calls.add(call)
 
 
-def _from_messages(line: int, sample: Mapping[str, Any], texts: "_Texts", model: str) -> ReadThreads:
+def _from_messages(
+    line: int, sample: Mapping[str, Any], texts: "_Texts", model: str
+) -> ReadThreads:
     """Read a log without events: the messages at the end, of which every answer was a call."""
     wires = [_wire(texts.whole(message)) for message in objects_of(sample.get("messages"))]
     thread = GrowingThread()
@@ -146,8 +160,12 @@ class _Texts:
     """The long texts and the messages that a log holds apart from its events."""
 
     def __init__(self, sample: Mapping[str, Any]) -> None:
-        self._attached = object_of(sample, "attachments") or object_of(object_of(sample, "transcript"), "content")
-        pool = list_of(sample.get("message_pool")) or list_of(object_of(sample, "events_data").get("messages"))
+        self._attached = object_of(sample, "attachments") or object_of(
+            object_of(sample, "transcript"), "content"
+        )
+        pool = list_of(sample.get("message_pool")) or list_of(
+            object_of(sample, "events_data").get("messages")
+        )
         self._pool = [_wire(self.whole(message)) for message in objects_of(pool)]
         self._before: tuple[list[Any], list[dict[str, Any]]] = [], []
         """The last input, and as it was sent: the next one begins with it, as a rule."""
@@ -155,7 +173,11 @@ class _Texts:
     def whole(self, value: Any) -> Any:
         """Return the value with its texts inside."""
         if isinstance(value, str):
-            text = self._attached.get(value.removeprefix(_ATTACHED)) if value.startswith(_ATTACHED) else None
+            text = (
+                self._attached.get(value.removeprefix(_ATTACHED))
+                if value.startswith(_ATTACHED)
+                else None
+            )
             return text if isinstance(text, str) else value
         if isinstance(value, list):
             return list(map(self.whole, value))
@@ -193,7 +215,10 @@ class _Spans:
         """Note that a part begins or ends."""
         match event.get("event"):
             case "span_begin":
-                self._kinds[text_of(event.get("id"))] = _kind(event), text_of(event.get("parent_id"))
+                self._kinds[text_of(event.get("id"))] = (
+                    _kind(event),
+                    text_of(event.get("parent_id")),
+                )
             case "step" if event.get("action") == "begin":
                 self._steps.append(_kind(event))
             case "step" if self._steps:
@@ -211,7 +236,11 @@ class _Spans:
 
 
 def _kind(event: Mapping[str, Any]) -> str:
-    return "scorer" if event.get("type") == "scorer" or event.get("name") == "scorers" else text_of(event.get("type"))
+    return (
+        "scorer"
+        if event.get("type") == "scorer" or event.get("name") == "scorers"
+        else text_of(event.get("type"))
+    )
 
 
 def _wire(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,7 +267,11 @@ def _is(block: Any, kind: str) -> bool:
 
 
 def _block(block: Any) -> Any:
-    return {"type": "image_url", "image_url": {"url": text_of(block.get("image"))}} if _is(block, "image") else block
+    return (
+        {"type": "image_url", "image_url": {"url": text_of(block.get("image"))}}
+        if _is(block, "image")
+        else block
+    )
 
 
 def _function(call: Mapping[str, Any]) -> dict[str, Any]:
@@ -254,10 +287,22 @@ def _usage(counts: Any) -> Usage | None:
     """Read a usage. The prompt is what is not output: with some providers the input includes what came from a cache."""
     if not isinstance(counts, Mapping) or is_absurd(counts):
         return None
-    names = ("input_tokens", "output_tokens", "total_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
+    names = (
+        "input_tokens",
+        "output_tokens",
+        "total_tokens",
+        "input_tokens_cache_read",
+        "input_tokens_cache_write",
+    )
     input_, output, total, read, written = (count_of(counts.get(name)) for name in names)
     prompt = total - output if total > output else input_
-    usage = Usage(max(0, prompt - read - written), read, written, output, count_of(counts.get("reasoning_tokens")))
+    usage = Usage(
+        max(0, prompt - read - written),
+        read,
+        written,
+        output,
+        count_of(counts.get("reasoning_tokens")),
+    )
     return measured(usage if usage.prompt == prompt else replace(usage, context=prompt))
 
 
@@ -268,5 +313,7 @@ FORMAT = Format(
     partial(ManyReader, NAME, split_samples, read),
     is_many=True,
     grows=True,
-    contents=Contents(tokens="yes", system="yes", tools="yes", more="`.eval`, `.json`; a session a sample"),
+    contents=Contents(
+        tokens="yes", system="yes", tools="yes", more="`.eval`, `.json`; a session a sample"
+    ),
 )

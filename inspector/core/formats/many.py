@@ -29,7 +29,9 @@ def find_place(held: Sequence[HeldSession], name: str) -> int | None:
 class ManyReader(BuiltReader):
     """A `Reader` of the conversation that is wanted: `read` makes its session, and never raises for what it holds."""
 
-    def __init__(self, format_: str, split: Split, read: Callable[[FedValues], Session], name: str = "") -> None:
+    def __init__(
+        self, format_: str, split: Split, read: Callable[[FedValues], Session], name: str = ""
+    ) -> None:
         super().__init__()
         self._format, self._split, self._read, self._wanted = format_, split, read, name
         self._held: list[HeldSession] = []

@@ -38,7 +38,10 @@ def read(fed: FedValues) -> Session:
             problems.note(line, "not a trajectory", value, file)
             continue
         info = object_of(value, "info")
-        client, name = f"mini-swe-agent {text_of(info.get('mini_version'))}".rstrip(), text_of(value.get("instance_id"))
+        client, name = (
+            f"mini-swe-agent {text_of(info.get('mini_version'))}".rstrip(),
+            text_of(value.get("instance_id")),
+        )
         thread.model = text_of(object_of(object_of(info, "config"), "model").get("model_name"))
         system, rest = split_prompt(messages)
         thread.prompt = Prompt(system)
@@ -62,7 +65,10 @@ def _take(thread: GrowingThread, line: int, message: Mapping[str, Any], name: st
     if whole or message.get("role") == "assistant":
         response = message if whole else object_of(extra, "response")
         by: Dialect = RESPONSES if whole or RESPONSES.is_response(response) else CHAT
-        usage, model = measured(by.usage(response.get("usage"))), text_of(response.get("model")) or thread.model
+        usage, model = (
+            measured(by.usage(response.get("usage"))),
+            text_of(response.get("model")) or thread.model,
+        )
         thread.call(usage, model, time, by.finish(response), line)
     thread.hear(dialect, RESPONSES.answer(message) if whole else (message,), name, line, time)
 

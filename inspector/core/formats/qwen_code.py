@@ -13,7 +13,12 @@ from inspector.core.buffer import View
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.gemini_cli.content import read_answer, read_gemini_user, read_tokens
 from inspector.core.formats.growing import GrowingThread
-from inspector.core.formats.reading import ProblemList, RecordPosition, note_shared_ids, with_reasoning
+from inspector.core.formats.reading import (
+    ProblemList,
+    RecordPosition,
+    note_shared_ids,
+    with_reasoning,
+)
 from inspector.core.formats.signs import FileSign, FileSigns, fits_pattern
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, Thinking
@@ -106,7 +111,9 @@ class _QwenThread(GrowingThread):
             return
         opened, self._open = self._open, None
         value = opened.value
-        where = RecordPosition(text_at(value, "uuid") or f"L{opened.line}", opened.line, text_at(value, "timestamp"))
+        where = RecordPosition(
+            text_at(value, "uuid") or f"L{opened.line}", opened.line, text_at(value, "timestamp")
+        )
         self._stand_on_parent(value.get("parentUuid"), where.line)
         self.shared_ids += where.id in self._views
         self._read(value, opened.parts, where)
@@ -118,7 +125,9 @@ class _QwenThread(GrowingThread):
         elif not self._leaf:
             self.begins_late = True
         elif text_of(parent) not in self._views:
-            what = f"the parent {text_of(parent)[:40]!r} is not in the file: taken as the line before"
+            what = (
+                f"the parent {text_of(parent)[:40]!r} is not in the file: taken as the line before"
+            )
             self.problems.note(line, what, "", self.file)
         elif parent != self._leaf:
             self.return_to(self._views[parent])
@@ -137,7 +146,9 @@ class _QwenThread(GrowingThread):
                 messages = [replace(message, mark="meta") for message in messages]
             self.say(messages)
 
-    def _read_answer(self, value: Mapping[str, Any], parts: Sequence[Any], where: RecordPosition) -> None:
+    def _read_answer(
+        self, value: Mapping[str, Any], parts: Sequence[Any], where: RecordPosition
+    ) -> None:
         usage = read_tokens({"tokens": _tokens_of(value.get("usageMetadata"))})
         self.window = count_of(value.get("contextWindowSize")) or self.window
         if usage is not None or parts:
@@ -153,7 +164,11 @@ class _QwenThread(GrowingThread):
             self.say(_history(payload.get("history"), where))
         elif subtype == "custom_title":
             self.title = text_at(payload, "customTitle") or self.title
-        elif subtype == "slash_command" and payload.get("phase") == "result" and payload.get("sentToModel") is not True:
+        elif (
+            subtype == "slash_command"
+            and payload.get("phase") == "result"
+            and payload.get("sentToModel") is not True
+        ):
             self._take_back(text_at(payload, "rawCommand"))
 
     def _take_back(self, command: str) -> None:
@@ -216,14 +231,20 @@ def _history(contents: Any, where: RecordPosition) -> Iterator[Message]:
 def _answer_of(parts: Sequence[Any], where: RecordPosition, usage: Usage | None) -> list[Message]:
     """The message of the model; none without parts. Unlike Gemini CLI, the client sends thoughts again."""
     message = read_answer({"content": list(parts)}, where)
-    weighed: list[Part] = [replace(part, tokens=None) if type(part) is Thinking else part for part in message.parts]
+    weighed: list[Part] = [
+        replace(part, tokens=None) if type(part) is Thinking else part for part in message.parts
+    ]
     if usage is not None and usage.reasoning:
         weighed = list(with_reasoning(weighed, usage.reasoning))
     return [replace(message, parts=tuple(weighed))] if weighed else []
 
 
 def _is_plain(message: Message) -> bool:
-    return message.role == "user" and not message.mark and all(isinstance(part, Text) for part in message.parts)
+    return (
+        message.role == "user"
+        and not message.mark
+        and all(isinstance(part, Text) for part in message.parts)
+    )
 
 
 def _unsent(buffer: Sequence[Message]) -> Sequence[Message]:
@@ -238,7 +259,10 @@ def _tokens_of(reported: Any) -> dict[str, Any]:
     """Gemini's counts, under Gemini CLI's names. Some providers count the thoughts within the answer."""
     if not isinstance(reported, dict):
         return {}
-    output, thoughts = count_of(reported.get("candidatesTokenCount")), count_of(reported.get("thoughtsTokenCount"))
+    output, thoughts = (
+        count_of(reported.get("candidatesTokenCount")),
+        count_of(reported.get("thoughtsTokenCount")),
+    )
     prompt = reported.get("promptTokenCount")
     if thoughts <= output and reported.get("totalTokenCount") == count_of(prompt) + output:
         output -= thoughts

@@ -35,7 +35,9 @@ def note_shared_ids(count: int, what: str = "messages") -> list[str]:
     """Return the note of a session in which `count` records have the id of an earlier one; none for 0."""
     if not count:
         return []
-    return [f"Ids occur more than once in this file ({what}: {count:,}), so these are identified by their position."]
+    return [
+        f"Ids occur more than once in this file ({what}: {count:,}), so these are identified by their position."
+    ]
 
 
 class RecordPosition(NamedTuple):
@@ -45,7 +47,9 @@ class RecordPosition(NamedTuple):
     line: int
     time: str
 
-    def message(self, role: Role, parts: Iterable[Part], mark: Mark = "", *, summary: bool = False) -> Message:
+    def message(
+        self, role: Role, parts: Iterable[Part], mark: Mark = "", *, summary: bool = False
+    ) -> Message:
         """Return a message at this position."""
         return Message(self.id, role, tuple(parts), "", summary, mark, self.line, self.time)
 

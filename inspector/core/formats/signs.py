@@ -35,7 +35,9 @@ def fits_pattern(value: Any, pattern: Pattern) -> bool:
     if callable(pattern):
         return bool(pattern(value))
     if isinstance(pattern, Mapping):
-        return isinstance(value, Mapping) and all(_has(value, key, inner) for key, inner in pattern.items())
+        return isinstance(value, Mapping) and all(
+            _has(value, key, inner) for key, inner in pattern.items()
+        )
     if isinstance(pattern, str):
         return _fits_text(value, pattern)
     if isinstance(pattern, Sequence):

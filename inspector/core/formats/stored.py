@@ -106,8 +106,14 @@ class StoredReader(BuiltReader, Generic[S]):
         return self._sessions[name]
 
     def _build(self) -> Session:
-        main = self._sessions.get(self._main) or next(iter(self._sessions.values()), None) or self._start("")
-        agents = [rows for rows in self._sessions.values() if rows is not main and not rows.is_empty()]
+        main = (
+            self._sessions.get(self._main)
+            or next(iter(self._sessions.values()), None)
+            or self._start("")
+        )
+        agents = [
+            rows for rows in self._sessions.values() if rows is not main and not rows.is_empty()
+        ]
         threads = [main.thread()]
         for rows in agents:
             parent = self._sessions.get(parent_session(rows.about) or main.name, main)
@@ -118,7 +124,9 @@ class StoredReader(BuiltReader, Generic[S]):
         for rows, thread in zip((main, *agents), threads, strict=True):
             thread.title = text_at(rows.about, "title")
         client, notes = self._told_of(main)
-        side_calls = [replace(call, thread=thread.id) for thread in threads for call in thread.side_calls]
+        side_calls = [
+            replace(call, thread=thread.id) for thread in threads for call in thread.side_calls
+        ]
         return Session(
             format=self._format,
             threads=tuple(thread.thread() for thread in threads),
@@ -133,10 +141,18 @@ class StoredReader(BuiltReader, Generic[S]):
 
 def parent_session(about: Mapping[str, Any]) -> str:
     """Return the session that started this one, by the key of any agent; empty for the user's own."""
-    return next(filter(None, (text_at(about, key) for key in ("parent_id", "parentID", "parent_session_id"))), "")
+    return next(
+        filter(
+            None, (text_at(about, key) for key in ("parent_id", "parentID", "parent_session_id"))
+        ),
+        "",
+    )
 
 
 def held_in(row: Mapping[str, Any]) -> tuple[HeldSession, ...]:
     """The sessions that a database holds, as the first row tells them; none where it is one alone."""
-    held = tuple(HeldSession(text_at(row, "id"), text_at(row, "title")) for row in objects_of(row.get("held")))
+    held = tuple(
+        HeldSession(text_at(row, "id"), text_at(row, "title"))
+        for row in objects_of(row.get("held"))
+    )
     return held if len(held) > 1 else ()

@@ -26,13 +26,24 @@ NAME = "swe-agent"
 _BY_CHARACTERS = estimator("chars4")
 _MORE = 1.15
 """A factor beyond the error of an estimate by characters."""
-_OWN = ("agent", "message_type", "thought", "action", "is_demo", "tool_call_ids", "tags", "cache_control")
+_OWN = (
+    "agent",
+    "message_type",
+    "thought",
+    "action",
+    "is_demo",
+    "tool_call_ids",
+    "tags",
+    "cache_control",
+)
 _UNSEEN = "Every buffer is the history before its answer; what SWE-agent left out of it is not in this file."
 _DEMO = "The first messages are a demonstration; its answers were no calls."
 
 
 def _are_steps(value: Any) -> bool:
-    return isinstance(value, list) and (not value or "action" in first_of(value) or "response" in first_of(value))
+    return isinstance(value, list) and (
+        not value or "action" in first_of(value) or "response" in first_of(value)
+    )
 
 
 def _is_own_history(value: Any) -> bool:
@@ -70,10 +81,18 @@ def read(fed: FedValues) -> Session:
     return Session(NAME, threads, problems, client="SWE-agent", id=name, notes=tuple(notes))
 
 
-def _by_steps(line: int, steps: Sequence[Mapping[str, Any]], sent: Sequence[Sequence[Any]]) -> tuple[Thread, ...]:
+def _by_steps(
+    line: int, steps: Sequence[Mapping[str, Any]], sent: Sequence[Sequence[Any]]
+) -> tuple[Thread, ...]:
     calls = CallList(is_one=True)
     for step, messages, following in zip(steps, sent, [*sent[1:], ()], strict=True):
-        calls.add(chat_call([_wire(message) for message in messages], _answer(step, messages, following), line=line))
+        calls.add(
+            chat_call(
+                [_wire(message) for message in messages],
+                _answer(step, messages, following),
+                line=line,
+            )
+        )
     return calls.threads()[0]
 
 
@@ -82,23 +101,33 @@ def _by_history(line: int, rows: Sequence[Mapping[str, Any]]) -> tuple[Thread, .
     first = next((name for row in rows if (name := text_of(row.get("agent")))), "")
     for row in rows:
         rows_by_agent.setdefault(text_of(row.get("agent")) or first, []).append(row)
-    return tuple(_thread(line, own, agent, n) for n, (agent, own) in enumerate(rows_by_agent.items()))
+    return tuple(
+        _thread(line, own, agent, n) for n, (agent, own) in enumerate(rows_by_agent.items())
+    )
 
 
 def _totals(threads: Iterable[Thread], stats: Mapping[str, Any]) -> Iterator[str]:
-    sent, received, calls = (count_of(stats.get(key)) for key in ("tokens_sent", "tokens_received", "api_calls"))
+    sent, received, calls = (
+        count_of(stats.get(key)) for key in ("tokens_sent", "tokens_received", "api_calls")
+    )
     if sent:
         counts = f"{sent:,} sent, {received:,} received, {calls:,} calls"
         yield f"This file records tokens as totals only: {counts}."
         requests = [request for thread in threads for request in thread.requests]
-        buffered = sum(buffer_tokens(_BY_CHARACTERS, request.view, request.prompt) for request in requests)
+        buffered = sum(
+            buffer_tokens(_BY_CHARACTERS, request.view, request.prompt) for request in requests
+        )
         if buffered > _MORE * sent:
             more = f"The buffers shown come to some {buffered:,} tokens by their characters"
             yield f"{more}: a part of them was left out before they were sent."
 
 
 def _thread(line: int, messages: Sequence[Mapping[str, Any]], agent: str, number: int) -> Thread:
-    grown = GrowingThread("main") if not number else GrowingThread(agent or f"agent-{number}", agent, "main")
+    grown = (
+        GrowingThread("main")
+        if not number
+        else GrowingThread(agent or f"agent-{number}", agent, "main")
+    )
     system, rest = split_prompt(list(messages))
     grown.prompt = Prompt(system)
     for n, message in enumerate(rest):
@@ -110,7 +139,9 @@ def _thread(line: int, messages: Sequence[Mapping[str, Any]], agent: str, number
 
 def _sent(step: Mapping[str, Any]) -> list[Any]:
     """The messages that a step sent, where it holds them."""
-    return next((messages for key in ("query", "messages") if (messages := list_of(step.get(key)))), [])
+    return next(
+        (messages for key in ("query", "messages") if (messages := list_of(step.get(key)))), []
+    )
 
 
 def _wire(message: Any) -> Any:
@@ -119,17 +150,27 @@ def _wire(message: Any) -> Any:
         return message
     wire = {key: value for key, value in message.items() if key not in _OWN and value is not None}
     ids = message.get("tool_call_ids")
-    if message.get("role") == "tool" and isinstance(ids, list) and ids and "tool_call_id" not in wire:
+    if (
+        message.get("role") == "tool"
+        and isinstance(ids, list)
+        and ids
+        and "tool_call_id" not in wire
+    ):
         wire["tool_call_id"] = ids[0]
     return wire
 
 
-def _answer(step: Mapping[str, Any], sent: Sequence[Any], following: Sequence[Any]) -> Mapping[str, Any]:
+def _answer(
+    step: Mapping[str, Any], sent: Sequence[Any], following: Sequence[Any]
+) -> Mapping[str, Any]:
     """What was answered: as the next step sends it back, else as the step notes it."""
     after = first_of(following[len(sent) :])
     if following[: len(sent)] == sent and after.get("role") == "assistant":
         return {**_wire(after)}
-    return {"role": "assistant", "content": text_of(step.get("response")) or text_of(step.get("thought"))}
+    return {
+        "role": "assistant",
+        "content": text_of(step.get("response")) or text_of(step.get("thought")),
+    }
 
 
 def _from_steps(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -143,7 +184,10 @@ def _from_steps(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _read(message: Mapping[str, Any], name: str, line: int) -> list[Message]:
-    return [replace(read_message, id=f"h{name}") for read_message in CHAT.read(_wire(message), name, line, "")]
+    return [
+        replace(read_message, id=f"h{name}")
+        for read_message in CHAT.read(_wire(message), name, line, "")
+    ]
 
 
 FORMAT = Format(

@@ -27,13 +27,20 @@ _SIGNS = FileSigns(FileSign([_TRIAL], "document", 0.97), FileSign(_TRIAL, "every
 def split_trials(value: Any) -> Sequence[tuple[HeldSession, Any]]:
     """Return each trial of a task as a session."""
     rows = objects_of(value if isinstance(value, list) else [value])
-    return [(HeldSession(f"{row.get('task_id')}_trial_{row.get('trial', 0)}", _title(row)), row) for row in rows]
+    return [
+        (HeldSession(f"{row.get('task_id')}_trial_{row.get('trial', 0)}", _title(row)), row)
+        for row in rows
+    ]
 
 
 def _title(row: Mapping[str, Any]) -> str:
     instruction = text_of(object_of(object_of(row, "info"), "task").get("instruction"))
     reward = row.get("reward")
-    lead = f"reward {reward:g}: " if isinstance(reward, int | float) and not isinstance(reward, bool) else ""
+    lead = (
+        f"reward {reward:g}: "
+        if isinstance(reward, int | float) and not isinstance(reward, bool)
+        else ""
+    )
     return f"{lead}{instruction}".partition("\n")[0][:80]
 
 

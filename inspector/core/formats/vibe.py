@@ -10,7 +10,14 @@ from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
+from inspector.core.formats.format import (
+    AgentFolder,
+    Contents,
+    DocumentReader,
+    FedValues,
+    Format,
+    Head,
+)
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.reading import ProblemList
 from inspector.core.formats.signs import FileSign, FileSigns
@@ -42,7 +49,9 @@ def companions(path: PurePath) -> Sequence[str]:
 def is_companion(head: Head, session: Session) -> bool:
     """They lie alone in a folder of their own."""
     del session
-    return _SIGNS(head) > 0 or all(isinstance(value, Mapping) and "role" in value for value in head.values)
+    return _SIGNS(head) > 0 or all(
+        isinstance(value, Mapping) and "role" in value for value in head.values
+    )
 
 
 def read(fed: FedValues) -> Session:
@@ -73,32 +82,50 @@ def _prompt(meta: Mapping[str, Any]) -> Prompt:
     if not meta:
         return NOT_IN_FILE
     system, tools = meta.get("system_prompt"), meta.get("tools_available")
-    read = CHAT.prompt({"messages": [system] if isinstance(system, Mapping) else [], "tools": tools})
+    read = CHAT.prompt(
+        {"messages": [system] if isinstance(system, Mapping) else [], "tools": tools}
+    )
     return Prompt(read.system or None, read.tools if isinstance(tools, list) else None)
 
 
 def _usage(stats: Mapping[str, Any]) -> Usage | None:
     """Of the last call. The context is its prompt with its answer: else the two numbers are not of one call."""
-    prompt, output = (count_of(stats.get(f"last_turn_{name}_tokens")) for name in ("prompt", "completion"))
+    prompt, output = (
+        count_of(stats.get(f"last_turn_{name}_tokens")) for name in ("prompt", "completion")
+    )
     read = min(prompt, count_of(stats.get("last_turn_cached_tokens")))
-    return measured(Usage(prompt - read, read, 0, output)) if prompt + output == stats.get("context_tokens") else None
+    return (
+        measured(Usage(prompt - read, read, 0, output))
+        if prompt + output == stats.get("context_tokens")
+        else None
+    )
 
 
 def _model(meta: Mapping[str, Any]) -> str:
     """Its name with the provider: the configuration calls it by a short one."""
     config = object_of(meta, "config")
     short, models = text_of(config.get("active_model")), objects_of(config.get("models"))
-    named = next((text_of(model.get("name")) for model in models if model.get("alias") == short), "")
+    named = next(
+        (text_of(model.get("name")) for model in models if model.get("alias") == short), ""
+    )
     return text_of(meta.get("model")) or named or short
 
 
 def _notes(meta: Mapping[str, Any]) -> Sequence[str]:
     if not meta:
-        return ("What Vibe writes beside the messages (meta.json: system prompt, tools, tokens) was not found.",)
+        return (
+            "What Vibe writes beside the messages (meta.json: system prompt, tools, tokens) was not found.",
+        )
     stats = object_of(meta, "stats")
-    prompt, output = (count_of(stats.get(f"session_{name}_tokens")) for name in ("prompt", "completion"))
+    prompt, output = (
+        count_of(stats.get(f"session_{name}_tokens")) for name in ("prompt", "completion")
+    )
     return (
-        (f"All calls of the session together: {prompt:,} tokens of prompts, {output:,} of answers.",) if prompt else ()
+        (
+            f"All calls of the session together: {prompt:,} tokens of prompts, {output:,} of answers.",
+        )
+        if prompt
+        else ()
     )
 
 

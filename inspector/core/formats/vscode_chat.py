@@ -26,7 +26,9 @@ _DEEPEST = 32
 def _is_chat(value: Any) -> bool:
     names = ("responderUsername", "requesterUsername", "initialLocation")
     return (
-        isinstance(value, Mapping) and isinstance(value.get("requests"), list) and any(name in value for name in names)
+        isinstance(value, Mapping)
+        and isinstance(value.get("requests"), list)
+        and any(name in value for name in names)
     )
 
 
@@ -46,18 +48,26 @@ class VsCodeChatReader(BuiltReader):
     def _build(self) -> Session:
         thread, turns = GrowingThread(), _objects(self._chat, "requests")
         typed = [text_of(object_of(turn, "message").get("text")) for turn in turns]
-        thread.title = text_at(self._chat, "customTitle") or next(iter(typed), "").partition("\n")[0][:120]
+        thread.title = (
+            text_at(self._chat, "customTitle") or next(iter(typed), "").partition("\n")[0][:120]
+        )
         reader = _Turns(thread, turns)
         for n, turn in enumerate(turns):
             reader.take(n, turn, typed[n])
         notes = []
         if reader.unrendered:
-            notes.append(f"Of {reader.unrendered} prompts the file tells what was typed, not what was sent.")
-        version = next((text_of(object_of(turn, "agent").get("extensionVersion")) for turn in turns), "")
+            notes.append(
+                f"Of {reader.unrendered} prompts the file tells what was typed, not what was sent."
+            )
+        version = next(
+            (text_of(object_of(turn, "agent").get("extensionVersion")) for turn in turns), ""
+        )
         ids = [text_of(_metadata(turn).get("sessionId")) for turn in turns]
         client = f"GitHub Copilot Chat {version}".rstrip()
         name = text_at(self._chat, "sessionId") or next(filter(None, ids), "")
-        return Session(NAME, (thread.thread(),), tuple(self._problems), "", client, "", name, tuple(notes))
+        return Session(
+            NAME, (thread.thread(),), tuple(self._problems), "", client, "", name, tuple(notes)
+        )
 
 
 class _Turns:
@@ -79,7 +89,9 @@ class _Turns:
         context = _rendered(about.get("renderedGlobalContext"))
         if context and not self._has_context:
             self._has_context = True
-            self._thread.say([Message("context", "user", (Text(context),), mark="meta", line=1, time=time)])
+            self._thread.say(
+                [Message("context", "user", (Text(context),), mark="meta", line=1, time=time)]
+            )
         self._replace(f"t{n}", time)
         rendered = _rendered(about.get("renderedUserMessage"))
         self.unrendered += not rendered
@@ -88,7 +100,9 @@ class _Turns:
         results = object_of(about, "toolCallResults")
         for k, round_ in enumerate(rounds):
             self._thread.call(None, model, "" if k else time, line=1)
-            before = {message.id for message in self._thread.view()} if self._summary else set[str]()
+            before = (
+                {message.id for message in self._thread.view()} if self._summary else set[str]()
+            )
             self._thread.hear(CHAT, _items(round_, results), f"t{n}.{k}", 1)
             self._replace(f"t{n}.{k}", time, before)
             self._summary = self._summaries.get(text_of(round_.get("id")), "")
@@ -107,7 +121,9 @@ def _items(round_: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Ma
     calls = _objects(round_, "toolCalls")
     yield {
         "role": "assistant",
-        "reasoning_content": "".join(map(text_of, thinking)) if isinstance(thinking, list) else thinking,
+        "reasoning_content": "".join(map(text_of, thinking))
+        if isinstance(thinking, list)
+        else thinking,
         "content": text_of(round_.get("response")),
         "tool_calls": calls,
     }
@@ -172,7 +188,9 @@ def _after(chat: Any, entry: Any) -> Any:
     def pushed(old: Any) -> Any:
         return [*(old or [])[: keep if type(keep) is int else None], *(value or [])]
 
-    return _changed(chat, path, pushed if kind == _PUSH else lambda _: None if kind == _DELETE else value)
+    return _changed(
+        chat, path, pushed if kind == _PUSH else lambda _: None if kind == _DELETE else value
+    )
 
 
 def _changed(value: Any, path: Sequence[Any], change: Callable[[Any], Any]) -> Any:
@@ -181,7 +199,11 @@ def _changed(value: Any, path: Sequence[Any], change: Callable[[Any], Any]) -> A
         return change(value)
     key, rest = path[0], path[1:]
     if isinstance(value, list):
-        return [*value[:key], _changed(value[key] if key < len(value) else None, rest, change), *value[key + 1 :]]
+        return [
+            *value[:key],
+            _changed(value[key] if key < len(value) else None, rest, change),
+            *value[key + 1 :],
+        ]
     return {**(value or {}), key: _changed((value or {}).get(key), rest, change)}
 
 

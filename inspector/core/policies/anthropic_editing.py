@@ -11,7 +11,14 @@ from typing import Literal, TypeAlias
 from inspector.core.message import Message, Part, ToolCall
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, compared, settled
+from inspector.core.policies.harness import (
+    CHARACTERS,
+    SimplePolicy,
+    SimpleSettings,
+    SimpleState,
+    compared,
+    settled,
+)
 from inspector.core.policies.replacements import PLACEHOLDER, clear_result
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import Done
@@ -27,10 +34,16 @@ INPUT_TOKENS, TOOL_USES = 100_000, 30
 class EditingSettings(SimpleSettings):
     """The strategy's fields. `trigger.value` is `trigger_value` here."""
 
-    trigger: Literal["input_tokens", "tool_uses"] = setting("input_tokens", "what the trigger looks at")
-    trigger_value: int | None = setting(None, f"clears above it; none = {INPUT_TOKENS:,} tokens, {TOOL_USES} uses")
+    trigger: Literal["input_tokens", "tool_uses"] = setting(
+        "input_tokens", "what the trigger looks at"
+    )
+    trigger_value: int | None = setting(
+        None, f"clears above it; none = {INPUT_TOKENS:,} tokens, {TOOL_USES} uses"
+    )
     keep: int = setting(3, "newest tool uses that are left alone", low=0)
-    clear_at_least: int = setting(0, "tokens that clearing must free to be worth a broken cache", low=0)
+    clear_at_least: int = setting(
+        0, "tokens that clearing must free to be worth a broken cache", low=0
+    )
     exclude_tools: tuple[str, ...] = setting((), "tools that are never cleared")
     clear_tool_inputs: bool = setting(False, "clear the arguments of the calls, too")
 
@@ -59,7 +72,9 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
 
     name = "anthropic-editing"
     title = "Anthropic context editing"
-    tiers: Sequence[TierName] = (TierName(TIER, "Clear tool uses", "Clears all but the newest tool results."),)
+    tiers: Sequence[TierName] = (
+        TierName(TIER, "Clear tool uses", "Clears all but the newest tool results."),
+    )
     settings_type = EditingSettings
 
     def watermarks(self, settings: EditingSettings) -> tuple[Watermark, ...]:
@@ -73,7 +88,9 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
         count = self.tokens(context) if by_tokens else len(_results(messages))
         is_above = count > settings.limit
         is_reached = is_above or bool(context.moment.overflow)
-        why = compared(count, settings.limit, settings.trigger.replace("_", " "), is_above, above=True)
+        why = compared(
+            count, settings.limit, settings.trigger.replace("_", " "), is_above, above=True
+        )
         clearing = _plan_clearing(messages, settings)
         if not clearing.uses:
             why += " · nothing can be cleared"
@@ -108,7 +125,12 @@ def _plan_clearing(messages: Sequence[Message], settings: EditingSettings) -> _C
     old = results[: max(0, len(results) - settings.keep)]
     spared: set[str] = set()
     if old and settings.exclude_tools:
-        spared = {call.id for message in messages for call in message.calls if call.name in settings.exclude_tools}
+        spared = {
+            call.id
+            for message in messages
+            for call in message.calls
+            if call.name in settings.exclude_tools
+        }
     new: dict[int, Message] = {}
     ids = set[str]()
     for at in old:

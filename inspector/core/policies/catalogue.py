@@ -42,7 +42,9 @@ class _Policies(Mapping[str, Policy[Any, Any]]):
     def __getitem__(self, name: str) -> Policy[Any, Any]:
         if name not in TITLES:
             raise KeyError(name)
-        policy: Policy[Any, Any] = import_module(f"inspector.core.policies.{name.replace('-', '_')}").POLICY
+        policy: Policy[Any, Any] = import_module(
+            f"inspector.core.policies.{name.replace('-', '_')}"
+        ).POLICY
         return policy
 
     def __iter__(self) -> Iterator[str]:

@@ -10,12 +10,31 @@ from itertools import takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
 from inspector.core.calls import used_last
-from inspector.core.formats.claude_code.unrecorded import LEAST, STAYS, client_tokens, oldest_results
+from inspector.core.formats.claude_code.unrecorded import (
+    LEAST,
+    STAYS,
+    client_tokens,
+    oldest_results,
+)
 from inspector.core.message import Message
-from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, ReadFile, Summarize
+from inspector.core.needs import (
+    Answer,
+    ContextWindowExceeded,
+    Conversation,
+    Failure,
+    ReadFile,
+    Summarize,
+)
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
+from inspector.core.policies.harness import (
+    SimplePolicy,
+    SimpleSettings,
+    SimpleState,
+    compared,
+    failed,
+    settled,
+)
 from inspector.core.policies.replacements import clear_result, inserted
 from inspector.core.policies.settings import SettingPairs, setting, share_of
 from inspector.core.policies.turn import AllDone, Done
@@ -93,14 +112,20 @@ class ClaudeCodeSettings(SimpleSettings):
     """Claude Code's constants. None: as `RULES` says for the version."""
 
     rules: Literal["2.0.76", "2.1.5", "2.1.21", "2.1.43"] = setting(
-        "2.1.43", "whose rules: those that begin with this version; a session of Claude Code brings its own"
+        "2.1.43",
+        "whose rules: those that begin with this version; a session of Claude Code brings its own",
     )
     buffer_tokens: int = setting(13_000, "tokens kept free besides the room for the answer", low=0)
     max_output_tokens: int | None = setting(
-        None, "room for the answer; none = 32,000 up to 2.1.20, then 20,000", names=["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]
+        None,
+        "room for the answer; none = 32,000 up to 2.1.20, then 20,000",
+        names=["CLAUDE_CODE_MAX_OUTPUT_TOKENS"],
     )
     auto_compact_window: int | None = setting(
-        None, "a window to go by that is smaller than the model's", names=["CLAUDE_CODE_AUTO_COMPACT_WINDOW"], low=1
+        None,
+        "a window to go by that is smaller than the model's",
+        names=["CLAUDE_CODE_AUTO_COMPACT_WINDOW"],
+        low=1,
     )
     autocompact_pct: float | None = setting(
         None,
@@ -109,11 +134,15 @@ class ClaudeCodeSettings(SimpleSettings):
         low=1,
         high=100,
     )
-    micro_margin: int = setting(20_000, "micro-compacts from so many tokens below the line on", low=0)
+    micro_margin: int = setting(
+        20_000, "micro-compacts from so many tokens below the line on", low=0
+    )
     micro_keep: int = setting(STAYS, "tokens of old tool results that stay", low=0)
     micro_least: int = setting(LEAST, "clears only where so many tokens are saved", low=0)
     restore_files: int = setting(5, "files put back after a compaction, newest first", low=0)
-    restore_file_tokens: int = setting(5_000, "tokens up to which a file is put back; a larger one is named", low=0)
+    restore_file_tokens: int = setting(
+        5_000, "tokens up to which a file is put back; a larger one is named", low=0
+    )
 
     @property
     def by(self) -> VersionRules:
@@ -123,8 +152,12 @@ class ClaudeCodeSettings(SimpleSettings):
     @property
     def limit(self) -> int:
         """Tokens at which it compacts."""
-        window = min(self.context_window_tokens, self.auto_compact_window or self.context_window_tokens)
-        usable = window - (self.by.room if self.max_output_tokens is None else self.max_output_tokens)
+        window = min(
+            self.context_window_tokens, self.auto_compact_window or self.context_window_tokens
+        )
+        usable = window - (
+            self.by.room if self.max_output_tokens is None else self.max_output_tokens
+        )
         line = usable - self.buffer_tokens
         if self.autocompact_pct is not None:
             line = min(line, int(usable * self.autocompact_pct / 100))
@@ -146,8 +179,15 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
     name = "claude-code"
     title = "Claude Code"
     tiers: Sequence[TierName] = (
-        TierName(MICRO, "Micro-compact", "Clears the oldest results of some tools (2.1.5 to 2.1.20)."),
-        TierName(AUTO, "Auto-compact", "A summary of all in nine sections, and the files used last.", calls_model=True),
+        TierName(
+            MICRO, "Micro-compact", "Clears the oldest results of some tools (2.1.5 to 2.1.20)."
+        ),
+        TierName(
+            AUTO,
+            "Auto-compact",
+            "A summary of all in nine sections, and the files used last.",
+            calls_model=True,
+        ),
     )
     settings_type = ClaudeCodeSettings
     estimates_after_compaction = True
@@ -162,9 +202,19 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
     def watermarks(self, settings: ClaudeCodeSettings) -> tuple[Watermark, ...]:
         window, window_from = settings.context_window_tokens, settings.window_from
         low, high = settings.micro_limit, settings.limit
-        micro = Watermark(f"{share_of(low, window, window_from)} micro", low, "micro_margin", (MICRO,), fires_on=True)
+        micro = Watermark(
+            f"{share_of(low, window, window_from)} micro",
+            low,
+            "micro_margin",
+            (MICRO,),
+            fires_on=True,
+        )
         auto = Watermark(
-            f"{share_of(high, window, window_from)} compact", high, "buffer_tokens", (AUTO,), fires_on=True
+            f"{share_of(high, window, window_from)} compact",
+            high,
+            "buffer_tokens",
+            (AUTO,),
+            fires_on=True,
         )
         return (micro, auto) if settings.by.micro else (auto,)
 
@@ -173,12 +223,18 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         least = settings.micro_limit
         auto = self.from_limit(AUTO, settings.limit, tokens, context)
         if not settings.by.micro:
-            return Verdict(MICRO, False, f"Claude Code {settings.rules} has no micro-compaction"), auto
+            return Verdict(
+                MICRO, False, f"Claude Code {settings.rules} has no micro-compaction"
+            ), auto
         why = compared(tokens, least, f"{settings.micro_margin:,} below the line", tokens >= least)
         if tokens < least:
             return Verdict(MICRO, False, why, tokens, least), auto
         calls, saved = oldest_results(context.messages, settings.micro_keep, settings.micro_least)
-        why += f" · clears {len(calls):,} results, saves {saved:,}" if calls else " · too little can be cleared"
+        why += (
+            f" · clears {len(calls):,} results, saves {saved:,}"
+            if calls
+            else " · too little can be cleared"
+        )
         return Verdict(MICRO, bool(calls), why, tokens, least), auto
 
     def tier(self, name: str, context: ClaudeCodeContext) -> Done[SimpleState]:
@@ -211,7 +267,11 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         rules, messages, reports = context.settings.by, context.messages, context.moment.reports
         if reports is None:
             return self.tokens(context)
-        usable = (report for report in reversed(reports) if report.usage is not None and report.usage.prompt)
+        usable = (
+            report
+            for report in reversed(reports)
+            if report.usage is not None and report.usage.prompt
+        )
         report = next(usable, None)
         at = None if report is None else _find_last(messages, report.upto)
         if report is None or report.usage is None or at is None:
@@ -237,7 +297,11 @@ def _count_output(usage: Usage, messages: Sequence[Message], at: int, rules: Ver
 def _numbers(client: str) -> Version:
     """Return the last version in the text: of `Claude Code 2.1.36 to 2.1.37` the second."""
     numbers = client.rpartition(" ")[2].split(".")
-    return tuple(map(int, numbers)) if all(number.isdecimal() and len(number) < 9 for number in numbers) else ()
+    return (
+        tuple(map(int, numbers))
+        if all(number.isdecimal() and len(number) < 9 for number in numbers)
+        else ()
+    )
 
 
 def _micro(context: ClaudeCodeContext) -> Outcome[SimpleState]:
@@ -246,9 +310,13 @@ def _micro(context: ClaudeCodeContext) -> Outcome[SimpleState]:
     going = set(calls)
     if not going:
         return context.unchanged(MICRO)
-    old = [message for message in buffer.messages if message.result and message.result.call_id in going]
+    old = [
+        message for message in buffer.messages if message.result and message.result.call_id in going
+    ]
     changed: dict[str, FateName] = {message.id: "cleared" for message in old}
-    after = [clear_result(message) if message.id in changed else message for message in buffer.messages]
+    after = [
+        clear_result(message) if message.id in changed else message for message in buffer.messages
+    ]
     events = (Event("microcompact_boundary", {"cleared": len(calls), "tokensSaved": saved}),)
     return settled(MICRO, context, buffer.with_messages(after), events, changed)
 
@@ -260,7 +328,11 @@ def _compact(context: ClaudeCodeContext, trigger: str, tokens: int) -> Done[Simp
     request = f"{REQUEST}\n\n{context.moment.instructions}".strip()
     try:
         answer: Answer = yield Summarize(
-            buffer.prompt.system or "", request, messages, max_tokens=SUMMARY_TOKENS, source=messages
+            buffer.prompt.system or "",
+            request,
+            messages,
+            max_tokens=SUMMARY_TOKENS,
+            source=messages,
         )
     except ContextWindowExceeded:
         return failed(AUTO, context, "overflow_after_retries")
@@ -272,20 +344,30 @@ def _compact(context: ClaudeCodeContext, trigger: str, tokens: int) -> Done[Simp
     files = yield from _files(messages, context.settings)
     after = buffer.with_messages([inserted("claude-code", "user", text, messages), *files])
     changed: dict[str, FateName] = {message.id: "summarised" for message in messages}
-    events = (Event("compact_boundary", {"trigger": trigger, "preTokens": tokens, "files": len(files)}),)
+    events = (
+        Event("compact_boundary", {"trigger": trigger, "preTokens": tokens, "files": len(files)}),
+    )
     return settled(AUTO, context, after, events, changed)
 
 
-def _files(messages: Sequence[Message], settings: ClaudeCodeSettings) -> Conversation[list[Message]]:
+def _files(
+    messages: Sequence[Message], settings: ClaudeCodeSettings
+) -> Conversation[list[Message]]:
     """Return the files that were used last, each as a message of the client."""
     results = (message.result for message in messages if message.mark != "placeholder")
-    recorded = {result.call_id: result.content for result in results if result is not None and not result.is_error}
+    recorded = {
+        result.call_id: result.content
+        for result in results
+        if result is not None and not result.is_error
+    }
     restored: list[Message] = []
     for path, call in used_last(messages, READING, ("file_path",)):
         if len(restored) >= settings.restore_files:
             break
         try:
-            answer: Answer = yield ReadFile(path, None, recorded.get(call.id) if call.name == "Read" else None)
+            answer: Answer = yield ReadFile(
+                path, None, recorded.get(call.id) if call.name == "Read" else None
+            )
         except Failure:
             continue
         fits = u16(answer.text) <= settings.restore_file_tokens * 4

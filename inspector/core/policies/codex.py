@@ -14,7 +14,13 @@ from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, failed, settled
+from inspector.core.policies.harness import (
+    SimplePolicy,
+    SimpleSettings,
+    SimpleState,
+    failed,
+    settled,
+)
 from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import Done
@@ -44,9 +50,14 @@ class CodexSettings(SimpleSettings):
     """The settings of Codex, with its defaults."""
 
     model_auto_compact_token_limit: int | None = setting(
-        None, "tokens at which it compacts; never more than 90% of the window", names=["auto_limit"], low=1
+        None,
+        "tokens at which it compacts; never more than 90% of the window",
+        names=["auto_limit"],
+        low=1,
     )
-    user_message_tokens: int = setting(20_000, "tokens of the newest user messages kept word for word", low=0)
+    user_message_tokens: int = setting(
+        20_000, "tokens of the newest user messages kept word for word", low=0
+    )
 
     @property
     def limit(self) -> int:
@@ -66,7 +77,12 @@ class CodexPolicy(SimplePolicy[CodexSettings]):
     name = "codex"
     title = "Codex (local)"
     tiers: Sequence[TierName] = (
-        TierName(TIER, "Compact", "A summary and the newest user messages are all that stays.", calls_model=True),
+        TierName(
+            TIER,
+            "Compact",
+            "A summary and the newest user messages are all that stays.",
+            calls_model=True,
+        ),
     )
     settings_type = CodexSettings
     estimates_after_compaction = True
@@ -101,7 +117,9 @@ def _compact(context: CodexContext) -> Done[SimpleState]:
     snapshots = [message for message in messages if _is_snapshot(message)]
     after = buffer.with_messages([*first, *users, summary, *snapshots])
     stays = {message.id for message in after.messages}
-    changed: dict[str, FateName] = {message.id: "summarised" for message in messages if message.id not in stays}
+    changed: dict[str, FateName] = {
+        message.id: "summarised" for message in messages if message.id not in stays
+    }
     changed |= {message.id: "cut" for message in users if message.id in stays}
     compacted = Event("ContextCompacted", {"step": context.moment.step, "trimmed_items": trimmed})
     uncalibrated = context.with_running(SimpleState(failures=context.running.failures))
@@ -124,7 +142,9 @@ def _request_summary(context: CodexContext) -> Conversation[tuple[str, int]]:
     text = f"{REQUEST}\n\n{context.moment.instructions}".strip()
     while True:
         try:
-            answer: Answer = yield Summarize(context.buffer.prompt.system or "", text, history, source=history)
+            answer: Answer = yield Summarize(
+                context.buffer.prompt.system or "", text, history, source=history
+            )
             return answer.text, trimmed
         except ContextWindowExceeded:
             if not history:
@@ -144,7 +164,11 @@ def _last_words(messages: Sequence[Message]) -> str:
 
     Codex's own "(no summary available)" is never reached.
     """
-    answers = (message.text for message in reversed(messages) if message.role == "assistant" and message.text)
+    answers = (
+        message.text
+        for message in reversed(messages)
+        if message.role == "assistant" and message.text
+    )
     return next(answers, "")
 
 
@@ -154,7 +178,9 @@ def find_initial_context(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         if message.role == "assistant":
             break
-        if message.role == "system" or (message.role == "user" and message.mark and not message.summary):
+        if message.role == "system" or (
+            message.role == "user" and message.mark and not message.summary
+        ):
             initial.append(message)
     return initial
 
@@ -183,7 +209,10 @@ def _cut(text: str, budget: int) -> str:
     """Return the beginning and the end of the text, together `budget` tokens."""
     data = text.encode("utf-8", "replace")
     side = budget * 4 // 2
-    head, tail = data[:side].decode("utf-8", "ignore"), data[len(data) - side :].decode("utf-8", "ignore")
+    head, tail = (
+        data[:side].decode("utf-8", "ignore"),
+        data[len(data) - side :].decode("utf-8", "ignore"),
+    )
     return f"{head}…{_tokens(text) - budget} tokens truncated…{tail}"
 
 

@@ -63,10 +63,18 @@ CHECK = (
 class GeminiSettings(SimpleSettings):
     """The constants of Gemini CLI."""
 
-    compression_threshold: float = setting(0.5, "share of the window from which on it compresses", low=0, high=1)
-    preserve: float = setting(0.3, "share of the characters that stays, newest first", low=0.01, high=0.99)
-    tool_response_tokens: int = setting(50_000, "tokens of the newest tool responses that stay whole", low=0)
-    truncate_tool_output_threshold: int = setting(40_000, "characters that an older one keeps, at most", low=0)
+    compression_threshold: float = setting(
+        0.5, "share of the window from which on it compresses", low=0, high=1
+    )
+    preserve: float = setting(
+        0.3, "share of the characters that stays, newest first", low=0.01, high=0.99
+    )
+    tool_response_tokens: int = setting(
+        50_000, "tokens of the newest tool responses that stay whole", low=0
+    )
+    truncate_tool_output_threshold: int = setting(
+        40_000, "characters that an older one keeps, at most", low=0
+    )
     verify: bool = setting(True, "have the snapshot checked by a second call")
 
     @property
@@ -84,8 +92,17 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
     name = "gemini"
     title = "Gemini CLI"
     tiers: Sequence[TierName] = (
-        TierName(TRUNCATE, "Truncate", "Cuts the middle out of older tool responses; all of it goes to a file."),
-        TierName(COMPRESS, "Compress", "A snapshot, checked by a second call, and the newest 30%.", calls_model=True),
+        TierName(
+            TRUNCATE,
+            "Truncate",
+            "Cuts the middle out of older tool responses; all of it goes to a file.",
+        ),
+        TierName(
+            COMPRESS,
+            "Compress",
+            "A snapshot, checked by a second call, and the newest 30%.",
+            calls_model=True,
+        ),
     )
     settings_type = GeminiSettings
 
@@ -95,10 +112,18 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
 
     def watermarks(self, settings: GeminiSettings) -> tuple[Watermark, ...]:
         label = f"{per_cent(settings.compression_threshold)} compress"
-        return (Watermark(label, settings.limit, "compression_threshold", (TRUNCATE, COMPRESS), fires_on=True),)
+        return (
+            Watermark(
+                label, settings.limit, "compression_threshold", (TRUNCATE, COMPRESS), fires_on=True
+            ),
+        )
 
     def due(self, context: GeminiContext) -> Verdicts:
-        settings, overflow, failures = context.settings, context.moment.overflow, context.running.failures
+        settings, overflow, failures = (
+            context.settings,
+            context.moment.overflow,
+            context.running.failures,
+        )
         tokens = self.tokens(context)
         is_over = tokens >= settings.limit
         why = compared(tokens, settings.limit, settings.share(settings.limit), is_over)
@@ -107,7 +132,9 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         by_model = bool(overflow) or (is_over and not failures)
         has_messages = bool(context.messages)
         return (
-            Verdict(TRUNCATE, has_messages and is_over and not by_model, why, tokens, settings.limit),
+            Verdict(
+                TRUNCATE, has_messages and is_over and not by_model, why, tokens, settings.limit
+            ),
             Verdict(COMPRESS, has_messages and by_model, overflow or why, tokens, settings.limit),
         )
 
@@ -116,7 +143,9 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
             case "truncate":
                 return (yield from self._truncate(context))
             case "compress":
-                is_due = self.tokens(context) >= context.settings.limit and not context.running.failures
+                is_due = (
+                    self.tokens(context) >= context.settings.limit and not context.running.failures
+                )
                 return (yield from self._compress(context, is_forced=not is_due))
         raise self.unknown(name)
 
@@ -144,7 +173,9 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         except Failure:
             return failed(COMPRESS, context, "provider_failure", _event("COMPRESSION_FAILED", 0, 0))
         if not text:
-            return failed(COMPRESS, context, "empty_summary", _event("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0))
+            return failed(
+                COMPRESS, context, "empty_summary", _event("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0)
+            )
         snapshot = inserted("gemini", "user", text, whole)
         agreed = inserted("gemini-agreed", "assistant", ACKNOWLEDGED, whole)
         after = buffer.with_messages([snapshot, agreed, *cut[split:]])
@@ -152,20 +183,31 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         if after_tokens > before_tokens:
             events = _event("COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", before_tokens, after_tokens)
             failures = running.failures if is_forced else running.failures + 1
-            return failed(COMPRESS, context.with_running(replace(running, failures=failures)), "inflated", events)
+            return failed(
+                COMPRESS,
+                context.with_running(replace(running, failures=failures)),
+                "inflated",
+                events,
+            )
         remaining = {message.id for message in after.messages}
         fates: dict[str, FateName] = {}
         for message in (*whole, *changed):
             fates[message.id] = "cut" if message.id in remaining else "summarised"
         succeeded = context.with_running(replace(running, failures=0))
-        return settled(COMPRESS, succeeded, after, _event("COMPRESSED", before_tokens, after_tokens), fates)
+        return settled(
+            COMPRESS, succeeded, after, _event("COMPRESSED", before_tokens, after_tokens), fates
+        )
 
     def _truncate(self, context: GeminiContext) -> Done[SimpleState]:
-        messages, changed = yield from _cut_responses(context.messages, context.settings, self._room(context))
+        messages, changed = yield from _cut_responses(
+            context.messages, context.settings, self._room(context)
+        )
         if not changed:
             return context.unchanged(TRUNCATE)
         fates: dict[str, FateName] = {message.id: "cut" for message in changed}
-        events = (Event("ChatCompressed", {"status": "CONTENT_TRUNCATED", "responses": len(changed)}),)
+        events = (
+            Event("ChatCompressed", {"status": "CONTENT_TRUNCATED", "responses": len(changed)}),
+        )
         return settled(TRUNCATE, context, context.buffer.with_messages(messages), events, fates)
 
     def _room(self, context: GeminiContext) -> int:
@@ -176,7 +218,9 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
 
 
 def _event(status: str, before: int, after: int) -> tuple[Event, ...]:
-    return (Event("ChatCompressed", {"status": status, "tokens_before": before, "tokens_after": after}),)
+    return (
+        Event("ChatCompressed", {"status": status, "tokens_before": before, "tokens_after": after}),
+    )
 
 
 def _request_snapshot(messages: tuple[Message, ...], context: GeminiContext) -> Conversation[str]:
@@ -187,7 +231,9 @@ def _request_snapshot(messages: tuple[Message, ...], context: GeminiContext) -> 
     if not context.settings.verify:
         return first.text.strip()
     with_draft = (*messages, inserted("gemini-draft", "assistant", first.text, messages))
-    checked: Answer = yield Summarize(INSTRUCTIONS, CHECK, with_draft, source=messages, purpose="verification")
+    checked: Answer = yield Summarize(
+        INSTRUCTIONS, CHECK, with_draft, source=messages, purpose="verification"
+    )
     return (checked.text.strip() or first.text).strip()
 
 
@@ -215,7 +261,9 @@ def _cut_responses(
     return tuple(new), changed
 
 
-def _cut_response(result: ToolResult, settings: GeminiSettings, room: int) -> Conversation[ToolResult | None]:
+def _cut_response(
+    result: ToolResult, settings: GeminiSettings, room: int
+) -> Conversation[ToolResult | None]:
     """Save a response and return its beginning and end; None if it is no longer than that, or cannot be saved."""
     if u16(result.content) <= room:
         return None
@@ -265,7 +313,9 @@ def find_split_point(messages: Sequence[Message], share: float) -> int:
         at += len(group)
     if not groups:
         return last
-    has_finished = groups[-1][0].role == "assistant" and not any(message.calls for message in groups[-1])
+    has_finished = groups[-1][0].role == "assistant" and not any(
+        message.calls for message in groups[-1]
+    )
     return len(messages) if has_finished else last
 
 

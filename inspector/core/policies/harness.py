@@ -101,7 +101,9 @@ class Policy(Generic[S, R]):
     def load(self, settings: S, data: Json) -> R:
         """Return the running state from its JSON; missing fields are as at the start. Raises InspectorError."""
         if not isinstance(data, Mapping):
-            raise InspectorError("The state file must hold a JSON object, as --save-state writes it.")
+            raise InspectorError(
+                "The state file must hold a JSON object, as --save-state writes it."
+            )
         try:
             return self.parsed(data)
         except (TypeError, ValueError, AttributeError, KeyError) as error:
@@ -114,7 +116,9 @@ class Policy(Generic[S, R]):
         expected = {str: "a text", bool: "true or false"}
         for name, value in values.items():
             if type(value) is not type(start[name]) or (isinstance(value, int) and value < 0):
-                raise ValueError(f"{name} must be {expected.get(type(start[name]), 'a whole number')}")
+                raise ValueError(
+                    f"{name} must be {expected.get(type(start[name]), 'a whole number')}"
+                )
         return self.state_type(**values)
 
     def dump(self, running: R) -> dict[str, Any]:
@@ -159,7 +163,11 @@ class Policy(Generic[S, R]):
         """
         with_line = {tier for line in self.watermarks(context.settings) for tier in line.tiers}
         for verdict in self.due(context) if verdicts is None else verdicts:
-            if verdict.tier in with_line and verdict.tokens is not None and verdict.limit is not None:
+            if (
+                verdict.tier in with_line
+                and verdict.tokens is not None
+                and verdict.limit is not None
+            ):
                 return verdict.tokens
         return self.measure(context)[1]
 
@@ -261,16 +269,22 @@ class Policy(Generic[S, R]):
         yield from ()
         if answer.usage is not None:
             estimated, _ = self.measure(turn.now)
-            turn.running = self.learn(turn.running, turn.now.settings, estimated, answer.usage.prompt)
+            turn.running = self.learn(
+                turn.running, turn.now.settings, estimated, answer.usage.prompt
+            )
         turn.add(answer.messages)
         return answer
 
     def act(self, turn: TurnContext[S, R], answer: Answer) -> Conversation[None]:
         """Run the calls, and then the tiers that fire after a turn."""
         turn.add((yield from turn.run_tools(list_calls(answer))))
-        upto = next((message.id for message in reversed((*turn.buffer.messages[-1:], *answer.messages))), "")
+        upto = next(
+            (message.id for message in reversed((*turn.buffer.messages[-1:], *answer.messages))), ""
+        )
         report = CallReport(upto, answer.usage, answer.finish, turn.now.moment.model)
-        turn.update_moment(usage=answer.usage, finish=answer.finish, reports=(report,) if upto else ())
+        turn.update_moment(
+            usage=answer.usage, finish=answer.finish, reports=(report,) if upto else ()
+        )
         self.announce(turn, [tier.name for tier in self.tiers if tier.after_turn])
         turn.apply(*(yield from self.after_turn(turn.now)))
 
@@ -295,7 +309,9 @@ class SimpleSettings:
 
     context_window_tokens: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
-    mode: Literal["faithful", "safe"] = setting("faithful", "as the harness is; or repaired, and never larger")
+    mode: Literal["faithful", "safe"] = setting(
+        "faithful", "as the harness is; or repaired, and never larger"
+    )
 
     @property
     def safe(self) -> bool:
@@ -325,12 +341,20 @@ class SimpleState:
         rest of the difference is the estimator's error, which shrinks with the buffer.
         """
         estimated, reported = self.estimated, self.reported
-        if raw < estimated and self.first_estimated < estimated and 0 < self.first_reported < reported:
+        if (
+            raw < estimated
+            and self.first_estimated < estimated
+            and 0 < self.first_reported < reported
+        ):
             grown = (reported - self.first_reported) / (estimated - self.first_estimated)
             if raw >= self.first_estimated:
                 return self.first_reported + round(grown * (raw - self.first_estimated))
             estimated, reported = self.first_estimated, self.first_reported
-        return raw + reported - estimated if reported >= estimated else round(raw * reported / estimated)
+        return (
+            raw + reported - estimated
+            if reported >= estimated
+            else round(raw * reported / estimated)
+        )
 
 
 Simple = TypeVar("Simple", bound=SimpleSettings)
@@ -346,7 +370,9 @@ class SimplePolicy(Policy[Simple, SimpleState]):
     samples = 1
     keeps_first = True
 
-    def learn(self, running: SimpleState, settings: Simple, estimated: int, reported: int) -> SimpleState:
+    def learn(
+        self, running: SimpleState, settings: Simple, estimated: int, reported: int
+    ) -> SimpleState:
         if estimated <= 0 or reported <= 0:
             return running
         first = running.first_estimated, running.first_reported
@@ -357,7 +383,9 @@ class SimplePolicy(Policy[Simple, SimpleState]):
     def measure(self, context: PolicyContext[Simple, SimpleState]) -> tuple[int, int]:
         """Measure by characters, corrected by the reports (`SimpleState.tokens`)."""
         buffer = context.buffer
-        raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(buffer.prompt.system or "")
+        raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(
+            buffer.prompt.system or ""
+        )
         return raw, context.running.tokens(raw)
 
     def tokens(self, context: PolicyContext[Simple, SimpleState]) -> int:
@@ -370,7 +398,9 @@ class SimplePolicy(Policy[Simple, SimpleState]):
     def after_turn(self, context: PolicyContext[Simple, SimpleState]) -> AllDone[SimpleState]:
         return (yield from self._run(context, after_turn=True))
 
-    def _run(self, context: PolicyContext[Simple, SimpleState], *, after_turn: bool) -> AllDone[SimpleState]:
+    def _run(
+        self, context: PolicyContext[Simple, SimpleState], *, after_turn: bool
+    ) -> AllDone[SimpleState]:
         done: tuple[Outcome[SimpleState], ...] = ()
         for tier in (each.name for each in self.tiers if each.after_turn == after_turn):
             verdicts = self.due(context)
@@ -379,7 +409,9 @@ class SimplePolicy(Policy[Simple, SimpleState]):
                 done, context = (*done, outcome), context.after(outcome)
         return done
 
-    def from_limit(self, tier: str, limit: int, tokens: int, context: PolicyContext[Simple, SimpleState]) -> Verdict:
+    def from_limit(
+        self, tier: str, limit: int, tokens: int, context: PolicyContext[Simple, SimpleState]
+    ) -> Verdict:
         """Return the verdict of a tier that fires on its limit and above, and after an overflow."""
         is_reached, overflow = tokens >= limit, context.moment.overflow
         is_due = (is_reached or bool(overflow)) and bool(context.messages)
@@ -406,13 +438,23 @@ def settled(
     if not context.settings.safe:
         return Outcome(tier, after, running, tuple(events), changed=changed)
     mended = repair(after, running)
-    if buffer_tokens(CHARACTERS, mended.buffer.messages) >= buffer_tokens(CHARACTERS, before.messages):
+    if buffer_tokens(CHARACTERS, mended.buffer.messages) >= buffer_tokens(
+        CHARACTERS, before.messages
+    ):
         return Outcome(tier, before, running, succeeded=False, error="no_gain")
-    return Outcome(tier, mended.buffer, running, (*events, *mended.events), changed={**changed, **mended.changed})
+    return Outcome(
+        tier,
+        mended.buffer,
+        running,
+        (*events, *mended.events),
+        changed={**changed, **mended.changed},
+    )
 
 
 def failed(
     tier: str, context: PolicyContext[Simple, SimpleState], error: str, events: Sequence[Event] = ()
 ) -> Outcome[SimpleState]:
     """Return an outcome that left the buffer unchanged."""
-    return Outcome(tier, context.buffer, context.running, tuple(events), succeeded=False, error=error)
+    return Outcome(
+        tier, context.buffer, context.running, tuple(events), succeeded=False, error=error
+    )

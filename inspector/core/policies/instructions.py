@@ -37,10 +37,22 @@ class InstructionKeeper(Policy[Any, Any]):
 
     def __init__(self, inner: Policy[Any, Any]) -> None:
         self._inner = inner
-        self.name, self.title, self.source, self.tiers = inner.name, inner.title, inner.source, inner.tiers
+        self.name, self.title, self.source, self.tiers = (
+            inner.name,
+            inner.title,
+            inner.source,
+            inner.tiers,
+        )
         self.settings_type, self.state_type = inner.settings_type, inner.state_type
-        self.prompt_estimator, self.samples, self.keeps_first = inner.prompt_estimator, inner.samples, inner.keeps_first
-        self.estimates_after_compaction, self.memory_setting = inner.estimates_after_compaction, inner.memory_setting
+        self.prompt_estimator, self.samples, self.keeps_first = (
+            inner.prompt_estimator,
+            inner.samples,
+            inner.keeps_first,
+        )
+        self.estimates_after_compaction, self.memory_setting = (
+            inner.estimates_after_compaction,
+            inner.memory_setting,
+        )
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Any:
         return self._inner.settings(values, window)
@@ -98,13 +110,17 @@ class InstructionKeeper(Policy[Any, Any]):
         prompt = replace(bare.prompt, unseen=bare.prompt.unseen + missing_tokens)
         return context.with_buffer(Buffer(bare.messages, prompt))
 
-    def _completed(self, context: AnyContext, outcomes: Sequence[Outcome[Any]]) -> tuple[Outcome[Any], ...]:
+    def _completed(
+        self, context: AnyContext, outcomes: Sequence[Outcome[Any]]
+    ) -> tuple[Outcome[Any], ...]:
         """Return the outcomes with the instructions in their buffers; an unchanged buffer is that of the context."""
         bare = without_instructions(context.buffer).messages
         completed: list[Outcome[Any]] = []
         for outcome in outcomes:
             is_changed = outcome.buffer.messages != bare
-            buffer = with_instructions(context.buffer, outcome.buffer) if is_changed else context.buffer
+            buffer = (
+                with_instructions(context.buffer, outcome.buffer) if is_changed else context.buffer
+            )
             completed.append(replace(outcome, buffer=buffer))
         return tuple(completed)
 
@@ -131,7 +147,9 @@ def with_instructions(before: Buffer, after: Buffer) -> Buffer:
     if not instructions:
         return after
     old_ids = {message.id for message in before.messages}
-    leading, following = _anchor_instructions(before, instructions, {message.id for message in after.messages})
+    leading, following = _anchor_instructions(
+        before, instructions, {message.id for message in after.messages}
+    )
     new = tuple(takewhile(lambda message: message.id not in old_ids, after.messages))
     merged: list[Message] = []
     for message in after.messages[len(new) :]:

@@ -16,7 +16,14 @@ from inspector.core.message import Image, Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, failed, settled
+from inspector.core.policies.harness import (
+    CHARACTERS,
+    SimplePolicy,
+    SimpleSettings,
+    SimpleState,
+    failed,
+    settled,
+)
 from inspector.core.policies.replacements import PLACEHOLDER, clear_result, inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
@@ -40,7 +47,9 @@ UPDATE = "There is an earlier summary. Write it anew with what came since: what 
 class OpencodeSettings(SimpleSettings):
     """The constants of opencode."""
 
-    max_output_tokens: int = setting(32_000, "the model's output budget; at most a quarter of the window", low=0)
+    max_output_tokens: int = setting(
+        32_000, "the model's output budget; at most a quarter of the window", low=0
+    )
     reserved: int = setting(20_000, "tokens kept free besides; at most the output budget", low=0)
     prune: bool = setting(True, "whether old tool outputs are pruned")
     prune_protect: int = setting(40_000, "tokens of the newest tool outputs that stay", low=0)
@@ -72,20 +81,33 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
     name = "opencode"
     title = "opencode"
     tiers: Sequence[TierName] = (
-        TierName(PRUNE, "Prune", "Clears tool outputs beyond the newest 40,000 tokens and two turns.", after_turn=True),
-        TierName(COMPACT, "Compact", "A summary, and the newest turns word for word.", calls_model=True),
+        TierName(
+            PRUNE,
+            "Prune",
+            "Clears tool outputs beyond the newest 40,000 tokens and two turns.",
+            after_turn=True,
+        ),
+        TierName(
+            COMPACT, "Compact", "A summary, and the newest turns word for word.", calls_model=True
+        ),
     )
     settings_type = OpencodeSettings
 
     def watermarks(self, settings: OpencodeSettings) -> tuple[Watermark, ...]:
         share = settings.usable / settings.context_window_tokens
-        return (Watermark(f"{per_cent(share)} compact", settings.usable, "reserved", (COMPACT,), fires_on=True),)
+        return (
+            Watermark(
+                f"{per_cent(share)} compact", settings.usable, "reserved", (COMPACT,), fires_on=True
+            ),
+        )
 
     def due(self, context: OpencodeContext) -> Verdicts:
         settings = context.settings
         places, freed = find_prunable(context.messages, settings)
         more = settings.prune and freed > settings.prune_minimum
-        prune = f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
+        prune = (
+            f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
+        )
         return (
             Verdict(PRUNE, more, prune, freed, settings.prune_minimum),
             self.from_limit(COMPACT, settings.usable, self.tokens(context), context),
@@ -119,7 +141,11 @@ def find_prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tu
         if message.summary:
             break
         result = message.result
-        if result is None or result.is_error or names.get(result.call_id, "") in settings.protected_tools:
+        if (
+            result is None
+            or result.is_error
+            or names.get(result.call_id, "") in settings.protected_tools
+        ):
             continue
         if result.content == PLACEHOLDER:
             break
@@ -161,12 +187,18 @@ def _compact(context: OpencodeContext) -> Done[SimpleState]:
     if not (overflow and tail):
         new.append(inserted("opencode-go-on", "user", GO_ON, head))
     stays = {message.id for message in tail}
-    changed: dict[str, FateName] = {message.id: "summarised" for message in messages if message.id not in stays}
-    events = (Event("session.compacted", {"step": context.moment.step, "tail_messages": len(tail)}),)
+    changed: dict[str, FateName] = {
+        message.id: "summarised" for message in messages if message.id not in stays
+    }
+    events = (
+        Event("session.compacted", {"step": context.moment.step, "tail_messages": len(tail)}),
+    )
     return settled(COMPACT, context, context.buffer.with_messages(new), events, changed)
 
 
-def _split_before_prompt(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+def _split_before_prompt(
+    messages: tuple[Message, ...],
+) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """Return (messages to summarise, the user's last message) for a compaction after an overflow.
 
     That message is sent again, and what follows it is dropped. Both are empty if the user wrote only one message.
@@ -178,7 +210,10 @@ def _split_before_prompt(messages: tuple[Message, ...]) -> tuple[tuple[Message, 
 
 
 def _request_summary(head: Sequence[Message], instructions: str) -> Conversation[str]:
-    former = next((message for message in reversed(head) if message.summary and message.role == "assistant"), None)
+    former = next(
+        (message for message in reversed(head) if message.summary and message.role == "assistant"),
+        None,
+    )
     fresh = [message for message in head if not message.summary]
     text = "\n\n".join(line for message in fresh for line in _describe_parts(message))
     if former is not None:
@@ -201,7 +236,14 @@ def find_tail_start(messages: Sequence[Message], budget: int) -> int:
     start, end = len(messages), len(messages)
     for at in reversed(turns):
         if sizes[at] > budget:
-            start = next((n for n in range(at + 1, end) if sizes[n] <= budget and messages[n].role != "tool"), end)
+            start = next(
+                (
+                    n
+                    for n in range(at + 1, end)
+                    if sizes[n] <= budget and messages[n].role != "tool"
+                ),
+                end,
+            )
             break
         start = end = at
     return start if start > 0 else len(messages)
@@ -220,7 +262,11 @@ def _describe_parts(message: Message) -> Iterator[str]:
             case ToolCall():
                 yield f"[Tool call]: {part.name}({dumps(part.arguments)})"
             case ToolResult(content=text):
-                cut = text if len(text) <= TOOL_OUTPUT_CHARS else f"{text[:TOOL_OUTPUT_CHARS]}\n[truncated]"
+                cut = (
+                    text
+                    if len(text) <= TOOL_OUTPUT_CHARS
+                    else f"{text[:TOOL_OUTPUT_CHARS]}\n[truncated]"
+                )
                 yield f"[Tool {'error' if part.is_error else 'result'}]: {cut}"
             case Image():
                 yield f"[Attached {part.media_type}]"

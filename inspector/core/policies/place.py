@@ -49,10 +49,15 @@ class PolicyChoice:
 def preset(policy: Policy[Any, Any], window: Window, client: str = "") -> SettingPairs:
     """Return the settings that hold unless overridden: those of the client that wrote the session (`Session.client`),
     and the model's window if the user gave it, which holds for every policy."""
-    return (*policy.of_client(client), *window_pairs(window.tokens if window.source == "user" else None))
+    return (
+        *policy.of_client(client),
+        *window_pairs(window.tokens if window.source == "user" else None),
+    )
 
 
-def settings_for(policy: Policy[Any, Any], pairs: SettingPairs, window: Window, client: str = "") -> Any:
+def settings_for(
+    policy: Policy[Any, Any], pairs: SettingPairs, window: Window, client: str = ""
+) -> Any:
     """Return the policy's settings: the preset ones, overridden by `pairs`. Raises InspectorError."""
     return _parsed(policy, (*preset(policy, window, client), *pairs), window.tokens)
 
@@ -138,7 +143,9 @@ def moment_at(thread: Thread, at: int, **more: Any) -> PolicyInput:
 def filed_at(thread: Thread, at: int) -> Filed:
     """Return what the file holds beside the messages of request `at`. O(compactions)."""
     kept_counts = {
-        compaction.summary.id: compaction.kept for compaction in thread.compactions if compaction.summary is not None
+        compaction.summary.id: compaction.kept
+        for compaction in thread.compactions
+        if compaction.summary is not None
     }
     return Filed(thread.records, thread.trailing if at >= len(thread.requests) else (), kept_counts)
 
@@ -224,7 +231,9 @@ def _requests_to_learn(policy: Policy[Any, Any], thread: Thread, at: int) -> lis
     first = max(0, at - MAX_SAMPLES)
     if policy.estimates_after_compaction:
         first = max(first, *_summaries_until(thread, at), 0)
-    reported = [request for request in thread.requests[first:at] if request.usage is not None][-policy.samples :]
+    reported = [request for request in thread.requests[first:at] if request.usage is not None][
+        -policy.samples :
+    ]
     if reported and policy.keeps_first:
         oldest = next(request for request in thread.requests if request.usage is not None)
         return [oldest, *reported]
@@ -233,7 +242,11 @@ def _requests_to_learn(policy: Policy[Any, Any], thread: Thread, at: int) -> lis
 
 def _summaries_until(thread: Thread, at: int) -> list[int]:
     """Return the requests before which a summary was recorded, up to `at`."""
-    summaries = (compaction.before_request for compaction in thread.compactions if compaction.kind == "summary")
+    summaries = (
+        compaction.before_request
+        for compaction in thread.compactions
+        if compaction.kind == "summary"
+    )
     return [place for place in summaries if place <= at]
 
 
@@ -243,7 +256,11 @@ def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int
     O(1) for a harness that calibrates an estimator, O(messages) for the others.
     """
     recorded = recorded_state(policy, thread, at)
-    if policy.prompt_estimator is not None and recorded is not None and recorded.believed is not None:
+    if (
+        policy.prompt_estimator is not None
+        and recorded is not None
+        and recorded.believed is not None
+    ):
         return recorded.believed
     if policy.prompt_estimator is not None and recorded is None:
         return known_counts(thread, policy.prompt_estimator).at(at).calibrated
@@ -257,7 +274,9 @@ def counts_by_itself(policy: Policy[Any, Any], thread: Thread, at: int) -> bool:
     if not policy.estimates_after_compaction:
         return False
     places = _summaries_until(thread, at)
-    return bool(places) and all(request.usage is None for request in thread.requests[max(places) : at])
+    return bool(places) and all(
+        request.usage is None for request in thread.requests[max(places) : at]
+    )
 
 
 def recorded_summary(thread: Thread, at: int) -> str:

@@ -61,7 +61,9 @@ REQUEST = (
     "## 关键片段 (key snippets)\n"
     "## 待确认 (to be confirmed)"
 )
-_SPACE = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+_SPACE = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
 """What JavaScript's `trim` removes."""
 _GONE = ("reasoning", "thinking", "tool", "_call", "approval")
 """Words in the kind of an opaque part that holds reasoning or a tool's state."""
@@ -87,9 +89,14 @@ class PulseSettings:
         48_000, "compacts from here on; default 75% of the window", names=["COMPACT_TRIGGER"], low=0
     )
     compact_target: int = setting(
-        32_000, "a compacted list may be so large; default 50% of the window", names=["COMPACT_TARGET"], low=1
+        32_000,
+        "a compacted list may be so large; default 50% of the window",
+        names=["COMPACT_TARGET"],
+        low=1,
     )
-    keep_last_turns: int = setting(6, "newest user turns that stay word for word", names=["KEEP_LAST_TURNS"], low=1)
+    keep_last_turns: int = setting(
+        6, "newest user turns that stay word for word", names=["KEEP_LAST_TURNS"], low=1
+    )
     max_compaction_attempts: int = setting(
         2, "compactions in one call of the loop", names=["MAX_COMPACTION_ATTEMPTS"], low=1
     )
@@ -103,14 +110,25 @@ class PulseSettings:
         "chars4", "what counts tokens: characters / 4, or a tokenizer", names=["tokenizer"]
     )
     summary_part_tokens: int = setting(
-        0, "summarise the old part in parts of this size, then the summaries; 0 = all at once", low=0
+        0,
+        "summarise the old part in parts of this size, then the summaries; 0 = all at once",
+        low=0,
     )
-    summary_role: Literal["assistant", "user"] = setting("assistant", "who seems to have written the summary")
+    summary_role: Literal["assistant", "user"] = setting(
+        "assistant", "who seems to have written the summary"
+    )
     length_ratio: float = setting(
-        0.0, "`length` is trouble with the context only above this share of the window; 0 = always", low=0, high=1
+        0.0,
+        "`length` is trouble with the context only above this share of the window; 0 = always",
+        low=0,
+        high=1,
     )
-    write_back: bool = setting(True, "the caller takes the new list over; off = its callback forgets to")
-    mode: Literal["faithful", "safe"] = setting("faithful", "as upstream, bugs and all; or with the safety proposals")
+    write_back: bool = setting(
+        True, "the caller takes the new list over; off = its callback forgets to"
+    )
+    mode: Literal["faithful", "safe"] = setting(
+        "faithful", "as upstream, bugs and all; or with the safety proposals"
+    )
 
     @property
     def safe(self) -> bool:
@@ -139,7 +157,11 @@ class PulseState:
 
     def at(self, messages: Sequence[Message]) -> "PulseState":
         """Return the state for these messages: a new prompt begins a new call of the loop, without attempts."""
-        prompts = (message.id for message in reversed(messages) if message.role == "user" and not message.summary)
+        prompts = (
+            message.id
+            for message in reversed(messages)
+            if message.role == "user" and not message.summary
+        )
         newest = next(prompts, "")
         return self if newest == self.prompt else PulseState(0, newest)
 
@@ -159,7 +181,9 @@ def turn_starts(messages: Sequence[Message]) -> list[int]:
     return starts
 
 
-def split_by_turns(messages: Sequence[Message], keep: int) -> tuple[Sequence[Message], Sequence[Message]]:
+def split_by_turns(
+    messages: Sequence[Message], keep: int
+) -> tuple[Sequence[Message], Sequence[Message]]:
     """Return (old, recent). `recent` holds the newest `keep` turns; everything if there are no more."""
     starts = turn_starts(messages)
     at = starts[-keep] if len(starts) > keep else 0
@@ -206,14 +230,18 @@ def summarise_old(old: Sequence[Message], settings: PulseSettings) -> Conversati
 
 
 def _request_summary(messages: Sequence[Message], settings: PulseSettings) -> Conversation[str]:
-    answer: Answer = yield Summarize(INSTRUCTIONS, REQUEST, tuple(messages), settings.compact_summary_max_tokens)
+    answer: Answer = yield Summarize(
+        INSTRUCTIONS, REQUEST, tuple(messages), settings.compact_summary_max_tokens
+    )
     text = answer.text.strip(_SPACE)
     if not text or (settings.safe and text == PREFIX):
         return ""
     return text if text.startswith(PREFIX) else f"{PREFIX}\n{text}"
 
 
-def _split_into_parts(messages: Sequence[Message], settings: PulseSettings) -> list[tuple[Message, ...]]:
+def _split_into_parts(
+    messages: Sequence[Message], settings: PulseSettings
+) -> list[tuple[Message, ...]]:
     """Split the messages into parts of as many whole turns as fit; a larger turn is a part. O(messages)."""
     if not settings.summary_part_tokens:
         return [tuple(messages)]
@@ -265,7 +293,12 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
     Returns:
         An outcome whose `succeeded` is Pulse Coder's didCompact, and whose `error` is its reason for a fallback.
     """
-    buffer, messages, settings, running = context.buffer, context.messages, context.settings, context.running
+    buffer, messages, settings, running = (
+        context.buffer,
+        context.messages,
+        context.settings,
+        context.running,
+    )
     unchanged = Outcome(TIER, buffer, running, succeeded=False)
     before = measure_messages(messages, settings)
     if trigger == "pre-loop" and before < settings.compact_trigger:
@@ -279,12 +312,16 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
     except Failure as failure:
         text, why = "", str(failure) or type(failure).__name__
     reason, after = _replace_old(parts, text, settings)
-    event = _describe_compaction(reason, trigger, before, measure_messages(after, settings), parts, why)
+    event = _describe_compaction(
+        reason, trigger, before, measure_messages(after, settings), parts, why
+    )
     changed = _find_changes(messages, after, "dropped" if reason else "summarised")
     return Outcome(TIER, buffer.with_messages(after), running, (event,), True, reason, changed)
 
 
-def _replace_old(parts: Split, text: str, settings: PulseSettings) -> tuple[str, tuple[Message, ...]]:
+def _replace_old(
+    parts: Split, text: str, settings: PulseSettings
+) -> tuple[str, tuple[Message, ...]]:
     """Return (reason for a fallback, the messages afterwards). Empty reason: the summary replaces the old turns."""
     if not text:
         return FALLBACK, _keep_newest_turns(parts, FALLBACK, settings)
@@ -295,7 +332,9 @@ def _replace_old(parts: Split, text: str, settings: PulseSettings) -> tuple[str,
     return "", after
 
 
-def _find_changes(before: Sequence[Message], after: Sequence[Message], removed: FateName) -> dict[str, FateName]:
+def _find_changes(
+    before: Sequence[Message], after: Sequence[Message], removed: FateName
+) -> dict[str, FateName]:
     """Return the fate of each message that did not stay as it was."""
     by_id = {message.id: message for message in after}
     changed: dict[str, FateName] = {}
@@ -313,7 +352,10 @@ def _keep_newest_turns(parts: Split, reason: str, settings: PulseSettings) -> tu
     if reason == FALLBACK or settings.prune_on_oversize:
         body = prune(body)
     _, newest = split_by_turns(body, settings.keep_last_turns)
-    while settings.safe and measure_messages((*parts.lead, *newest), settings) > settings.compact_target:
+    while (
+        settings.safe
+        and measure_messages((*parts.lead, *newest), settings) > settings.compact_target
+    ):
         turns = len(turn_starts(newest))
         if turns < 2:
             break
@@ -321,7 +363,9 @@ def _keep_newest_turns(parts: Split, reason: str, settings: PulseSettings) -> tu
     return (*parts.lead, *newest)
 
 
-def _describe_compaction(reason: str, trigger: Trigger, before: int, after: int, parts: Split, why: str) -> Event:
+def _describe_compaction(
+    reason: str, trigger: Trigger, before: int, after: int, parts: Split, why: str
+) -> Event:
     """Return onCompacted, with the figures that its authors planned.
 
     `ratio` is after / before, `summaries` the number of earlier summaries that were summarised again. Without a
@@ -345,13 +389,17 @@ def is_trouble(finish: str, usage: Usage | None, settings: PulseSettings) -> boo
         return False
     if not settings.length_ratio:
         return True
-    return usage is not None and usage.prompt >= settings.length_ratio * settings.context_window_tokens
+    return (
+        usage is not None and usage.prompt >= settings.length_ratio * settings.context_window_tokens
+    )
 
 
 def is_forced(context: PulseContext) -> bool:
     """Did the previous call end in trouble? Safe mode treats a refusal of the buffer in the same way."""
     moment, settings = context.moment, context.settings
-    return is_trouble(moment.finish, moment.usage, settings) or (settings.safe and bool(moment.overflow))
+    return is_trouble(moment.finish, moment.usage, settings) or (
+        settings.safe and bool(moment.overflow)
+    )
 
 
 def attempt_compaction(context: PulseContext, trigger: Trigger) -> AllDone[PulseState]:
@@ -383,12 +431,19 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
     name = "pulse"
     title = "Pulse Coder"
     tiers: Sequence[TierName] = (
-        TierName(TIER, "Compact", "Has a model summarise all but the newest user turns.", calls_model=True),
+        TierName(
+            TIER,
+            "Compact",
+            "Has a model summarise all but the newest user turns.",
+            calls_model=True,
+        ),
     )
     settings_type = PulseSettings
     state_type = PulseState
 
-    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> PulseSettings:
+    def settings(
+        self, values: Sequence[tuple[str, str]] = (), window: int | None = None
+    ) -> PulseSettings:
         """Return the settings. Trigger and target follow the window unless set; the window is Pulse Coder's own.
 
         Safe mode refuses a target at which the next compaction would be due at once.
@@ -397,10 +452,14 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
         first, others = take_window(PulseSettings(), usable, window, follows=False)
         trigger = math.floor(first.context_window_tokens * TRIGGER_SHARE)
         target = max(1, math.floor(first.context_window_tokens * TARGET_SHARE))
-        settings = apply_pairs(replace(first, compact_trigger=trigger, compact_target=target), others)
+        settings = apply_pairs(
+            replace(first, compact_trigger=trigger, compact_target=target), others
+        )
         trigger, target = settings.compact_trigger, settings.compact_target
         if settings.safe and 0 < trigger <= target:
-            raise InspectorError(f"compact_target ({target:,}) must be below compact_trigger ({trigger:,}).")
+            raise InspectorError(
+                f"compact_target ({target:,}) must be below compact_trigger ({trigger:,})."
+            )
         return settings
 
     def measure(self, context: PulseContext) -> tuple[int, int]:
@@ -468,7 +527,9 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
         if not is_trouble(answer.finish, answer.usage, turn.now.settings):
             turn.add(answer.messages)
             return answer
-        cut_off = replace(answer, messages=remove_parts(answer.messages, lambda part: isinstance(part, ToolCall)))
+        cut_off = replace(
+            answer, messages=remove_parts(answer.messages, lambda part: isinstance(part, ToolCall))
+        )
         turn.add(cut_off.messages)
         done = len(turn.outcomes)
         turn.update_moment(usage=answer.usage, finish=answer.finish)

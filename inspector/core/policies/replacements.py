@@ -14,7 +14,10 @@ def inserted(kind: str, role: Role, text: str, made_from: Sequence[Message]) -> 
 
     The message has the mark `summary`, which is never sent: by it every policy recognises the summaries of others.
     """
-    key = sha1("\n".join(message.id for message in made_from).encode("utf-8", "replace"), usedforsecurity=False)
+    key = sha1(
+        "\n".join(message.id for message in made_from).encode("utf-8", "replace"),
+        usedforsecurity=False,
+    )
     return Message(f"{kind}-{key.hexdigest()[:16]}", role, (Text(text),), summary=True)
 
 
@@ -30,15 +33,26 @@ def replace_content(message: Message, content: str, mark: Mark | None = None) ->
     parts = (ToolResult(result.call_id, content, result.is_error),)
     mark = message.mark if mark is None else mark
     return Message(
-        message.id, message.role, parts, message.together, message.summary, mark, message.line, message.time
+        message.id,
+        message.role,
+        parts,
+        message.together,
+        message.summary,
+        mark,
+        message.line,
+        message.time,
     )  # dataclasses.replace costs four times as much
 
 
-def remove_parts(messages: Iterable[Message], is_removed: Callable[[Part], bool]) -> tuple[Message, ...]:
+def remove_parts(
+    messages: Iterable[Message], is_removed: Callable[[Part], bool]
+) -> tuple[Message, ...]:
     """Remove parts, and messages that hold nothing else. A message that keeps all its parts is the same object."""
     remaining = []
     for message in messages:
         parts = tuple(part for part in message.parts if not is_removed(part))
         if parts:
-            remaining.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
+            remaining.append(
+                message if len(parts) == len(message.parts) else replace(message, parts=parts)
+            )
     return tuple(remaining)

@@ -35,21 +35,40 @@ WHOSE = {
     "unknown": "its own, the model's is not known",
     "set": "as set",
 }
-_WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_WORDS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 def setting(
-    default: Any, what: str, *, names: Sequence[str] = (), low: float | None = None, high: float | None = None
+    default: Any,
+    what: str,
+    *,
+    names: Sequence[str] = (),
+    low: float | None = None,
+    high: float | None = None,
 ) -> Any:
     """Return a dataclass field with its meaning, its further names and its hard limits (inclusive)."""
-    return field(default=default, metadata={"what": what, "names": tuple(names), "low": low, "high": high})
+    return field(
+        default=default, metadata={"what": what, "names": tuple(names), "low": low, "high": high}
+    )
 
 
 def window_setting(default: int, *, low: int = 1, high: int | None = None) -> Any:
     """Return the field of the window. The dataclass needs another field `window_from` that says where it comes from."""
     names = ("window", "context_window_tokens", "context_window")
     what = f"the window; {MODEL} = that of the session's model"
-    return field(default=default, metadata={"what": what, "names": names, "low": low, "high": high, "word": MODEL})
+    return field(
+        default=default,
+        metadata={"what": what, "names": names, "low": low, "high": high, "word": MODEL},
+    )
 
 
 def settable_fields(settings: object) -> tuple[Field[Any], ...]:
@@ -62,7 +81,10 @@ _FIRST = ("window", "ratio", "retain")
 
 def form_fields(settings: object) -> list[Field[Any]]:
     """Return the fields in the order of a form: the settings that are changed most come first."""
-    return sorted(settable_fields(settings), key=lambda option: not any(word in option.name for word in _FIRST))
+    return sorted(
+        settable_fields(settings),
+        key=lambda option: not any(word in option.name for word in _FIRST),
+    )
 
 
 def has_setting(settings: object, key: str) -> bool:
@@ -75,7 +97,9 @@ def window_pairs(window: int | None) -> SettingPairs:
     return () if window is None else (("window", str(window)),)
 
 
-def read_settings(start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool) -> S:
+def read_settings(
+    start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
+) -> S:
     """Return `start` with the right window and the given values.
 
     Args:
@@ -140,10 +164,18 @@ def apply_pairs(settings: S, values: Iterable[tuple[str, str]]) -> S:
 def check_limits(settings: S) -> S:
     """Return the settings if every value is within its field's limits. Raises InspectorError."""
     for option in fields(settings):  # type: ignore[arg-type]
-        value, low, high = getattr(settings, option.name), option.metadata.get("low"), option.metadata.get("high")
+        value, low, high = (
+            getattr(settings, option.name),
+            option.metadata.get("low"),
+            option.metadata.get("high"),
+        )
         if not isinstance(value, int | float):
             continue
-        if (low is not None and value < low) or (high is not None and value > high) or value != value:
+        if (
+            (low is not None and value < low)
+            or (high is not None and value > high)
+            or value != value
+        ):
             bounds = f"at least {low:,}" if high is None else f"between {low or 0:,} and {high:,}"
             raise InspectorError(f"{option.name} must be {bounds}, not {value:,}.")
     return settings
@@ -170,7 +202,11 @@ def _parse_value(key: str, text: str, hint: Any, word: str) -> Any:
     if get_origin(hint) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     kinds = set(get_args(hint)) or {hint}
-    if type(None) in kinds and kinds & {int, float} and text.strip().lower() in {"", "none", "null"}:
+    if (
+        type(None) in kinds
+        and kinds & {int, float}
+        and text.strip().lower() in {"", "none", "null"}
+    ):
         return None
     for kind, (parse, what) in _PARSERS.items():
         if kind in kinds:

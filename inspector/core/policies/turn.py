@@ -90,11 +90,15 @@ class TurnContext(Generic[S, R]):
         """Change what the policy may know from here on (fields of `PolicyInput`)."""
         self.now = self.now.with_moment(**changes)
 
-    def announce(self, due: Callable[[PolicyContext[S, R]], Iterable[Verdict]], tiers: Container[str]) -> None:
+    def announce(
+        self, due: Callable[[PolicyContext[S, R]], Iterable[Verdict]], tiers: Container[str]
+    ) -> None:
         """Announce to the observer each of `tiers` that is due. Without an observer nothing is computed."""
         announced = set[str]()
         while self._observer is not None:
-            due_now = [verdict for verdict in due(self.now) if verdict.due and verdict.tier in tiers]
+            due_now = [
+                verdict for verdict in due(self.now) if verdict.due and verdict.tier in tiers
+            ]
             new = [verdict for verdict in due_now if verdict.tier not in announced]
             if not new:
                 return
@@ -135,7 +139,15 @@ class TurnContext(Generic[S, R]):
     def ended(self, answer: Answer | None = None, error: str = "") -> TurnResult[R]:
         """Return the result of the turn. An answer without calls is the last of the run."""
         is_last = answer is not None and not list_calls(answer)
-        return TurnResult(self.buffer, self.running, tuple(self.events), tuple(self.outcomes), answer, error, is_last)
+        return TurnResult(
+            self.buffer,
+            self.running,
+            tuple(self.events),
+            tuple(self.outcomes),
+            answer,
+            error,
+            is_last,
+        )
 
 
 def list_calls(answer: Answer) -> tuple[ToolCall, ...]:

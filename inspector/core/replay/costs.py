@@ -39,7 +39,12 @@ from inspector.core.replay.summary_calls import (
 from inspector.core.session import Request, SideCall, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.estimators import messages_weight, prompt_tokens
-from inspector.core.tokens.pressure import PressureKind, Pressures, count_same_requests, known_pressures
+from inspector.core.tokens.pressure import (
+    PressureKind,
+    Pressures,
+    count_same_requests,
+    known_pressures,
+)
 from inspector.core.tokens.prices import call_cost, named_models, sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.tokens.windows import model_at
@@ -89,7 +94,9 @@ class Sizes:
         """Return the measure of buffers, messages and texts at request `index`."""
         return sizer(self.pressures, index)
 
-    def size(self, index: int, weight: int, prompt: Prompt, recorded: bool) -> tuple[int, PressureKind]:
+    def size(
+        self, index: int, weight: int, prompt: Prompt, recorded: bool
+    ) -> tuple[int, PressureKind]:
         """Return (tokens, kind of the number) of messages that are sent at request `index`.
 
         Args:
@@ -103,7 +110,9 @@ class Sizes:
             return pressure.tokens, pressure.kind
         counted = self._estimator.tokens(weight) + sum(prompt_tokens(self._estimator, prompt))
         is_known = pressure.kind in ("reported", "predicted")
-        return self.pressures.scale(index).tokens(counted), "predicted" if is_known else self._estimator.kind
+        return self.pressures.scale(index).tokens(
+            counted
+        ), "predicted" if is_known else self._estimator.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +155,18 @@ def total(spent: Iterable[Spending]) -> Spending:
     return Spending(**sums)
 
 
-def spent(usage: Usage, model: str, time: str, calls: Sequence[SummaryCall] = (), summary_model: str = "") -> Spending:
+def spent(
+    usage: Usage, model: str, time: str, calls: Sequence[SummaryCall] = (), summary_model: str = ""
+) -> Spending:
     """Price one request, and the calls for a summary around it."""
     writer = summary_model or model
     price = call_cost(model, usage, time)
     summaries_price = calls_cost(calls, writer, time)
     most_prices = [call.most_cost(writer, time) for call in calls]
     summaries = sum_calls(calls)
-    request = Spending(usage.input, usage.cache_read, usage.cache_write, usage.cache_write_1h, usage.output)
+    request = Spending(
+        usage.input, usage.cache_read, usage.cache_write, usage.cache_write_1h, usage.output
+    )
     return replace(
         request,
         summariser_input=summaries.usage.prompt,
@@ -204,7 +217,11 @@ def _find_facts(thread: Thread, former: _KnownFacts | None) -> _KnownFacts:
     requests = thread.requests
     same = count_same_requests(former.requests, requests) if former is not None else 0
     if former is None or former.first_write is None or former.first_write >= same:
-        writes = (n for n, request in enumerate(requests) if request.usage is not None and request.usage.cache_write)
+        writes = (
+            n
+            for n, request in enumerate(requests)
+            if request.usage is not None and request.usage.cache_write
+        )
         return _KnownFacts(requests, _all_facts(thread), next(writes, None))
     facts, ttl_s = list(former.facts[:same]), former.facts[same - 1].ttl_s
     misses = _find_misses(requests[same - 1 :])
@@ -249,7 +266,11 @@ def _find_misses(requests: Sequence[Request]) -> dict[int, int]:
 
 
 def call_place(
-    thread: Thread, calls: Sequence[SideCall], at: int, pressures: Pressures, size: Sizer | None = None
+    thread: Thread,
+    calls: Sequence[SideCall],
+    at: int,
+    pressures: Pressures,
+    size: Sizer | None = None,
 ) -> CallPlace:
     """Return the measure and prices of the calls for summaries that a step before request `at` would make.
 
@@ -282,15 +303,24 @@ def _cached_before(thread: Thread, at: int, pressures: Pressures) -> SentBuffer 
         return None
     tokens = pressures[at - 1].tokens or 0
     most = facts[at].most if request is not None else None
-    return SentBuffer(last.prompt, last.view.messages(), tokens if most is None else min(tokens, most))
+    return SentBuffer(
+        last.prompt, last.view.messages(), tokens if most is None else min(tokens, most)
+    )
 
 
 class Meter:
     """Prices the requests of one replay, in order."""
 
-    def __init__(self, sizes: Sizes, model: str, summary_model: str = "", expected: ExpectedOutput = TYPICAL) -> None:
+    def __init__(
+        self, sizes: Sizes, model: str, summary_model: str = "", expected: ExpectedOutput = TYPICAL
+    ) -> None:
         """Begin before the first request. `expected`: the tokens of a summary that no model has written."""
-        self._sizes, self._model, self._summary_model, self._expected = sizes, model, summary_model, expected
+        self._sizes, self._model, self._summary_model, self._expected = (
+            sizes,
+            model,
+            summary_model,
+            expected,
+        )
         self._last: Buffer | Request | None = None
         self._tokens = 0
         self._time, self._ttl_s = "", FIVE_MINUTES_S
@@ -332,9 +362,20 @@ class Meter:
             pause = seconds_between(self._time, time)
             read = 0 if pause is not None and pause > self._ttl_s else self._read(sent, tokens)
             read = read if cache.most is None else min(read, cache.most)
-            usage = replace(cache_written(tokens - read, cache.ttl_s), cache_read=read, output=output)
-        self._last, self._tokens, self._time, self._ttl_s = sent, tokens, time or self._time, cache.ttl_s
-        calls += self._summaries(needs_after, sent.prompt, at, self._cached(cache, time)) if needs_after else []
+            usage = replace(
+                cache_written(tokens - read, cache.ttl_s), cache_read=read, output=output
+            )
+        self._last, self._tokens, self._time, self._ttl_s = (
+            sent,
+            tokens,
+            time or self._time,
+            cache.ttl_s,
+        )
+        calls += (
+            self._summaries(needs_after, sent.prompt, at, self._cached(cache, time))
+            if needs_after
+            else []
+        )
         return spent(usage, self._model, time, calls, self._summary_model)
 
     def _summaries(

@@ -110,7 +110,12 @@ class Ground:
 
 
 def replay_requests(
-    ground: Ground, policy: Policy[Any, Any], settings: Any, answer: Answerer, *, remote: bool = False
+    ground: Ground,
+    policy: Policy[Any, Any],
+    settings: Any,
+    answer: Answerer,
+    *,
+    remote: bool = False,
 ) -> Iterator[Replayed]:
     """Drive `policy` over the thread, request by request. O(messages in the policy's buffer) a request."""
     driver = _Driver(ground, policy, settings, answer, remote)
@@ -150,11 +155,22 @@ class EarlierMessages:
 
 
 class _Driver:
-    def __init__(self, ground: Ground, policy: Policy[Any, Any], settings: Any, answer: Answerer, remote: bool) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        policy: Policy[Any, Any],
+        settings: Any,
+        answer: Answerer,
+        remote: bool,
+    ) -> None:
         if ground.thread.keeps_instructions:
             policy = InstructionKeeper(policy)
         self._ground, self._policy, self._settings = ground, policy, settings
-        self._files, self._window, self._remote = RecordedFiles(rehearsed(answer)), ground.window, remote
+        self._files, self._window, self._remote = (
+            RecordedFiles(rehearsed(answer)),
+            ground.window,
+            remote,
+        )
         self._filed = filed_at(ground.thread, 0)
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
@@ -185,14 +201,18 @@ class _Driver:
         refused = 0
         if self._window is not None and tokens > self._window:
             refused = tokens
-            over = replace(moment, overflow=f"prompt is too long: {tokens} tokens > {self._window} maximum")
+            over = replace(
+                moment, overflow=f"prompt is too long: {tokens} tokens > {self._window} maximum"
+            )
             before += self._run(self._policy.before_call, sent, over, log)
             sent = before[-1].buffer if before else start
             tokens, kind = self._size(request, sent)
         needs = tuple(log.asked)
         usage = self._report(request, sent, tokens, kind, following)
         self._files.see(following.answer)
-        answered = sent.with_messages((*sent.messages, *following.answer)) if following.answer else sent
+        answered = (
+            sent.with_messages((*sent.messages, *following.answer)) if following.answer else sent
+        )
         after = self._run(self._policy.after_turn, answered, self._moment(request), log)
         self._messages = after[-1].buffer.messages if after else answered.messages
         self._time = request.time or self._time
@@ -220,7 +240,9 @@ class _Driver:
             return Buffer(request.view.messages(), prompt)
         messages = self._messages
         if arrival.swapped or arrival.gone:
-            remaining = (message for message in messages if message.id not in arrival.gone or message.summary)
+            remaining = (
+                message for message in messages if message.id not in arrival.gone or message.summary
+            )
             messages = tuple(
                 message  # the policy has changed it, or it is one of the policy's own
                 if message.summary or message.mark == "placeholder"
@@ -229,7 +251,9 @@ class _Driver:
             )
         return Buffer((*messages, *arrival.new), prompt)
 
-    def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, log: AnswerLog) -> Sequence[Outcome[Any]]:
+    def _run(
+        self, call: Any, buffer: Buffer, moment: PolicyInput, log: AnswerLog
+    ) -> Sequence[Outcome[Any]]:
         context = PolicyContext(buffer, self._settings, self._running, moment, self._window)
         done: Sequence[Outcome[Any]] = drive(call(context), log)
         if done:

@@ -95,7 +95,10 @@ class _RequestPrice(NamedTuple):
 
 
 def economics(
-    thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spending], steps: Sequence[CompactionStep]
+    thread: Thread,
+    cache: Sequence[CacheFacts],
+    spent: Sequence[Spending],
+    steps: Sequence[CompactionStep],
 ) -> tuple[Economics, ...]:
     """Return the economics of each step, in the order of `steps`. O(requests + steps x log requests).
 
@@ -113,8 +116,13 @@ def economics(
     together = dict[int, list[CompactionStep]]()
     for step in steps:
         together.setdefault(step.before_request, []).append(step)
-    extra = {at: _extra_cost(at, steps_there, spent, prices) for at, steps_there in together.items()}
-    return tuple(_economics(step, together[step.before_request], extra, gains, ends, prices) for step in steps)
+    extra = {
+        at: _extra_cost(at, steps_there, spent, prices) for at, steps_there in together.items()
+    }
+    return tuple(
+        _economics(step, together[step.before_request], extra, gains, ends, prices)
+        for step in steps
+    )
 
 
 def _economics(
@@ -146,7 +154,10 @@ def _economics(
 
 
 def _extra_cost(
-    at: int, steps: Sequence[CompactionStep], spent: Sequence[Spending], prices: Sequence[_RequestPrice]
+    at: int,
+    steps: Sequence[CompactionStep],
+    spent: Sequence[Spending],
+    prices: Sequence[_RequestPrice],
 ) -> Decimal:
     """Return what the prompt of the next request cost more than without the compactions before it."""
     inside = max(step.inside for step in steps)
@@ -171,7 +182,9 @@ def _prompt_usd(request: Spending, price: Bill) -> Decimal:
     )
 
 
-def _prices(thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spending]) -> list[_RequestPrice] | None:
+def _prices(
+    thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spending]
+) -> list[_RequestPrice] | None:
     """Return the prices at each request; None if one has no price."""
     prices = list[_RequestPrice]()
     time, ttl_s = "", FIVE_MINUTES_S

@@ -28,7 +28,11 @@ class RecordedFiles:
                 if not writes(call) and (path := path_of(call)):
                     self._calls[call.id] = path
             result = message.result
-            if result is not None and (path := self._calls.pop(result.call_id, "")) and not result.is_error:
+            if (
+                result is not None
+                and (path := self._calls.pop(result.call_id, ""))
+                and not result.is_error
+            ):
                 self._files[path] = result.content
 
     def __call__(self, need: Need) -> Answer:

@@ -90,7 +90,11 @@ def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
 
     Instructions are left out: they are finished some day.
     """
-    counted = [history.kept for history in histories if history.pin.origin != "instruction" and history.spans]
+    counted = [
+        history.kept
+        for history in histories
+        if history.pin.origin != "instruction" and history.spans
+    ]
     return sum(counted), len(counted)
 
 
@@ -344,7 +348,9 @@ class PinTracker:
         if span is not None:
             if span.state == now.state and self._is_still_in(n, span.message, now.message):
                 return
-            self._spans[n].append(PinSpan(span.first, request - 1, span.state, span.evidence, span.message))
+            self._spans[n].append(
+                PinSpan(span.first, request - 1, span.state, span.evidence, span.message)
+            )
         self._open[n] = now
 
     def _is_still_in(self, n: int, message: str, current: str) -> bool:
@@ -384,7 +390,9 @@ def recorded_pins(thread: Thread, index: PinIndex) -> tuple[PinHistory, ...]:
     if not index.pins:
         return ()
     tracker = PinTracker(index)
-    compactions: Mapping[int, Compaction] = {compaction.before_request: compaction for compaction in thread.compactions}
+    compactions: Mapping[int, Compaction] = {
+        compaction.before_request: compaction for compaction in thread.compactions
+    }
     for request, (removed, added) in zip(thread.requests, buffer_changes(thread), strict=True):
         tracker.prompt(request.prompt.system)
         tracker.change(removed, added, _words(compactions.get(request.index)))

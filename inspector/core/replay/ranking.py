@@ -21,7 +21,8 @@ _MANY_STEPS, _SMALL_STEP = 20, 0.01
 """Steps of a policy from which on their number is mentioned, and share of the window below which a step is small."""
 ONE_SESSION = "One session cannot choose a policy: name several files to compare over sessions."
 FORGOTTEN = (
-    "What the recorded agent had already forgotten cannot be needed again: every policy looks a little too good."
+    "What the recorded agent had already forgotten cannot be needed again: "
+    "every policy looks a little too good."
 )
 
 
@@ -99,15 +100,21 @@ def describe_ranking(reports: Sequence[ReplayReport]) -> list[str]:
     infeasible = [standing for standing in standings if not standing.is_feasible]
     if infeasible:
         listed = ", ".join(
-            f"{reported.policy} ({plural(reported.too_large, 'request')} too large)" for reported in infeasible
+            f"{reported.policy} ({plural(reported.too_large, 'request')} too large)"
+            for reported in infeasible
         )
-        sentences.append(f"Infeasible, because requests would not have fitted into the window: {listed}.")
+        sentences.append(
+            f"Infeasible, because requests would not have fitted into the window: {listed}."
+        )
     front = sorted(
-        (standing for standing in standings if standing.in_front), key=lambda standing: standing.cost_usd or Decimal(0)
+        (standing for standing in standings if standing.in_front),
+        key=lambda standing: standing.cost_usd or Decimal(0),
     )
     if len(front) > 1:
         listed = ", ".join(map(_describe_standing, front))
-        sentences.append(f"Not beaten on both cost and facts needed again per 1,000 tokens freed: {listed}.")
+        sentences.append(
+            f"Not beaten on both cost and facts needed again per 1,000 tokens freed: {listed}."
+        )
     elif front:
         sentences.append(f"Best on cost and on facts needed again: {_describe_standing(front[0])}.")
     sentences += _describe_small_steps(reports)
@@ -116,7 +123,9 @@ def describe_ranking(reports: Sequence[ReplayReport]) -> list[str]:
 
 def _describe_standing(standing: Standing) -> str:
     cost = "no price" if standing.cost_usd is None else dollars(standing.cost_usd)
-    needed = "nothing freed" if standing.needed_per_1000 is None else f"{standing.needed_per_1000:.2f}"
+    needed = (
+        "nothing freed" if standing.needed_per_1000 is None else f"{standing.needed_per_1000:.2f}"
+    )
     return f"{standing.policy} ({cost}, {needed})"
 
 

@@ -16,7 +16,14 @@ from typing import Literal, TypeAlias
 
 from inspector.core.calls import path_of, read_by, writes
 from inspector.core.facts.fact import SENTENCES, Fact, distinct
-from inspector.core.facts.index import BufferFacts, FactIndex, WordRun, key_run, other_name, word_runs
+from inspector.core.facts.index import (
+    BufferFacts,
+    FactIndex,
+    WordRun,
+    key_run,
+    other_name,
+    word_runs,
+)
 from inspector.core.facts.names import names
 from inspector.core.facts.reading import call_text, used
 from inspector.core.facts.wording import NOT_CARRIED, Echo, Retelling, Speech, join_lines
@@ -212,9 +219,13 @@ class LossLedger:
             if fact not in self._lost and last is not None:
                 self._lose(fact, at, self._index.messages[last].id)
         if len(self._losses) > first_new:
-            retelling = Retelling(after, [self._index.messages[number] for number in added], self._speech)
+            retelling = Retelling(
+                after, [self._index.messages[number] for number in added], self._speech
+            )
             new = self._losses[first_new:]
-            self._losses[first_new:] = [replace(loss, echo=retelling.judge(loss.fact)) for loss in new]
+            self._losses[first_new:] = [
+                replace(loss, echo=retelling.judge(loss.fact)) for loss in new
+            ]
 
     def _drop_unquoted(self) -> list[int]:
         """Return the quoted sentences that the buffer no longer holds, and quote them no more."""
@@ -233,7 +244,9 @@ class LossLedger:
         paraphrased = sum(_is_carried(carried, names) for _, names in gone)
         lost = len(gone) - paraphrased
         total = kept_count + len(gone)
-        return Losses(total, paraphrased, lost, needed_later, tuple(self._regrets), tuple(self._losses))
+        return Losses(
+            total, paraphrased, lost, needed_later, tuple(self._regrets), tuple(self._losses)
+        )
 
     def _carried(self) -> Mapping[Fact, Mapping[At, bool]]:
         """Return by fact and step whether a lost fact was carried in other words, or by its name alone."""
@@ -241,7 +254,9 @@ class LossLedger:
         for loss in self._losses:
             carried[loss.fact][loss.at] = loss.paraphrased
         for regret in self._regrets:
-            carried[regret.fact].setdefault(regret.at, True)  # its content was removed, its name was not
+            carried[regret.fact].setdefault(
+                regret.at, True
+            )  # its content was removed, its name was not
         return carried
 
     def _lose_message(self, number: int, at: At) -> None:
@@ -303,7 +318,9 @@ class LossLedger:
         """Return the facts that are gone and that the text names. O(text)."""
         line = join_lines(text)
         runs = self._by_run.keys() & word_runs(line)
-        return {fact for run in runs for fact in self._by_run[run] if self._is_named(fact, text, line)}
+        return {
+            fact for run in runs for fact in self._by_run[run] if self._is_named(fact, text, line)
+        }
 
     def _is_named(self, fact: int, text: str, line: str) -> bool:
         """Does a text name a fact? `line`: the text as one line."""
@@ -322,7 +339,9 @@ class LossLedger:
         for fact in sorted(named):
             loss = self._lost[fact]
             if loss.at.is_readable and not self._buffer.holds(fact):
-                caller = next((call for call, arguments in calls if _is_used(arguments, loss.fact)), None)
+                caller = next(
+                    (call for call, arguments in calls if _is_used(arguments, loss.fact)), None
+                )
                 self._regret(loss, message, request, caller)
         self._forget(named)
 
@@ -340,11 +359,15 @@ class LossLedger:
         for call in message.calls:
             former = self._reads.call(call)
             if former is not None and former not in self._buffer and former in self._removed:
-                self._reads.expect(call.id, self._reread(call, self._removed[former], message, request))
+                self._reads.expect(
+                    call.id, self._reread(call, self._removed[former], message, request)
+                )
         result = message.result
         if result is not None:
             for regret in self._reads.answered(result.call_id, number, result.is_error):
-                self._regrets[regret] = replace(self._regrets[regret], price=self._price(message), result=message.id)
+                self._regrets[regret] = replace(
+                    self._regrets[regret], price=self._price(message), result=message.id
+                )
 
     def _reread(self, call: ToolCall, at: At, message: Message, request: int) -> int:
         """Return the place of the regret for content that is read again: that of its lost path, else a new one."""
@@ -357,7 +380,9 @@ class LossLedger:
             if is_place and not regret.repaired:
                 self._regrets[place] = replace(regret, repaired=True)
                 return place
-        fact = next((name for name in names(target) if name.kind in ("path", "url")), Fact("path", target))
+        fact = next(
+            (name for name in names(target) if name.kind in ("path", "url")), Fact("path", target)
+        )
         self._regrets.append(Regret(fact, at, request, message.id, "call", True))
         return len(self._regrets) - 1
 

@@ -29,7 +29,12 @@ from inspector.core.replay.driver import Ground, Replayed, replay_requests
 from inspector.core.replay.economics import UNKNOWN, CompactionStep, Economics, economics
 from inspector.core.replay.pins import UNANNOUNCED, PinHistory, PinTracker, recorded_pins
 from inspector.core.replay.regret import At, Losses, LossLedger
-from inspector.core.replay.summary_calls import TYPICAL, ExpectedOutput, SummaryCall, recorded_summary_call
+from inspector.core.replay.summary_calls import (
+    TYPICAL,
+    ExpectedOutput,
+    SummaryCall,
+    recorded_summary_call,
+)
 from inspector.core.session import (
     SERVER_SIDE,
     Compaction,
@@ -186,7 +191,9 @@ class _ReportBook:
         self._expected = ground.expected
         self._meter = Meter(sizes, ground.thread.model, summary_model, ground.expected)
         self._cache = ground.cache
-        self.ledger = LossLedger(ground.facts, lambda message: sizes.tokens(sizes.weigh((message,))))
+        self.ledger = LossLedger(
+            ground.facts, lambda message: sizes.tokens(sizes.weigh((message,)))
+        )
         self.rows: list[RequestRow] = []
         self.compactions: list[Compacted] = []
         self.failures = 0
@@ -213,7 +220,17 @@ class _ReportBook:
         rows, losses, spent = tuple(self.rows), self.ledger.losses(), total(spendings)
         window, pins = self._window, self.pins()
         return ReplayReport(
-            policy, title, settings, window, rows, compactions, losses, self.failures, spent, pins, self._expected
+            policy,
+            title,
+            settings,
+            window,
+            rows,
+            compactions,
+            losses,
+            self.failures,
+            spent,
+            pins,
+            self._expected,
         )
 
     def _priced(self, compaction: Compacted) -> CompactionStep:
@@ -224,7 +241,9 @@ class _ReportBook:
             return step
         usage = self._thread.requests[at].usage if at < len(self.rows) else None
         if usage is not None and usage.compacted:
-            return step._replace(inside=compaction.tokens_before, inside_output=usage.summary_output)
+            return step._replace(
+                inside=compaction.tokens_before, inside_output=usage.summary_output
+            )
         before = self._thread.requests[at - 1].usage if at else None
         paused = before is not None and before.compacted  # that call did nothing else
         return step._replace(summary_usd=self.rows[at - 1].spent.cost_usd) if paused else step
@@ -263,10 +282,27 @@ class _ReplayBook(_ReportBook):
         reported = request.usage if done.kind == "reported" else None
         cache, model, time = self._cache[done.index], request.model, request.time
         spent = self._meter.request(
-            done.buffer, done.tokens, output, done.needs, model, time, cache, reported, done.index, done.needs_after
+            done.buffer,
+            done.tokens,
+            output,
+            done.needs,
+            model,
+            time,
+            cache,
+            reported,
+            done.index,
+            done.needs_after,
         )
         self.rows.append(
-            RequestRow(done.index, done.tokens, done.kind, len(done.buffer.messages), done.fired, done.refused, spent)
+            RequestRow(
+                done.index,
+                done.tokens,
+                done.kind,
+                len(done.buffer.messages),
+                done.fired,
+                done.refused,
+                spent,
+            )
         )
         self._add_compactions(steps, spent)
 
@@ -288,8 +324,12 @@ class _ReplayBook(_ReportBook):
 
     def _compacted(self, at: At, before: Any, after: Any, index: int) -> Compacted:
         remaining = {message.id for message in after}
-        kind: CompactedKind = "micro" if all(message.id in remaining for message in before) else "summary"
-        return Compacted(at, kind, self._size(index, before), self._size(index, after), len(before), len(after))
+        kind: CompactedKind = (
+            "micro" if all(message.id in remaining for message in before) else "summary"
+        )
+        return Compacted(
+            at, kind, self._size(index, before), self._size(index, after), len(before), len(after)
+        )
 
     def _size(self, index: int, messages: Any) -> int:
         """Return the tokens of a buffer of the policy at a request."""
@@ -326,7 +366,9 @@ def recorded(
     if drops is None:
         drops = silent_losses(ground.thread) if losses else {}
     book = _RecordedBook(ground, drops, follows=losses)
-    for request in _watched(ground.thread.requests, len(ground.thread.requests), progress, cancelled):
+    for request in _watched(
+        ground.thread.requests, len(ground.thread.requests), progress, cancelled
+    ):
         book.enter(request)
     book.close()
     return book.report(RECORDED, TITLE, {})
@@ -354,7 +396,12 @@ class _RecordedWalk:
     """Reports the recorded buffers of a thread to a ledger."""
 
     def __init__(self, ground: Ground, drops: Mapping[int, Drop], ledger: LossLedger) -> None:
-        self._thread, self._arrivals, self._drops, self._ledger = ground.thread, ground.arrivals, drops, ledger
+        self._thread, self._arrivals, self._drops, self._ledger = (
+            ground.thread,
+            ground.arrivals,
+            drops,
+            ledger,
+        )
         self.compactions = defaultdict[int, list[tuple[int, Compaction]]](list)
         """The compactions before each request, with their numbers."""
         for n, compaction in enumerate(ground.thread.compactions):
@@ -399,7 +446,12 @@ class _RecordedBook(_ReportBook):
         self._recorded = self._walk.compactions
         self._calls = defaultdict[int, list[SideCall]](list)
         for call in ground.calls:
-            if call.thread == ground.thread.id and call.kind == "compaction" and call.made is not None and call.usage:
+            if (
+                call.thread == ground.thread.id
+                and call.kind == "compaction"
+                and call.made is not None
+                and call.usage
+            ):
                 self._calls[call.made].append(call)
         self._model = ground.thread.model
 
@@ -408,7 +460,9 @@ class _RecordedBook(_ReportBook):
         index = request.index
         if self._follows:
             self._walk.enter(request)
-        tokens, kind = self._sizes.size(index, self._sizes.weigh(request.view), request.prompt, True)
+        tokens, kind = self._sizes.size(
+            index, self._sizes.weigh(request.view), request.prompt, True
+        )
         cost = self._meter.request(
             request, tokens, 0, (), request.model, request.time, self._cache[index], request.usage
         )

@@ -46,7 +46,11 @@ def expected_output(thread: Thread, calls: Sequence[SideCall], size: Sizer) -> E
         calls: The side calls: the reported output of calls for summaries counts first.
         size: The measure of a summary whose call reports nothing.
     """
-    reported = [call.usage.output for call in calls if _is_summary_call(call, thread) and call.usage is not None]
+    reported = [
+        call.usage.output
+        for call in calls
+        if _is_summary_call(call, thread) and call.usage is not None
+    ]
     counts = [count for count in reported if count]
     if not counts:
         readable = (
@@ -203,7 +207,9 @@ def _sending(need: Summarize | RemoteCompact, prompt: Prompt, size: Sizer) -> Se
     text = need.text if isinstance(need, Summarize) else ""
     tokens = size.text(text) if text else 0
     if need.instructions == (prompt.system or ""):
-        return SentBuffer(prompt, need.messages, tokens + size.tokens(Buffer(need.messages, prompt)))
+        return SentBuffer(
+            prompt, need.messages, tokens + size.tokens(Buffer(need.messages, prompt))
+        )
     tokens += size.text(need.instructions) + size.rows(need.messages)
     return SentBuffer(Prompt(need.instructions, ()), need.messages, tokens)
 
@@ -216,7 +222,9 @@ def _shared_tokens(sent: SentBuffer, sending: SentBuffer, size: Sizer) -> int:
     return max(0, sent.tokens - size.rows(sent.messages[same:]))
 
 
-def _output(reply: Answer, limit: int | None, size: Sizer, expected: ExpectedOutput) -> tuple[int, int | None]:
+def _output(
+    reply: Answer, limit: int | None, size: Sizer, expected: ExpectedOutput
+) -> tuple[int, int | None]:
     """Return (tokens that are most likely written, most tokens that may be)."""
     if reply.by == OFFLINE:
         return min(expected.tokens, limit or expected.tokens), limit

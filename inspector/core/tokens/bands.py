@@ -80,7 +80,9 @@ class Bands:
             change: predicted tokens by which it is another one; of the whole prompt where nothing is counted.
             doubt: how far a counted token may be off, as a share of it, while the session has not said.
         """
-        errors = quantile((*self._errors.get(_merged(kind), ()), *self._prior.spread), _INSIDE) or 0.0
+        errors = (
+            quantile((*self._errors.get(_merged(kind), ()), *self._prior.spread), _INSIDE) or 0.0
+        )
         return max(LEAST, round(errors * self._prior.unit(kind, change, doubt)))
 
     def learn(self, kind: Growth, change: int, error: int) -> None:

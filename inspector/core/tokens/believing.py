@@ -56,7 +56,9 @@ def _count_thread(thread: Thread, by: Estimator, former: OwnCounts | None) -> Ow
     weigh_newest(by, thread.messages)
     counts: list[OwnCount] = []
     course = _CountCourse(by)
-    if former is not None and 0 < former._course.place <= count_same_requests(former.requests, requests):
+    if former is not None and 0 < former._course.place <= count_same_requests(
+        former.requests, requests
+    ):
         course = former._course.copy()
         counts = list(former.counts[: course.place])
     settled = course
@@ -120,7 +122,9 @@ class _CountCourse:
 
     def _report(self, thread: Thread, request: Request, own: int, reported: int) -> None:
         anchor, grown = self._anchor, None
-        fresh = summary_since(thread, request, anchor.index if anchor is not None else -1) is not None
+        fresh = (
+            summary_since(thread, request, anchor.index if anchor is not None else -1) is not None
+        )
         if anchor is not None and anchor.usage is not None and is_prefix(anchor.view, request.view):
             grown = (reported - anchor.usage.prompt, own - self._counted)
         self._beliefs.report(own, reported, request.model or thread.model, grown, fresh=fresh)

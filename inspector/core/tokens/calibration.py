@@ -42,7 +42,9 @@ class Calibration:
             mean = sum(real / estimated for estimated, real in samples) / len(samples)
         except OverflowError:  # numbers no float holds
             return Calibration(samples, self.scale)
-        return Calibration(samples, min(HIGHEST, max(LOWEST, mean)) if math.isfinite(mean) else self.scale)
+        return Calibration(
+            samples, min(HIGHEST, max(LOWEST, mean)) if math.isfinite(mean) else self.scale
+        )
 
     def apply(self, raw: int) -> int:
         """Return `raw` times the scale, rounded half away from zero."""
@@ -112,7 +114,9 @@ class Beliefs:
         beliefs._samples, beliefs._stretch = self._samples.copy(), self._stretch.copy()
         return beliefs
 
-    def report(self, raw: int, reported: int, model: str, grown: tuple[int, int] | None, *, fresh: bool) -> None:
+    def report(
+        self, raw: int, reported: int, model: str, grown: tuple[int, int] | None, *, fresh: bool
+    ) -> None:
         """Learn from a report.
 
         Args:
@@ -138,7 +142,10 @@ class Beliefs:
     def _close_samples(self) -> None:
         """Fix the unseen tokens of the samples so far."""
         unseen = self._unseen()
-        closed = [(raw, reported, unseen if final is None else final) for raw, reported, final in self._samples]
+        closed = [
+            (raw, reported, unseen if final is None else final)
+            for raw, reported, final in self._samples
+        ]
         self._samples.clear()
         self._samples.extend(closed)
 

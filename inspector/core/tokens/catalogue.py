@@ -37,7 +37,11 @@ def spellings(name: str) -> list[str]:
     bare = _CLIENT_SUFFIX.sub("", written)
     last = bare.rpartition("/")[2]
     cloud = _CLOUD_VERSION.sub("", _CLOUD.sub("", last))
-    return [spelling for spelling in dict.fromkeys((written, bare, last, cloud, cloud.partition("@")[0])) if spelling]
+    return [
+        spelling
+        for spelling in dict.fromkeys((written, bare, last, cloud, cloud.partition("@")[0]))
+        if spelling
+    ]
 
 
 @cache
@@ -64,7 +68,9 @@ def catalogue_window(name: str, own: Mapping[str, int] | None = None) -> int | N
     return priced[1].context_window if priced else None
 
 
-def client_window(client: str, name: str, own: Mapping[str, int] | None = None) -> tuple[int, str] | None:
+def client_window(
+    client: str, name: str, own: Mapping[str, int] | None = None
+) -> tuple[int, str] | None:
     """Return (tokens, source) of the window that a client assumes for a model; None if it uses the model's window.
 
     The user's own table comes first.
@@ -85,7 +91,11 @@ def own_window(name: str, table: Mapping[str, int]) -> int | None:
 
 _KEPT: Sequence[tuple[re.Pattern[str], int, str]] = (
     (re.compile(r"gpt-5\.5(?!\d)"), 24 * HOUR_S, "is documented to be kept for up to 24 hours"),
-    (re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"), HOUR_S // 2, "is documented to be kept for at least 30 minutes"),
+    (
+        re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"),
+        HOUR_S // 2,
+        "is documented to be kept for at least 30 minutes",
+    ),
     (re.compile(""), FIVE_MINUTES_S, "is usually kept for 5 to 10 minutes"),
 )
 
@@ -99,7 +109,11 @@ def cache_life(name: str) -> tuple[int, str]:
 def offered_windows(name: str) -> tuple[int, ...]:
     """Return the window sizes that the model's provider offers, smallest first; the usual sizes if they are unknown."""
     priced = priced_model(name) if name else None
-    sizes = {model.context_window for model in priced[0].models if model.context_window} if priced else USUAL_WINDOWS
+    sizes = (
+        {model.context_window for model in priced[0].models if model.context_window}
+        if priced
+        else USUAL_WINDOWS
+    )
     return tuple(sorted(sizes))
 
 

@@ -82,7 +82,9 @@ def compaction_sizes(thread: Thread, pressures: Pressures, compaction: Compactio
         before = sizes.before
     else:
         before = BufferSize(_recorded(thread, compaction))
-    return ChangeSizes(before, sizes.after if not together or together[-1] == compaction else UNKNOWN_SIZE)
+    return ChangeSizes(
+        before, sizes.after if not together or together[-1] == compaction else UNKNOWN_SIZE
+    )
 
 
 def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) -> str:
@@ -91,7 +93,11 @@ def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) ->
     Empty if no promise is recorded. If the report is outside the promised range, the words give a reason.
     """
     at = compaction.before_request
-    if compaction.predicted is None or at >= len(thread.requests) or thread.requests[at].predicted is None:
+    if (
+        compaction.predicted is None
+        or at >= len(thread.requests)
+        or thread.requests[at].predicted is None
+    ):
         return ""
     tokens, low, high = thread.requests[at].predicted or (0, 0, 0)
     words = f"Promised about {tokens:,} ({low:,} to {high:,})"
@@ -133,7 +139,9 @@ def _before(thread: Thread, pressures: Pressures, at: int) -> BufferSize:
     if client_view is None or predicted.kind == "predicted":
         return _shown(predicted)
     # nothing was reported before: what the client sent, by the measure of the request that was forwarded instead
-    return _shown(sizer(pressures, at).pressure_of(Buffer(client_view.messages(), thread.requests[at].prompt)))
+    return _shown(
+        sizer(pressures, at).pressure_of(Buffer(client_view.messages(), thread.requests[at].prompt))
+    )
 
 
 def _shown(pressure: Pressure) -> BufferSize:
@@ -165,5 +173,7 @@ def _reported(request: Request) -> int | None:
 
 def _predicted(thread: Thread, pressures: Pressures, at: int) -> Pressure:
     if at not in pressures.before:
-        pressures.before[at] = pressures.predict_end(at, thread_before(thread, at, arrivals(thread)[at]))
+        pressures.before[at] = pressures.predict_end(
+            at, thread_before(thread, at, arrivals(thread)[at])
+        )
     return pressures.before[at]

@@ -21,7 +21,17 @@ from typing import Any
 from inspector.core.buffer import Prompt
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Json,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.tokens.estimator import Estimator, Kind
 from inspector.resources import resource
 
@@ -56,14 +66,20 @@ def load_encoding(encoding: str) -> Callable[[str], list[int]]:
     """Return the function of an encoding that turns a text into tokens. Raises VocabularyMissing."""
     vocabulary = vocabularies().get(encoding)
     if vocabulary is None:
-        raise VocabularyMissing(f"There is no vocabulary {encoding!r}. Known: {', '.join(vocabularies())}.")
+        raise VocabularyMissing(
+            f"There is no vocabulary {encoding!r}. Known: {', '.join(vocabularies())}."
+        )
     path = resource(f"tiktoken/{vocabulary['file']}")
     data = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(data).hexdigest() != vocabulary["sha256"]:
-        raise VocabularyMissing(f"The vocabulary {encoding} at {path} is missing or damaged. Reinstall the program.")
+        raise VocabularyMissing(
+            f"The vocabulary {encoding} at {path} is missing or damaged. Reinstall the program."
+        )
     import tiktoken
 
-    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
+    ranks = {
+        base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())
+    }
     cuts = vocabulary["pattern"].replace("\n", "")
     return tiktoken.Encoding(
         encoding, pat_str=cuts, mergeable_ranks=ranks, special_tokens=vocabulary["specials"]
@@ -84,7 +100,10 @@ def cut_text(text: str) -> Iterator[str]:
     at = 0
     while len(text) - at > PIECE:
         end = at + PIECE
-        cut = max((match.start() for match in _SPACE_BEFORE_WORD.finditer(text, end - _LOOK_BACK, end)), default=end)
+        cut = max(
+            (match.start() for match in _SPACE_BEFORE_WORD.finditer(text, end - _LOOK_BACK, end)),
+            default=end,
+        )
         yield text[at:cut]
         at = cut
     yield text[at:] if at else text
@@ -96,7 +115,9 @@ def _encoded_length(encode: Callable[[str], list[int]], piece: str) -> int:
     except BaseException as panic:  # a Rust panic is no Exception and cannot be named
         if type(panic).__name__ != "PanicException":
             raise
-        raise TokenizerRefused(f"The tokenizer gave up on a text of {len(piece):,} characters.") from None
+        raise TokenizerRefused(
+            f"The tokenizer gave up on a text of {len(piece):,} characters."
+        ) from None
 
 
 MESSAGE_FRAMING = 4
@@ -144,7 +165,11 @@ class Tiktoken(Estimator):
 
     @property
     def name(self) -> str:
-        return "tiktoken" if self.encoding == "o200k_base" else f"tiktoken-{self.encoding.removesuffix('_base')}"
+        return (
+            "tiktoken"
+            if self.encoding == "o200k_base"
+            else f"tiktoken-{self.encoding.removesuffix('_base')}"
+        )
 
     def text(self, text: str) -> int:
         return count_tokens(text, self.encoding)
@@ -159,7 +184,11 @@ class Tiktoken(Estimator):
             case Thinking(text, signature, tokens):
                 if tokens is not None:
                     return tokens
-                return opaque_tokens(len(signature)) if not text or holds_thought(signature) else self.text(text)
+                return (
+                    opaque_tokens(len(signature))
+                    if not text or holds_thought(signature)
+                    else self.text(text)
+                )
             case ToolCall():
                 return CALL_FRAMING + self.text(part.name) + self._json(part.arguments)
             case ToolResult():
@@ -197,7 +226,11 @@ def image_tokens(image: Image) -> int:
 
 def pixel_size(image: Image) -> tuple[int, int] | None:
     """Return (width, height) of a PNG, JPEG, GIF or WebP; None if the head of the data does not hold them."""
-    text = image.data[:_HEAD].rpartition(",")[2] if image.data.startswith("data:") else image.data[:_HEAD]
+    text = (
+        image.data[:_HEAD].rpartition(",")[2]
+        if image.data.startswith("data:")
+        else image.data[:_HEAD]
+    )
     try:
         data = base64.b64decode(text[: len(text) // 4 * 4])
     except (binascii.Error, ValueError):
@@ -223,7 +256,10 @@ def _webp(data: bytes) -> tuple[int, int] | None:
             (bits,) = struct.unpack("<I", data[21:25])
             return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
         case b"VP8X":
-            width, height = struct.unpack("<I", data[24:27] + b"\0")[0], struct.unpack("<I", data[27:30] + b"\0")[0]
+            width, height = (
+                struct.unpack("<I", data[24:27] + b"\0")[0],
+                struct.unpack("<I", data[27:30] + b"\0")[0],
+            )
             return width + 1, height + 1
         case _:
             return None

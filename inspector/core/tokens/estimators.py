@@ -113,12 +113,16 @@ def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) ->
         return messages.weight(estimator.name, weigh)
     if not isinstance(messages, tuple):
         return sum(map(weigh, messages))
-    name = estimator.name  # a buffer is weighed again and again: what is new is weighed, then all is added up quickly
+    name = (
+        estimator.name
+    )  # a buffer is weighed again and again: what is new is weighed, then all is added up quickly
     weigh_all(estimator, [message for message in messages if name not in message.counts])
     return sum([message.counts[name] for message in messages])
 
 
-def buffer_tokens(estimator: Estimator, messages: View | Iterable[Message], prompt: Prompt = NOT_IN_FILE) -> int:
+def buffer_tokens(
+    estimator: Estimator, messages: View | Iterable[Message], prompt: Prompt = NOT_IN_FILE
+) -> int:
     """Return the tokens of a whole buffer: messages, and the part of the prompt that the estimator counts."""
     return estimator.tokens(messages_weight(estimator, messages) + estimator.weigh_prompt(prompt))
 
@@ -146,7 +150,8 @@ def prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
 
 def _prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
     sizes = [
-        estimator.tokens(estimator.weigh_prompt(half)) for half in (Prompt(prompt.system), Prompt(None, prompt.tools))
+        estimator.tokens(estimator.weigh_prompt(half))
+        for half in (Prompt(prompt.system), Prompt(None, prompt.tools))
     ]
     if prompt.system and not sizes[0]:
         sizes[0] = estimator.text(prompt.system)

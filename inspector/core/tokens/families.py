@@ -65,7 +65,9 @@ def _pictures_by_tile(base: int, each: int) -> ImageRule:
     def tokens(width: int, height: int) -> int:
         shrunk = min(1.0, 2048 / max(width, height, 1))
         shrunk *= min(1.0, 768 / max(1.0, min(width, height) * shrunk))
-        return base + each * max(1, _ceil(width * shrunk / 512)) * max(1, _ceil(height * shrunk / 512))
+        return base + each * max(1, _ceil(width * shrunk / 512)) * max(
+            1, _ceil(height * shrunk / 512)
+        )
 
     return tokens
 
@@ -85,7 +87,9 @@ def _pictures_by_crop(width: int, height: int) -> int:
 
 _BY_AREA = _pictures_by_area(1568, 1600)
 _OLD_CLAUDE = Family("claude", 1.12, _MEASURED, _BY_AREA, 42, 10, (130, 0.183))
-_NEW_CLAUDE = Family("claude 4.7", 1.55, _MEASURED, _pictures_by_area(2576, 4784), 40, 4, (343, 0.183))
+_NEW_CLAUDE = Family(
+    "claude 4.7", 1.55, _MEASURED, _pictures_by_area(2576, 4784), 40, 4, (343, 0.183)
+)
 _FERNET = (870, 0.165)
 _GPT = Family("gpt", 0.97, _MEASURED, _pictures_by_tile(85, 170), 10, 9, _FERNET)
 _GPT_5 = Family("gpt 5", 0.97, _MEASURED, _pictures_by_tile(70, 140), 10, 9, _FERNET)

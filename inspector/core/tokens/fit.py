@@ -123,7 +123,9 @@ def fit(thread: Thread, estimator: Estimator, pressures: Pressures | None = None
     """
     if pressures is None:
         pressures = thread_pressures(thread, estimator)
-    refused = tuple(n for n, request in enumerate(thread.requests) if refusals(estimator, request.view))
+    refused = tuple(
+        n for n, request in enumerate(thread.requests) if refusals(estimator, request.view)
+    )
     samples = _samples(thread, estimator, frozenset(refused))
     errors = [abs(sample.error) for sample in samples]
     points = [(sample.estimated, sample.reported) for sample in samples]
@@ -141,7 +143,11 @@ def fit(thread: Thread, estimator: Estimator, pressures: Pressures | None = None
 
 def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
     """Return how far the predictions of a thread were off."""
-    compacted = {compaction.before_request for compaction in thread.compactions if compaction.kind == "summary"}
+    compacted = {
+        compaction.before_request
+        for compaction in thread.compactions
+        if compaction.kind == "summary"
+    }
     plain: list[float] = []
     after: list[float] = []
     inside, last = 0, -1
@@ -180,7 +186,9 @@ def explained(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
         mean = sum(y for _, y in points) / len(points)
         fitted = fit_line(points)
         whole += sum((y - mean) ** 2 for _, y in points)
-        left += sum((y - (fitted.overhead + fitted.slope * x if fitted else mean)) ** 2 for x, y in points)
+        left += sum(
+            (y - (fitted.overhead + fitted.slope * x if fitted else mean)) ** 2 for x, y in points
+        )
     return max(0.0, 1 - left / whole) if whole else None
 
 
@@ -190,5 +198,7 @@ def fit_line(points: Sequence[tuple[float, float]]) -> FitLine | None:
         return None
     xs, ys = zip(*points, strict=True)
     slope, overhead = linear_regression(xs, ys)
-    share = min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None  # rounding may bring it above 1
+    share = (
+        min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None
+    )  # rounding may bring it above 1
     return FitLine(overhead, slope, share)

@@ -12,7 +12,16 @@ from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Prompt
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.tokens.estimator import Estimator
 
 TextClass: TypeAlias = Literal["empty", "structured", "cjk", "text"]
@@ -69,7 +78,9 @@ class Roku(Estimator):
     def weigh(self, message: Message) -> int:
         total = FRAMING + estimate(message.text)
         for part in message.parts:
-            if isinstance(part, ToolCall):  # arguments always as structured text; the id costs nothing
+            if isinstance(
+                part, ToolCall
+            ):  # arguments always as structured text; the id costs nothing
                 total += estimate(part.name) + -(-utf8_length(dumps(part.arguments)) // 2)
             elif isinstance(part, ToolResult):
                 total += estimate(part.content)
@@ -96,11 +107,21 @@ def _pulse_part(part: Part) -> dict[str, Any]:
         case Thinking():
             return {"type": "reasoning", "text": part.text}
         case ToolCall():
-            return {"type": "tool-call", "toolCallId": part.id, "toolName": part.name, "input": part.arguments}
+            return {
+                "type": "tool-call",
+                "toolCallId": part.id,
+                "toolName": part.name,
+                "input": part.arguments,
+            }
         case ToolResult():
             kind = "error-text" if part.is_error else "text"
             output = {"type": kind, "value": part.content}
-            return {"type": "tool-result", "toolCallId": part.call_id, "toolName": "", "output": output}
+            return {
+                "type": "tool-result",
+                "toolCallId": part.call_id,
+                "toolName": "",
+                "output": output,
+            }
         case Image():
             return {"type": "image", "image": part.data or part.url, "mediaType": part.media_type}
         case Opaque():
@@ -153,7 +174,9 @@ class ToolNames(Estimator):
             return 0
         if self._units is None:  # most of the time every message of the list was weighed before
             self._units = {
-                call.id: self.text(call.name) for listed_message in self.messages for call in listed_message.calls
+                call.id: self.text(call.name)
+                for listed_message in self.messages
+                for call in listed_message.calls
             }
         return self._units.get(result.call_id, 0)
 
@@ -196,11 +219,18 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
             return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
         case ToolResult():
             content = [{"type": "text", "text": text} for text in part.blocks] or part.content
-            block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id, "content": content}
+            block: dict[str, Any] = {
+                "type": "tool_result",
+                "tool_use_id": part.call_id,
+                "content": content,
+            }
             return block | ({"is_error": True} if part.is_error else {})
         case Image():
             source = {"type": "base64", "media_type": part.media_type, "data": part.data}
-            return {"type": "image", "source": source if part.data else {"type": "url", "url": part.url}}
+            return {
+                "type": "image",
+                "source": source if part.data else {"type": "url", "url": part.url},
+            }
         case Opaque():
             return {"type": part.kind, "content": part.value}
 

@@ -70,7 +70,11 @@ class Ratios:
     def copy(self) -> "Ratios":
         """Return an independent copy. O(size)."""
         ratios = copy(self)
-        ratios._last, ratios._ordered, ratios._counts = self._last.copy(), list(self._ordered), list(self._counts)
+        ratios._last, ratios._ordered, ratios._counts = (
+            self._last.copy(),
+            list(self._ordered),
+            list(self._counts),
+        )
         return ratios
 
     def median(self, expected: float) -> float:
@@ -170,7 +174,9 @@ UNSCALED = Scale(0, 1.0, 0, 0.0)
 """The scale if nothing is open, or nothing was reported and the family of models was not measured."""
 
 
-def scale(tokens: int, counted: int, slope: float, spread: float = _CHANGE, *, is_whole: bool = False) -> Scale:
+def scale(
+    tokens: int, counted: int, slope: float, spread: float = _CHANGE, *, is_whole: bool = False
+) -> Scale:
     """Return the scale by which a buffer with `counted` tokens has exactly `tokens`.
 
     Args:
@@ -323,7 +329,9 @@ class Learner:
             return self._predict_compacted(anchor, added)
         tokens = self._guess(anchor, added)
         if added.removed:
-            return Prediction(max(0, tokens - added.removed), max(0, tokens - 2 * added.removed), tokens)
+            return Prediction(
+                max(0, tokens - added.removed), max(0, tokens - 2 * added.removed), tokens
+            )
         kind, change = self._growth(anchor, added, tokens)
         if kind == "uncounted":
             return banded(tokens, self._bands.room(kind, change), 0)
@@ -337,7 +345,9 @@ class Learner:
         fewer, more = added.attached_range
         low = min(recorded.low + fewer, recorded.tokens - _AROUND_SUMMARY) + added.attached
         high = max(recorded.high + more, recorded.tokens + _AROUND_SUMMARY) + added.attached
-        return Prediction(max(0, recorded.tokens + added.attached), max(0, low), max(0, high), added.attached)
+        return Prediction(
+            max(0, recorded.tokens + added.attached), max(0, low), max(0, high), added.attached
+        )
 
     def _guess(self, anchor: Anchor, added: Addition) -> int:
         """Return the most likely size of a buffer that was not compacted."""
@@ -400,10 +410,22 @@ class Learner:
     def _takes_output(self) -> bool:
         """Is the recorded output a good measure of an answer? Not if the provider drops its thinking later."""
         plain, with_output = (quantile(errors, 0.5) for errors in self._learned.tried)
-        return plain is None or with_output is None or len(self._learned.tried[0]) < 3 or with_output <= plain
+        return (
+            plain is None
+            or with_output is None
+            or len(self._learned.tried[0]) < 3
+            or with_output <= plain
+        )
 
     def report(
-        self, added: Addition, prediction: Prediction | None, reported: int, output: int, model: str, *, fresh: bool
+        self,
+        added: Addition,
+        prediction: Prediction | None,
+        reported: int,
+        output: int,
+        model: str,
+        *,
+        fresh: bool,
     ) -> int:
         """Learn from a report.
 
@@ -438,7 +460,13 @@ class Learner:
         return fallen
 
     def _learn_errors(
-        self, anchor: Anchor, added: Addition, reported: int, predicted: Prediction | None, *, fresh: bool
+        self,
+        anchor: Anchor,
+        added: Addition,
+        reported: int,
+        predicted: Prediction | None,
+        *,
+        fresh: bool,
     ) -> None:
         """Learn how far the prediction was off, and by how much a buffer grew of which nothing is recorded."""
         if predicted is not None and not (added.compacted or added.removed):
@@ -447,7 +475,9 @@ class Learner:
         if added.is_empty and not fresh and reported > anchor.reported:
             self._uncounted.append(reported - anchor.reported)
 
-    def _learn_growth(self, anchor: Anchor, added: Addition, reported: int, predicted: Prediction | None) -> int:
+    def _learn_growth(
+        self, anchor: Anchor, added: Addition, reported: int, predicted: Prediction | None
+    ) -> int:
         """Learn from a buffer that grew. Return the tokens by which the unseen part became smaller."""
         learned, fallen = self._learned, 0
         plain, with_output = self._guesses(anchor, added)

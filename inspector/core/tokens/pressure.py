@@ -17,7 +17,13 @@ from inspector.core.buffer import Prompt, is_prefix
 from inspector.core.heavy import KnownByThread, checkpoint
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.bands import Bands
-from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weigh_newest, weight
+from inspector.core.tokens.estimators import (
+    Estimator,
+    messages_weight,
+    prompt_tokens,
+    weigh_newest,
+    weight,
+)
 from inspector.core.tokens.families import family_of
 from inspector.core.tokens.prediction import Addition, Learner, Prediction, Scale, prior, scale
 from inspector.core.tokens.quantiles import quantile
@@ -45,7 +51,9 @@ class Pressure:
     @property
     def band(self) -> tuple[int, int] | None:
         """Return the bounds between which the true number most likely is; None unless the number is predicted."""
-        return self.predicted.band if self.predicted is not None and self.kind == "predicted" else None
+        return (
+            self.predicted.band if self.predicted is not None and self.kind == "predicted" else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,9 @@ class Pressures:
 
     def at(self, index: int | None) -> Pressure:
         """Return the pressure of a request; None or the number of requests: of the buffer after the last record."""
-        return self.end if index is None or index >= len(self._known) else self._known[index].pressure
+        return (
+            self.end if index is None or index >= len(self._known) else self._known[index].pressure
+        )
 
     def count_settled(self, former: "Pressures") -> int:
         """Return how many of the first requests still have the pressure and scale of `former`. O(new requests).
@@ -116,7 +126,11 @@ class Pressures:
         """
         if former.by.name != self.by.name:
             return 0
-        if any(state.measure != self._last[name].measure for name, state in former._last.items() if name in self._last):
+        if any(
+            state.measure != self._last[name].measure
+            for name, state in former._last.items()
+            if name in self._last
+        ):
             return 0
         return self.count_same(former)
 
@@ -137,7 +151,9 @@ class Pressures:
         """
         courses = (*self._changes.values(), self._course)
         earlier = [course for course in courses if course.place <= at]
-        course = max(earlier, key=lambda course: course.place).copy() if earlier else _Course(self.by)
+        course = (
+            max(earlier, key=lambda course: course.place).copy() if earlier else _Course(self.by)
+        )
         for request in self._thread.requests[course.place : at]:
             course.follow(self._thread, request)
         return course.look(shorter, Request(at, shorter.end, shorter.prompt))
@@ -151,19 +167,30 @@ class Pressures:
         place = self._thread.place(index)
         is_reported = pressure.kind in ("reported", "predicted") and pressure.tokens is not None
         if not is_reported or not count:
-            return Scale(0, prior(self.by.name, place.model or self._thread.model), pressure.counted, 0.0)
+            return Scale(
+                0, prior(self.by.name, place.model or self._thread.model), pressure.counted, 0.0
+            )
         state = self._known[count - 1 if index is None or index >= count else index]
         slope, spread = self._last[state.family].measure
-        return scale(pressure.tokens or 0, pressure.counted, slope, spread, is_whole=holds_all(place))
+        return scale(
+            pressure.tokens or 0, pressure.counted, slope, spread, is_whole=holds_all(place)
+        )
 
 
 def holds_all(request: Request) -> bool:
     """Does the transcript hold messages, system prompt and tools of a request?"""
-    return request.prompt.system is not None and request.prompt.tools is not None and bool(len(request.view))
+    return (
+        request.prompt.system is not None
+        and request.prompt.tools is not None
+        and bool(len(request.view))
+    )
 
 
 def thread_pressures(
-    thread: Thread, by: Estimator | None = None, former: Pressures | None = None, bands: Bands | None = None
+    thread: Thread,
+    by: Estimator | None = None,
+    former: Pressures | None = None,
+    bands: Bands | None = None,
 ) -> Pressures:
     """Return the pressures of all requests of a thread.
 
@@ -220,13 +247,19 @@ _KNOWN = KnownByThread[Pressures]()
 def known_pressures(thread: Thread, by: Estimator | None = None) -> Pressures:
     """Return the pressures of a thread; cached for the last few threads, because many places need the sizes."""
     weigher = by or weigher_of(thread)
-    return _KNOWN.get(thread, weigher.name, lambda former: thread_pressures(thread, weigher, former))
+    return _KNOWN.get(
+        thread, weigher.name, lambda former: thread_pressures(thread, weigher, former)
+    )
 
 
 def summary_since(thread: Thread, request: Request, after: int) -> Compaction | None:
     """Return the newest summary of the history that was recorded after request `after` and before that one."""
     listed = thread.compactions
-    for n in range(bisect_right(listed, request.index, key=lambda compaction: compaction.before_request) - 1, -1, -1):
+    for n in range(
+        bisect_right(listed, request.index, key=lambda compaction: compaction.before_request) - 1,
+        -1,
+        -1,
+    ):
         if listed[n].before_request <= after:
             return None
         if listed[n].kind == "summary":
@@ -243,7 +276,8 @@ def removed_unrecorded(thread: Thread, request: Request, after: int) -> int:
     listed = thread.compactions
     last = bisect_right(listed, request.index, key=lambda compaction: compaction.before_request)
     recent = takewhile(
-        lambda compaction: compaction.before_request > after, (listed[n] for n in range(last - 1, -1, -1))
+        lambda compaction: compaction.before_request > after,
+        (listed[n] for n in range(last - 1, -1, -1)),
     )
     return round(_CLIENT_SHARE * sum(compaction.unrecorded for compaction in recent))
 
@@ -285,17 +319,26 @@ class _Course:
         if usage is not None and usage.prompt > 0:
             self._report(thread, request, usage, added, prediction)
         family = family_of(request.model or thread.model).name
-        return _RequestState(request, pressure, family, self._learner.slope(), self._learner.spread())
+        return _RequestState(
+            request, pressure, family, self._learner.slope(), self._learner.spread()
+        )
 
     def look(self, thread: Thread, request: Request) -> Pressure:
         """Return the pressure of a buffer before its size is reported. Changes nothing."""
         added = self._added(thread, request)
         anchor = self._anchor
-        if anchor is not None and len(request.view) and request.view == anchor.view and request.prompt == anchor.prompt:
+        if (
+            anchor is not None
+            and len(request.view)
+            and request.view == anchor.view
+            and request.prompt == anchor.prompt
+        ):
             added = replace(added, is_same=True)
         return self._pressure(thread, request, added, self._learner.predict(added))
 
-    def _pressure(self, thread: Thread, request: Request, added: Addition, prediction: Prediction | None) -> Pressure:
+    def _pressure(
+        self, thread: Thread, request: Request, added: Addition, prediction: Prediction | None
+    ) -> Pressure:
         predicted = prediction if request.predicted is None else Prediction(*request.predicted)
         counted, usage = added.counted, request.usage
         if usage is not None and usage.prompt > 0:
@@ -309,12 +352,16 @@ class _Course:
 
     def _added(self, thread: Thread, request: Request) -> Addition:
         """Return how the buffer of a request differs from the last reported one."""
-        counted = self._by.tokens(messages_weight(self._by, request.view)) + self._prompt(request.prompt)
+        counted = self._by.tokens(messages_weight(self._by, request.view)) + self._prompt(
+            request.prompt
+        )
         tools = prompt_tokens(self._by, request.prompt)[1]
         is_whole = holds_all(request) and tools <= _FEW_TOOLS * counted
         anchor = self._anchor
         if anchor is None or not is_prefix(anchor.view, request.view):
-            return self._replaced(thread, request, Addition(counted, False, is_whole=is_whole, model=request.model))
+            return self._replaced(
+                thread, request, Addition(counted, False, is_whole=is_whole, model=request.model)
+            )
         new_messages = request.view.tail(len(anchor.view))
         answer = 0
         for message in new_messages:
@@ -353,15 +400,24 @@ class _Course:
 
     def _compaction(self, thread: Thread, request: Request) -> Compaction | None:
         """Return the newest summary of the history that was recorded since the last report."""
-        return summary_since(thread, request, self._anchor.index if self._anchor is not None else -1)
+        return summary_since(
+            thread, request, self._anchor.index if self._anchor is not None else -1
+        )
 
     def _report(
-        self, thread: Thread, request: Request, usage: Usage, added: Addition, prediction: Prediction | None
+        self,
+        thread: Thread,
+        request: Request,
+        usage: Usage,
+        added: Addition,
+        prediction: Prediction | None,
     ) -> None:
         fresh = self._compaction(thread, request) is not None
         if fresh and self._anchor is not None:
             self._base = self._base_unseen()
-            self._attached.append(usage.prompt - self._base - round(self._learner.slope() * added.counted))
+            self._attached.append(
+                usage.prompt - self._base - round(self._learner.slope() * added.counted)
+            )
         output = usage.output if usage.output_is_final else 0
         model = request.model or thread.model
         fallen = self._learner.report(added, prediction, usage.prompt, output, model, fresh=fresh)

@@ -31,7 +31,9 @@ class Bill:
     @property
     def total(self) -> Decimal:
         """Return the sum over the kinds of tokens."""
-        return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h + self.output
+        return (
+            self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h + self.output
+        )
 
     def __add__(self, other: "Bill") -> "Bill":
         return Bill(*(getattr(self, name) + getattr(other, name) for name in BILL_KINDS))
@@ -69,7 +71,13 @@ def billed(model: str, usage: Usage, time: str = "") -> Bill | None:
     """
     if usage.by_others:
         return _bill_apart(model, usage, time)
-    counts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.output)
+    counts = (
+        usage.input,
+        usage.cache_read,
+        usage.cache_write_5m,
+        usage.cache_write_1h,
+        usage.output,
+    )
     if not any(counts):
         return Bill()
     price = _price(model, time)
@@ -145,7 +153,13 @@ def _rates(same: SameObject, size: int) -> Bill | None:
     if size % 1000:
         return None
     fresh, more = Usage(input=size), Usage(input=size, output=1000)
-    calls = (fresh, Usage(cache_read=size), cache_written(size, FIVE_MINUTES_S), cache_written(size, HOUR_S), more)
+    calls = (
+        fresh,
+        Usage(cache_read=size),
+        cache_written(size, FIVE_MINUTES_S),
+        cache_written(size, HOUR_S),
+        more,
+    )
     prices = [price for call in calls if (price := _asked(same.held, call)) is not None]
     if len(prices) < len(calls):
         return None
@@ -158,7 +172,9 @@ def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
 
     try:
         calls = Priced(
-            input_tokens=usage.input + usage.cache_read + usage.cache_write,  # theirs includes the cache
+            input_tokens=usage.input
+            + usage.cache_read
+            + usage.cache_write,  # theirs includes the cache
             cache_read_tokens=usage.cache_read,
             cache_write_tokens=usage.cache_write,
             cache_write_1h_tokens=usage.cache_write_1h,
@@ -211,4 +227,8 @@ def side_model(call: SideCall, thread: Thread) -> str:
 def sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
     """Return the sum; None if one price is not known."""
     listed = list(prices)
-    return None if None in listed else sum((price for price in listed if price is not None), Decimal(0))
+    return (
+        None
+        if None in listed
+        else sum((price for price in listed if price is not None), Decimal(0))
+    )

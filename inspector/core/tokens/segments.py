@@ -54,7 +54,11 @@ class CallSegment:
 
 def split_segments(thread: Thread, samples: Sequence[Sample]) -> tuple[CallSegment, ...]:
     """Return the segments of a thread's samples, in order."""
-    compacted = sorted(compaction.before_request for compaction in thread.compactions if compaction.kind == "summary")
+    compacted = sorted(
+        compaction.before_request
+        for compaction in thread.compactions
+        if compaction.kind == "summary"
+    )
     groups: list[list[Sample]] = []
     former: tuple[int, str] | None = None
     for sample in samples:
@@ -101,7 +105,9 @@ def prediction_coverage(predictions: Sequence[tuple[Prediction, int]]) -> tuple[
     inside = sum(predicted.low <= reported <= predicted.high for predicted, reported in predictions)
     errors = [abs(predicted.tokens / reported - 1) for predicted, reported in predictions]
     bands = [_band_coverage(errors, share) for share in BAND_SHARES]
-    return BandCoverage(SHOWN_SHARE, inside, len(predictions), None), *(band for band in bands if band.count)
+    return BandCoverage(SHOWN_SHARE, inside, len(predictions), None), *(
+        band for band in bands if band.count
+    )
 
 
 def _band_coverage(errors: Sequence[float], share: float) -> BandCoverage:

@@ -28,7 +28,9 @@ class Sizer:
     @property
     def kind(self) -> PressureKind:
         """Return the kind of sizes other than the place's own: predicted, counted, estimated."""
-        return "predicted" if self.pressure.kind in ("reported", "predicted") else self.estimator.kind
+        return (
+            "predicted" if self.pressure.kind in ("reported", "predicted") else self.estimator.kind
+        )
 
     def counted(self, messages: View | Iterable[Message], prompt: Prompt) -> int:
         """Return the weight of the messages and the recorded prompt."""

@@ -16,7 +16,16 @@ from itertools import islice
 from inspector.core.buffer import Prompt, read_definition
 from inspector.core.heavy import checkpoint
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.session import Thread
 from inspector.core.tokens.counted import (
     MESSAGE_FRAMING,
@@ -80,7 +89,9 @@ class Weigher(Estimator):
     def weigh_parts(self, parts: Iterable[Part]) -> list[int]:
         """Return the weight of each of some parts that are no whole message."""
         alone = tuple(parts)
-        return self._weights(alone, self._sizes([text for part in alone for text in _texts_of(part)]))
+        return self._weights(
+            alone, self._sizes([text for part in alone for text in _texts_of(part)])
+        )
 
     def weigh_prompt(self, prompt: Prompt) -> int:
         definitions = (read_definition(tool.definition) for tool in prompt.tools or ())
@@ -98,7 +109,9 @@ class Weigher(Estimator):
         """Return the weight of a message whose texts have these sizes; cache those of its parts on it."""
         weights = self._weights(message.parts, sizes)
         if len(weights) > 1:
-            message.counts[self._parts_key] = sum(part_weight << n * _BITS for n, part_weight in enumerate(weights))
+            message.counts[self._parts_key] = sum(
+                part_weight << n * _BITS for n, part_weight in enumerate(weights)
+            )
         return MESSAGE_FRAMING + sum(weights)
 
     def _weights(self, parts: Iterable[Part], sizes: Sequence[int]) -> list[int]:
@@ -113,7 +126,9 @@ class Weigher(Estimator):
                 return self._charged(tokens)
             case Thinking(text=text, signature=signature):
                 is_sealed = _is_sealed(text, signature)
-                return round(self.family.weigh_sealed(signature) if is_sealed else THOUGHT * next(sizes))
+                return round(
+                    self.family.weigh_sealed(signature) if is_sealed else THOUGHT * next(sizes)
+                )
             case ToolCall():
                 return self.family.call_framing + next(sizes) + next(sizes)
             case ToolResult():
@@ -145,7 +160,9 @@ def _texts_of(part: Part) -> tuple[str, ...]:
             return (text,)
         case ToolCall(name=name, arguments=arguments):
             return name, arguments if isinstance(arguments, str) else dumps(arguments)
-        case Thinking(text=text, signature=signature, tokens=None) if not _is_sealed(text, signature):
+        case Thinking(text=text, signature=signature, tokens=None) if not _is_sealed(
+            text, signature
+        ):
             return (text,)
         case _:
             return ()
@@ -164,5 +181,7 @@ def weigher(family: Family, is_rough: bool = False) -> Weigher:
 
 def weigher_of(thread: Thread, is_rough: bool = False) -> Weigher:
     """Return the weigher for a thread: that of the family of the first model that it names."""
-    named = thread.model or next((request.model for request in thread.requests if request.model), "")
+    named = thread.model or next(
+        (request.model for request in thread.requests if request.model), ""
+    )
     return weigher(family_of(named), is_rough)

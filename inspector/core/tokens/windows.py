@@ -78,20 +78,26 @@ def find_window(
     client = client_window(thread.client or session.format, model, models)
     catalogue, basis = client or (catalogue_window(model, models), "")
     if model.lower().endswith(_MILLION):
-        return Window(1_000_000, "inferred", _against(1_000_000, evidence, None, "The model's name says"))
+        return Window(
+            1_000_000, "inferred", _against(1_000_000, evidence, None, "The model's name says")
+        )
     is_listed = client is not None or own_window(model, models or {}) is not None
     inferred = None if is_listed else _inferred(evidence, catalogue, offered_windows(model))
     if inferred is not None:
         return Window(inferred, "inferred", (_why(inferred, evidence, catalogue, model),))
     if catalogue is None:
         return Window(None, "unknown")
-    return Window(catalogue, "catalogue", _against(catalogue, evidence, None, "The catalogue says"), basis)
+    return Window(
+        catalogue, "catalogue", _against(catalogue, evidence, None, "The catalogue says"), basis
+    )
 
 
 def model_at(thread: Thread, at: int | None) -> str:
     """Return the model of request `at`, or the last one named before it; else the thread's."""
     last = len(thread.requests) - 1 if at is None else min(at, len(thread.requests) - 1)
-    return next((model for n in range(last, -1, -1) if (model := thread.requests[n].model)), thread.model)
+    return next(
+        (model for n in range(last, -1, -1) if (model := thread.requests[n].model)), thread.model
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,10 @@ def _look_at_reports(thread: Thread, former: _Reports | None) -> _Reports:
     requests, start = thread.requests, 0
     largest: dict[str, int] = {}
     has_windows = False
-    if former is not None and count_same_requests(former.requests[: former.settled], requests) == former.settled:
+    if (
+        former is not None
+        and count_same_requests(former.requests[: former.settled], requests) == former.settled
+    ):
         start, largest, has_windows = former.settled, dict(former.largest), former.has_windows
     settled = max(start, len(requests) - 1)
     for request in requests[start:settled]:
@@ -137,7 +146,9 @@ def _recorded(thread: Thread, at: int | None) -> int | None:
     requests = thread.requests
     if thread.window and (at is None or not requests):
         return thread.window
-    if not _known_reports(thread).has_windows and not any(request.window for request in requests[-1:]):
+    if not _known_reports(thread).has_windows and not any(
+        request.window for request in requests[-1:]
+    ):
         return None
     next_request = len(requests) if at is None else min(at + 1, len(requests))
     order = (*range(next_request - 1, -1, -1), *range(next_request, len(requests)))
@@ -146,7 +157,11 @@ def _recorded(thread: Thread, at: int | None) -> int | None:
 
 def _evidence(thread: Thread, model: str) -> _Evidence:
     reports = _known_reports(thread)
-    prompts = [_prompt_of(request) for request in thread.requests[reports.settled :] if request.model in (model, "")]
+    prompts = [
+        _prompt_of(request)
+        for request in thread.requests[reports.settled :]
+        if request.model in (model, "")
+    ]
     largest = max(reports.largest.get(model, 0), reports.largest.get("", 0), *prompts, 0)
     compacted_at = 0
     for compaction in thread.compactions:
@@ -155,7 +170,9 @@ def _evidence(thread: Thread, model: str) -> _Evidence:
         before = counted_before(thread, compaction) or 0
         if model_at(thread, max(0, compaction.before_request - 1)) == model:
             largest = max(largest, before)
-            is_automatic = compaction.trigger == "auto" and compaction.kind == "summary"  # results are cleared earlier
+            is_automatic = (
+                compaction.trigger == "auto" and compaction.kind == "summary"
+            )  # results are cleared earlier
             compacted_at = max(compacted_at, before if is_automatic else 0)
     return _Evidence(largest, compacted_at)
 
@@ -169,7 +186,9 @@ def _inferred(evidence: _Evidence, catalogue: int | None, offered: Sequence[int]
     fits = next((window for window in offered if window >= evidence.largest), None)
     if catalogue is not None and evidence.largest > catalogue:
         return fits
-    compacted_when_full = fits is not None and fits >= USUAL_WINDOWS[0] and evidence.compacted_at >= FULL_FROM * fits
+    compacted_when_full = (
+        fits is not None and fits >= USUAL_WINDOWS[0] and evidence.compacted_at >= FULL_FROM * fits
+    )
     if compacted_when_full and (catalogue is None or evidence.compacted_at < FULL_FROM * catalogue):
         return fits
     return None
@@ -195,7 +214,9 @@ def _against(window: int, evidence: _Evidence, recorded: int | None, says: str) 
             "it may have been configured for a smaller window."
         )
     if evidence.largest > window:
-        warnings.append(f"{says} {window:,} tokens, but a context of {evidence.largest:,} was seen.")
+        warnings.append(
+            f"{says} {window:,} tokens, but a context of {evidence.largest:,} was seen."
+        )
     if recorded is not None and recorded != window:
         warnings.append(f"{says} {window:,} tokens, but the file records {recorded:,}.")
     return tuple(warnings)

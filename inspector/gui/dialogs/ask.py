@@ -31,7 +31,9 @@ def ask_policy_file(parent: QWidget, settings: Settings) -> str:
 def ask_window(parent: QWidget, window: Window | None) -> int | None:
     """Tokens of the window; None if the user changed their mind."""
     now = window.tokens if window and window.tokens else 200_000
-    tokens, chosen = QInputDialog.getInt(parent, "Window", "Tokens of the model's window", now, 1_000, LARGEST, 1_000)
+    tokens, chosen = QInputDialog.getInt(
+        parent, "Window", "Tokens of the model's window", now, 1_000, LARGEST, 1_000
+    )
     return tokens if chosen else None
 
 
@@ -47,7 +49,9 @@ def ask_new_file(parent: QWidget, settings: Settings, title: str, name: str, kin
 def ask_steps_file(parent: QWidget, settings: Settings) -> str:
     """Path of saved steps; empty if the user changed their mind."""
     folder = settings.text("saved", str(Path.home()))
-    path, _ = QFileDialog.getOpenFileName(parent, "Replay saved steps", folder, "Steps (*.json);;All files (*)")
+    path, _ = QFileDialog.getOpenFileName(
+        parent, "Replay saved steps", folder, "Steps (*.json);;All files (*)"
+    )
     return path
 
 

@@ -75,6 +75,8 @@ def path_field(text: str, name: str, choose: Callable[[str], str]) -> tuple[QLin
 
 def new_record(kind: str, stem: str) -> str:
     """A file that is not there yet, in the user's own data folder."""
-    folder = Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation))
+    folder = Path(
+        QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
+    )
     stamp = QDateTime.currentDateTime().toString("yyyyMMdd-HHmmss")
     return str(folder / "context-inspector" / kind / f"{stem}-{stamp}.jsonl")

@@ -24,7 +24,14 @@ class KeyDialog(FormDialog):
         self.forget = button("Forget the stored key", self._forget)
         self.go.setEnabled(False)
         self.line.textChanged.connect(lambda text: self.go.setEnabled(bool(text.strip())))
-        column(self.says, self.line, self.trouble, row(self.forget, ..., self.buttons), of=self, margins=None)
+        column(
+            self.says,
+            self.line,
+            self.trouble,
+            row(self.forget, ..., self.buttons),
+            of=self,
+            margins=None,
+        )
         self._show_place()
 
     def _show_place(self) -> None:
@@ -32,12 +39,17 @@ class KeyDialog(FormDialog):
         self.forget.setVisible(place == "keyring")
         match place:
             case "environment":
-                message = f"The key comes from {variable}. One stored here is used when that is not set."
+                message = (
+                    f"The key comes from {variable}. One stored here is used when that is not set."
+                )
             case "keyring":
-                message = "A key is stored in this machine's keyring. Enter another one to replace it."
+                message = (
+                    "A key is stored in this machine's keyring. Enter another one to replace it."
+                )
             case _:
-                message = "There is no key yet. It is kept in this machine's keyring, never in a file" + (
-                    f"; or set {variable} before the program starts." if variable else "."
+                message = (
+                    "There is no key yet. It is kept in this machine's keyring, never in a file"
+                    + (f"; or set {variable} before the program starts." if variable else ".")
                 )
         self.says.setText(message)
 

@@ -51,7 +51,9 @@ class _Painter(Guarded, QStyledItemDelegate):
         room = QRect(inner)
         room.setRight(inner.right() - option.fontMetrics.horizontalAdvance(command.shown_keys) - 12)
         painter.setPen(ink(c.text))
-        words = option.fontMetrics.elidedText(command.words, Qt.TextElideMode.ElideRight, room.width())
+        words = option.fontMetrics.elidedText(
+            command.words, Qt.TextElideMode.ElideRight, room.width()
+        )
         painter.drawText(room, middle, words)
         painter.restore()
 
@@ -124,7 +126,12 @@ class CommandPalette(Guarded, QFrame):
         if event.type() == QEvent.Type.FocusOut and self.isVisible():
             self.hide()
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
+            step = {
+                Qt.Key.Key_Down: 1,
+                Qt.Key.Key_Up: -1,
+                Qt.Key.Key_PageDown: 8,
+                Qt.Key.Key_PageUp: -8,
+            }
             if event.key() == Qt.Key.Key_Escape:
                 self.close_again()
                 return True

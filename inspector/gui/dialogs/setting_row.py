@@ -6,7 +6,15 @@ from dataclasses import Field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QGridLayout,
+    QLineEdit,
+    QScrollArea,
+    QToolButton,
+    QWidget,
+)
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import WHOSE, WindowFrom, form_fields
@@ -72,7 +80,9 @@ class SettingRow(QWidget):
         self.trouble = label(role="bad", wrap=True)
         self.trouble.hide()
         name = f"Reset {field.name} to {spelt(own)}"
-        self.back = small_button("↺", lambda: self.reset.emit(field.name), about=f"Back to {spelt(own)}", name=name)
+        self.back = small_button(
+            "↺", lambda: self.reset.emit(field.name), about=f"Back to {spelt(own)}", name=name
+        )
         policy = self.back.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.back.setSizePolicy(policy)

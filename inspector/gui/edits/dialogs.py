@@ -30,7 +30,12 @@ class EditDialog(Guarded, FormDialog):
     """Closes when the text was taken; a refusal is shown below the text, and nothing is lost."""
 
     def __init__(
-        self, parent: QWidget | None, theme: Theme, title: str, parts: list[tuple[int, Part]], take: Take
+        self,
+        parent: QWidget | None,
+        theme: Theme,
+        title: str,
+        parts: list[tuple[int, Part]],
+        take: Take,
     ) -> None:
         super().__init__(parent, title, "Take as a step")
         self._parts, self._take_text = parts, take
@@ -46,7 +51,16 @@ class EditDialog(Guarded, FormDialog):
         self.whole = button("Replace it whole", self._write_anew, about=about)
         self.go.setToolTip(tip("Ctrl+Enter"))
         foot = row(self.whole, ..., self.buttons)
-        column(self.which, self.what, (self.text, 1), self.note, self.trouble, foot, of=self, margins=None)
+        column(
+            self.which,
+            self.what,
+            (self.text, 1),
+            self.note,
+            self.trouble,
+            foot,
+            of=self,
+            margins=None,
+        )
         self._show(0)
 
     def _show(self, at: int) -> None:
@@ -61,7 +75,9 @@ class EditDialog(Guarded, FormDialog):
         if isinstance(part, ToolCall) and not isinstance(part.arguments, str):
             words.append("The arguments of a call are a JSON object.")
         if isinstance(part, Thinking) and part.signature:
-            words.append("Edited thinking loses its signature: some providers then refuse or ignore it.")
+            words.append(
+                "Edited thinking loses its signature: some providers then refuse or ignore it."
+            )
         self.note.setText(" ".join(words))
         self.note.setVisible(bool(words))
         self.trouble.hide()

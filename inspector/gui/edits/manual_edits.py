@@ -30,15 +30,23 @@ class ManualEdits:
         message = self._selected()
         if message is None:
             return
-        numbered_parts = [(n, part) for n, part in enumerate(message.parts) if editable(part) is not None]
+        numbered_parts = [
+            (n, part) for n, part in enumerate(message.parts) if editable(part) is not None
+        ]
         parts = sorted(
             numbered_parts, key=lambda numbered_part: isinstance(numbered_part[1], Thinking)
         )  # what was said first, thinking last
         if parts:
             rewrite = self._desk.workbench.editing.rewrite
-            self._ask(f"Edit the {message.role} message", parts, lambda part, text: rewrite(message.id, part, text))
+            self._ask(
+                f"Edit the {message.role} message",
+                parts,
+                lambda part, text: rewrite(message.id, part, text),
+            )
         else:
-            self._desk.say("This message holds no text that could be edited: images, or what only the provider reads.")
+            self._desk.say(
+                "This message holds no text that could be edited: images, or what only the provider reads."
+            )
 
     def drop(self) -> None:
         """The selected message goes; asked only where it would leave a call or a result alone."""
@@ -59,10 +67,19 @@ class ManualEdits:
     def insert(self) -> None:
         """A user message at the end."""
         if self._desk.workbench.state.thread is not None and self._free():
-            self._ask("Add a user message at the end", [(0, Text(""))], lambda part, text: self._insert(text), new=True)
+            self._ask(
+                "Add a user message at the end",
+                [(0, Text(""))],
+                lambda part, text: self._insert(text),
+                new=True,
+            )
 
     def _ask(
-        self, title: str, parts: list[tuple[int, Part]], take: Callable[[int, str], None], new: bool = False
+        self,
+        title: str,
+        parts: list[tuple[int, Part]],
+        take: Callable[[int, str], None],
+        new: bool = False,
     ) -> None:
         from inspector.gui.edits.dialogs import EditDialog  # loaded when first wanted
 
@@ -87,7 +104,9 @@ class ManualEdits:
     def _free(self) -> bool:
         if self._desk.workbench.state.asking is None:
             return True
-        self._desk.say("A tier waits for an answer: answer it or give it up before the buffer is edited.")
+        self._desk.say(
+            "A tier waits for an answer: answer it or give it up before the buffer is edited."
+        )
         return False
 
 
@@ -96,7 +115,10 @@ def _drop_question(message: Message, along: Partners) -> tuple[str, str]:
     calls, results = sum(map(len, along.calls.values())), len(along.messages)
     if message.role == "tool":
         what = "its call" if calls + results == 1 else "its calls"
-        return f"This is the result of a call. Without {what} a provider would refuse the buffer.", f"Drop with {what}"
+        return (
+            f"This is the result of a call. Without {what} a provider would refuse the buffer.",
+            f"Drop with {what}",
+        )
     count = plural(results, "result")
     return (
         f"This message makes {plural(len(message.calls), 'call')}. Left alone, "

@@ -27,7 +27,9 @@ from PySide6.QtWidgets import (
 from inspector.gui.guard import Guarded
 from inspector.gui.look.labels import label, tip
 
-Item: TypeAlias = "QWidget | QLayout | int | EllipsisType | tuple[QWidget | QLayout | EllipsisType, int]"
+Item: TypeAlias = (
+    "QWidget | QLayout | int | EllipsisType | tuple[QWidget | QLayout | EllipsisType, int]"
+)
 """An item of a row or column: a widget, a layout, a number of empty pixels, or `...` for the remaining room. Widgets,
 layouts and `...` may have a stretch factor: `(table, 1)`."""
 Margins: TypeAlias = tuple[int, int, int, int] | None
@@ -39,12 +41,16 @@ _Box = TypeVar("_Box", bound=QBoxLayout)
 _Button = TypeVar("_Button", bound=QAbstractButton)
 
 
-def row(*items: Item, of: QWidget | None = None, margins: Margins = _NONE, gap: int | None = None) -> QHBoxLayout:
+def row(
+    *items: Item, of: QWidget | None = None, margins: Margins = _NONE, gap: int | None = None
+) -> QHBoxLayout:
     """Side by side; `of` = as the layout of that widget; `gap` = pixels between two."""
     return _filled(QHBoxLayout() if of is None else QHBoxLayout(of), items, margins, gap)
 
 
-def column(*items: Item, of: QWidget | None = None, margins: Margins = _NONE, gap: int | None = None) -> QVBoxLayout:
+def column(
+    *items: Item, of: QWidget | None = None, margins: Margins = _NONE, gap: int | None = None
+) -> QVBoxLayout:
     """One below the other, like `row`."""
     return _filled(QVBoxLayout() if of is None else QVBoxLayout(of), items, margins, gap)
 
@@ -178,7 +184,9 @@ def checked_action(menu: QMenu, words: str, checked: bool = False) -> QAction:
     return action
 
 
-def choice(name: str, entries: Iterable[str | tuple[str, object]] = (), *, about: str = "") -> QComboBox:
+def choice(
+    name: str, entries: Iterable[str | tuple[str, object]] = (), *, about: str = ""
+) -> QComboBox:
     """Return a box to choose one of these texts, or of texts with their values."""
     box = QComboBox()
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -202,7 +210,11 @@ class HintedField(Guarded, QLineEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        fits = (hint for hint in self._hints if self.fontMetrics().horizontalAdvance(hint) <= self.width() - BESIDE)
+        fits = (
+            hint
+            for hint in self._hints
+            if self.fontMetrics().horizontalAdvance(hint) <= self.width() - BESIDE
+        )
         self.setPlaceholderText(next(fits, self._hints[-1]))
 
 
@@ -224,7 +236,11 @@ def line_field(name: str, text: str = "", hint: str = "", *, about: str = "") ->
 
 def empty_page(what: str, *begin: QPushButton) -> QWidget:
     """The page of a panel that has nothing to show yet: what it is for, and the buttons with which it begins."""
-    return holding(column(label(what, role="quiet", wrap=True), row(*begin, ...), ..., margins=(13, 12, 12, 12)))
+    return holding(
+        column(
+            label(what, role="quiet", wrap=True), row(*begin, ...), ..., margins=(13, 12, 12, 12)
+        )
+    )
 
 
 def delayed(owner: QObject, milliseconds: int, call: Callable[[], object]) -> QTimer:
@@ -234,7 +250,9 @@ def delayed(owner: QObject, milliseconds: int, call: Callable[[], object]) -> QT
     return timer
 
 
-def _dressed(widget: _Button, clicked: Callable[..., object] | None, about: str, role: str) -> _Button:
+def _dressed(
+    widget: _Button, clicked: Callable[..., object] | None, about: str, role: str
+) -> _Button:
     if about:
         widget.setToolTip(tip(about))
         widget.setAccessibleDescription(about)

@@ -179,5 +179,9 @@ def role_colour(colours: Colours, role: str) -> str:
 def mixed(ground: str, colour: str, share: float = _GROUND) -> QColor:
     """The ground with so much of the colour."""
     below, other = QColor(ground), QColor(colour)
-    pairs = ((below.red(), other.red()), (below.green(), other.green()), (below.blue(), other.blue()))
+    pairs = (
+        (below.red(), other.red()),
+        (below.green(), other.green()),
+        (below.blue(), other.blue()),
+    )
     return QColor(*(round(a + (b - a) * share) for a, b in pairs))

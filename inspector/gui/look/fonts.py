@@ -73,7 +73,10 @@ def mono_font(points: float | None = None) -> QFont:
 def _font(families: list[str], points: float) -> QFont:
     font = QFont(families)
     font.setPointSizeF(points)
-    for joined in ("liga", "calt"):  # both fonts draw "->" as an arrow: a transcript is shown as it is
+    for joined in (
+        "liga",
+        "calt",
+    ):  # both fonts draw "->" as an arrow: a transcript is shown as it is
         font.setFeature(QFont.Tag(joined), 0)
     return font
 
@@ -81,4 +84,7 @@ def _font(families: list[str], points: float) -> QFont:
 def _cjk(family: str, language: str) -> list[str]:
     """The CJK families, the user's own first: Han characters are shared, their shapes differ by country."""
     first = _REGIONS.get(language) or _REGIONS.get(language[:2], "SC")
-    return [f"{family} {first}", *(f"{family} {region}" for region in ("SC", "JP", "KR") if region != first)]
+    return [
+        f"{family} {first}",
+        *(f"{family} {region}" for region in ("SC", "JP", "KR") if region != first),
+    ]

@@ -49,7 +49,9 @@ _TERMS: Mapping[str, str] = {
     "preview": "What would be left after the selected tier.",
 }
 
-GLOSSARY: Mapping[str, str] = MappingProxyType(dict((*_TERMS.items(), *_KINDS.items(), *_CATEGORIES.items())))
+GLOSSARY: Mapping[str, str] = MappingProxyType(
+    dict((*_TERMS.items(), *_KINDS.items(), *_CATEGORIES.items()))
+)
 """By term, as it is written on the screen."""
 
 

@@ -20,7 +20,12 @@ def part_title(name: str) -> str:
 
 
 def label(
-    text: str = "", *, role: str = "", parent: QWidget | None = None, wrap: bool = False, centred: bool = False
+    text: str = "",
+    *,
+    role: str = "",
+    parent: QWidget | None = None,
+    wrap: bool = False,
+    centred: bool = False,
 ) -> QLabel:
     """A label of plain text. `role` picks its look from the style sheet: caption, quiet, strong, number."""
     widget = QLabel(parent)

@@ -35,7 +35,9 @@ def share_words(part: float) -> str:
 
 def short(number: float) -> str:
     """Return `52k` or `1.2M`, for axes."""
-    scale, unit = next(((by, unit) for by, unit in ((1_000_000, "M"), (1_000, "k")) if abs(number) >= by), (1, ""))
+    scale, unit = next(
+        ((by, unit) for by, unit in ((1_000_000, "M"), (1_000, "k")) if abs(number) >= by), (1, "")
+    )
     return f"{number / scale:g}{unit}".replace("-", "−")
 
 
@@ -58,7 +60,9 @@ def cache_words(usage: Usage | None) -> str:
         return ""
     written = ((usage.cache_write_5m, FIVE_MINUTES_S), (usage.cache_write_1h, HOUR_S))
     parts = [f"{grouped(usage.cache_read)} read"] if usage.cache_read else []
-    parts += [f"{grouped(tokens)} written for {lifetime(ttl_s)}" for tokens, ttl_s in written if tokens]
+    parts += [
+        f"{grouped(tokens)} written for {lifetime(ttl_s)}" for tokens, ttl_s in written if tokens
+    ]
     return f"cache {', '.join(parts)}" if parts else ""
 
 

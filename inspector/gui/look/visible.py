@@ -43,7 +43,9 @@ _LONG = pattern(f"[^\n]{{{LONG_LINE + 1},}}")
 _LONGISH = pattern(f"[^\n]{{{LONG_PICTURES + 1},}}")
 _DRAWN = pattern("[\u200d\ufe0f\U0001f000-\U0001faff]")
 _GLUE = "\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
-_PICTURE = pattern("[\u00a9\u00ae\u203c-\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]")
+_PICTURE = pattern(
+    "[\u00a9\u00ae\u203c-\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+)
 _JOINING = pattern("[\u0600-\u109f\u1780-\u18af\ua800-\uabff]")
 """Scripts that spell with joiners: Arabic, those of India and South-East Asia, Mongolian."""
 _FLAG = pattern("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,7}\U000e007f")
@@ -69,7 +71,9 @@ class Shown:
     def origin(self, start: int, end: int) -> str:
         """Return the original of `text[start:end]`; of a token that is cut, all of it."""
         starts = [edit.start for edit in self.edits]
-        return self.original[self._back(start, starts, after=False) : self._back(end, starts, after=True)]
+        return self.original[
+            self._back(start, starts, after=False) : self._back(end, starts, after=True)
+        ]
 
     def back(self, at: int) -> int:
         """Return the place in the original of `text[at]`."""
@@ -171,7 +175,9 @@ class _Joiners:
             return False
         if self._text[at] != "\u200d":
             return True
-        is_chain = _is_picture(self._text[self._joined_at + 1 : at])  # a single picture since the last joiner
+        is_chain = _is_picture(
+            self._text[self._joined_at + 1 : at]
+        )  # a single picture since the last joiner
         self._joined = self._joined + 1 if is_chain else 1
         self._joined_at = at
         if self._joined > MOST_JOINED:

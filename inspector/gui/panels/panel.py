@@ -171,7 +171,9 @@ class Panel(Guarded, QWidget):
 
     def fall(self, failure: BaseException) -> None:
         """Cover the panel with the sentence that the state could not be shown."""
-        self._cover(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")
+        self._cover(
+            f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__})."
+        )
 
     def show_cancelled(self) -> None:
         """Say that the work for the panel was cancelled, and offer to begin it again."""
@@ -203,7 +205,9 @@ class PlotPanel(Panel):
         if not self._loading:
             self._loading = True
             bridge = self.desk.bridge
-            bridge.run(lambda task: load_module("numpy"), lambda _: bridge.in_turns(self._load_library()))
+            bridge.run(
+                lambda task: load_module("numpy"), lambda _: bridge.in_turns(self._load_library())
+            )
 
     def _load_library(self) -> Iterator[None]:
         """Load pyqtgraph on the GUI thread: it touches every name of these modules, on which PySide6 creates Qt classes
@@ -257,7 +261,11 @@ class ListPanel(Panel, Generic[T]):
         self.table.opened.connect(self.open)
 
     def lay_out(
-        self, *head: Item, margins: Margins = LIST_HEAD, gap: int | None = None, above: Sequence[QLayout] = ()
+        self,
+        *head: Item,
+        margins: Margins = LIST_HEAD,
+        gap: int | None = None,
+        above: Sequence[QLayout] = (),
     ) -> None:
         """Lay out a row of widgets and the table below it; without rows the row has all the room.
 
@@ -265,7 +273,9 @@ class ListPanel(Panel, Generic[T]):
             head: the widgets of the row.
             above: layouts above it.
         """
-        column(*above, (row(*head, margins=margins, gap=gap), 1), (self.table, 1_000), of=self, gap=0)
+        column(
+            *above, (row(*head, margins=margins, gap=gap), 1), (self.table, 1_000), of=self, gap=0
+        )
 
     def copy_button(self) -> QToolButton:
         """Return a button that copies the selected rows, else all rows."""

@@ -117,17 +117,23 @@ class ProxyController(QObject):
             return
         self._take_window(state)
         prospects = {
-            hold.id: self._prospects.prospect(proxy.holds, hold, state, self.steps(hold), self.place(hold))
+            hold.id: self._prospects.prospect(
+                proxy.holds, hold, state, self.steps(hold), self.place(hold)
+            )
             for hold in status.holds
         }
         if prospects != status.prospects:
             self._workbench.show_proxy(replace(status, prospects=MappingProxyType(prospects)))
-        hold = next((candidate for candidate in status.holds if candidate.id == self._look_at), None)
+        hold = next(
+            (candidate for candidate in status.holds if candidate.id == self._look_at), None
+        )
         place = self.place(hold) if hold is not None else None
         if hold is None or place is not None:
             self._look_at = None
         if place is not None:
-            QTimer.singleShot(0, lambda: go_to(self._workbench, *place, ""))  # the others are still being told
+            QTimer.singleShot(
+                0, lambda: go_to(self._workbench, *place, "")
+            )  # the others are still being told
 
     def _take_window(self, state: State) -> None:
         """The window that the user chooses for the recording is the one that requests are held by."""
@@ -135,7 +141,11 @@ class ProxyController(QObject):
         if chosen == self._user_window:
             return
         self._user_window = chosen
-        if self._proxy is not None and state.proxy_is_open and self._proxy.holds.rule.window != chosen:
+        if (
+            self._proxy is not None
+            and state.proxy_is_open
+            and self._proxy.holds.rule.window != chosen
+        ):
             self.set_rule(replace(self._proxy.holds.rule, window=chosen))
 
     # -- intents -------------------------------------------------------------------------------------------------------
@@ -170,7 +180,11 @@ class ProxyController(QObject):
 
     def show_recording(self) -> None:
         """Open the recording, and follow it."""
-        if self._proxy is not None and self.status is not None and not self._workbench.state.proxy_is_open:
+        if (
+            self._proxy is not None
+            and self.status is not None
+            and not self._workbench.state.proxy_is_open
+        ):
             self._follow(self.status.record)
 
     @property
@@ -189,20 +203,28 @@ class ProxyController(QObject):
         status = self.status
         self._answers_due = status is not None and bool(status.busy)
         if self._answers_due:
-            self._workbench.note("Held requests are forwarded unchanged. The proxy ends with the answers under way.")
+            self._workbench.note(
+                "Held requests are forwarded unchanged. The proxy ends with the answers under way."
+            )
         self._workbench.show_proxy(None)
 
         def end(_: None) -> None:
             self._finishing = None
             then()
 
-        self._finishing = self._bridge.run(lambda task: proxy.finish(lambda: task.stopped), end, lane="wait")
+        self._finishing = self._bridge.run(
+            lambda task: proxy.finish(lambda: task.stopped), end, lane="wait"
+        )
 
     def set_rule(self, rule: Rule) -> None:
         """Hold by another rule from here on. Its window is that of the open recording, too."""
         self._try(lambda proxy: proxy.set_rule(rule))
         state = self._workbench.state
-        if state.proxy_is_open and state.proxy is not None and rule.window != state.proxy.rule.window:
+        if (
+            state.proxy_is_open
+            and state.proxy is not None
+            and rule.window != state.proxy.rule.window
+        ):
             self._user_window = rule.window
             self._workbench.set_window(rule.window)
         self._show()
@@ -224,7 +246,9 @@ class ProxyController(QObject):
         """Let it go: with the steps that were taken on it, or as it was."""
         steps = self.steps(hold) if stepped else None
         if stepped and steps is None:
-            self._workbench.failed("No step was taken on that request: look at it, run a tier or edit a message there.")
+            self._workbench.failed(
+                "No step was taken on that request: look at it, run a tier or edit a message there."
+            )
         elif steps is None:
             self._try(lambda proxy: proxy.holds.release(hold.id))
         elif self._try(lambda proxy: proxy.holds.release(hold.id, steps.buffer, steps.sent)):
@@ -279,7 +303,12 @@ class Prospects:
         self._compactors: dict[tuple[Any, ...], Compactor] = {}
 
     def prospect(
-        self, holds: Holds, hold: HoldInfo, state: State, steps: Steps | None, place: tuple[str, int] | None
+        self,
+        holds: Holds,
+        hold: HoldInfo,
+        state: State,
+        steps: Steps | None,
+        place: tuple[str, int] | None,
     ) -> Prospect:
         """As far as it is known; the rest is reported later. `place`: thread and request in the open recording."""
         if hold.cannot:
@@ -291,7 +320,9 @@ class Prospects:
         proposal = self._proposal(holds, hold, state, place)
         return Prospect(steps, left, proposal, policy_of(state).title)
 
-    def _proposal(self, holds: Holds, hold: HoldInfo, state: State, place: tuple[str, int] | None) -> Proposal | None:
+    def _proposal(
+        self, holds: Holds, hold: HoldInfo, state: State, place: tuple[str, int] | None
+    ) -> Proposal | None:
         """What the chosen policy would do: where the recording is open the step that Tiers takes there. Its sizes are
         the gate's, which counts the whole body by a tokenizer."""
         choices, compactor = state.choices, self._compactor(state.choices)
@@ -339,7 +370,9 @@ class Prospects:
                     self._known[key] = (about, value)
                     self._told()
 
-            self._bridge.run(lambda task: work(), done, lambda error: None)  # fails where it was let go meanwhile
+            self._bridge.run(
+                lambda task: work(), done, lambda error: None
+            )  # fails where it was let go meanwhile
         return self._known[key][1]
 
 

@@ -21,9 +21,19 @@ class ProxyDesk:
     """Held by the window as `proxies`; panels reach it through the desk."""
 
     def __init__(
-        self, workbench: Workbench, bridge: Bridge, settings: Settings, window: QWidget, follow: Callable[[str], None]
+        self,
+        workbench: Workbench,
+        bridge: Bridge,
+        settings: Settings,
+        window: QWidget,
+        follow: Callable[[str], None],
     ) -> None:
-        self._workbench, self._bridge, self._settings, self._window = workbench, bridge, settings, window
+        self._workbench, self._bridge, self._settings, self._window = (
+            workbench,
+            bridge,
+            settings,
+            window,
+        )
         self._follow = follow
         self._made: ProxyController | None = None
         self._receiver: ReceiverController | None = None
@@ -91,7 +101,9 @@ class ProxyDesk:
         proxy = self._workbench.state.proxy
         if self._made is not None and self._made.is_finishing:
             question = "Answers are still under way at the proxy. If you close now, the agents lose their turns."
-            return is_sure(self._window, "An agent waits for its answer", question, "Close now", "Wait")
+            return is_sure(
+                self._window, "An agent waits for its answer", question, "Close now", "Wait"
+            )
         if proxy is None or not proxy.busy:
             return True
         question = (
@@ -99,7 +111,13 @@ class ProxyDesk:
             "the window closes as soon as their answers have arrived. After that the agents that point to the proxy "
             "lose their connection; the recording has all that passed."
         )
-        if is_sure(self._window, "An agent is being watched", question, "Forward and close", "Keep watching"):
+        if is_sure(
+            self._window,
+            "An agent is being watched",
+            question,
+            "Forward and close",
+            "Keep watching",
+        ):
             self.controller.stop(close)
         return False
 

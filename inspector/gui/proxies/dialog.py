@@ -36,7 +36,10 @@ ADDRESS = "an address"
 PROVIDERS = (
     *((name, f"Forwards to {url}; the client brings its key.") for name, url in UPSTREAMS.items()),
     (SIMULATED, "A provider on this machine that speaks the real protocols: no key, no cost."),
-    (ADDRESS, "Any server: a gateway, a local model, a company's endpoint. Paths are passed on as they are."),
+    (
+        ADDRESS,
+        "Any server: a gateway, a local model, a company's endpoint. Paths are passed on as they are.",
+    ),
 )
 
 
@@ -54,9 +57,13 @@ class ProxyDialog(FormDialog):
         self.chips = Chips("Provider", PROVIDERS)
         self.chips.chosen.connect(self._choose)
         named = stored if self._kind == ADDRESS else ""
-        self.address = line_field("Address of the provider", named, "https://gateway.example.com/anthropic")
+        self.address = line_field(
+            "Address of the provider", named, "https://gateway.example.com/anthropic"
+        )
         self.note = label(role="quiet", wrap=True)
-        self.record, beside = path_field(new_record("recordings", "proxy"), "Recording", self._choose_record)
+        self.record, beside = path_field(
+            new_record("recordings", "proxy"), "Recording", self._choose_record
+        )
         self.port = line_field("Port", settings.text("proxy/port"), "any free one")
         self.port.setValidator(QIntValidator(0, 65_535, self))
         grid = fields(
@@ -80,8 +87,12 @@ class ProxyDialog(FormDialog):
         self.note.setText(dict(PROVIDERS)[kind])
 
     def _choose_record(self, now: str) -> str:
-        continued = QFileDialog.Option.DontConfirmOverwrite  # a recording that is there is not replaced
-        return QFileDialog.getSaveFileName(self, "Recording", now, "Recordings (*.jsonl)", options=continued)[0]
+        continued = (
+            QFileDialog.Option.DontConfirmOverwrite
+        )  # a recording that is there is not replaced
+        return QFileDialog.getSaveFileName(
+            self, "Recording", now, "Recordings (*.jsonl)", options=continued
+        )[0]
 
     def _accept(self) -> None:
         upstream = self.address.text().strip() if self._kind == ADDRESS else self._kind
@@ -143,7 +154,9 @@ class ConnectDialog(QDialog):
 def _page(setup: ClientSetup) -> QWidget:
     page = column(label(setup.title, role="strong"), margins=(0, 6, 12, 6), gap=6)
     tried = f" · tried with {setup.tried}" if setup.tried else ""
-    page.addWidget(label(f"Speaks to {setup.speaks}: the proxy must forward there{tried}.", role="quiet"))
+    page.addWidget(
+        label(f"Speaks to {setup.speaks}: the proxy must forward there{tried}.", role="quiet")
+    )
     for snippet in setup.snippets:
         page.addSpacing(4)
         page.addWidget(_snippet(snippet))
@@ -224,7 +237,13 @@ class ClientLines(QScrollArea):
             column(..., label(setup.title, role="strong"), where, ..., of=name, gap=0)
             for at, widget in enumerate((name, lines, copy)):
                 grid.addWidget(widget, n, at)
-        column(label("Nothing has passed yet. Start an agent with its line:", role="quiet"), grid, ..., of=page, gap=8)
+        column(
+            label("Nothing has passed yet. Start an agent with its line:", role="quiet"),
+            grid,
+            ...,
+            of=page,
+            gap=8,
+        )
         self.setWidget(page)
 
     def _copy(self, name: str, text: str) -> None:

@@ -49,9 +49,20 @@ MakePlan: TypeAlias = "Callable[[], Plan]"
 class RunController(QObject):
     """What the person wants of the run comes in as method calls; how it stands is `State.run`."""
 
-    def __init__(self, workbench: Workbench, bridge: Bridge, settings: Settings, follow: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        workbench: Workbench,
+        bridge: Bridge,
+        settings: Settings,
+        follow: Callable[[str], None],
+    ) -> None:
         super().__init__()
-        self._workbench, self._bridge, self._settings, self._follow = workbench, bridge, settings, follow
+        self._workbench, self._bridge, self._settings, self._follow = (
+            workbench,
+            bridge,
+            settings,
+            follow,
+        )
         self._runner: Runner | None = None
         self._latest = RunStatus()
         self._closed = self._given_up = False
@@ -73,7 +84,9 @@ class RunController(QObject):
     @property
     def active(self) -> bool:
         """Is a run under way, or about to be?"""
-        return self.status is not None and self.status.active and not (self._closed or self._given_up)
+        return (
+            self.status is not None and self.status.active and not (self._closed or self._given_up)
+        )
 
     def _change(self, **changes: Any) -> None:
         if self.status is not None:
@@ -83,7 +96,12 @@ class RunController(QObject):
         """The journal may have caught up with a pause, or be open again while a need waits."""
         self._pause.settle(state.run_is_open)
         self._leave(state)
-        if self._need is None and state.run is not None and state.run.now.state == "needing" and state.run_is_open:
+        if (
+            self._need is None
+            and state.run is not None
+            and state.run.now.state == "needing"
+            and state.run_is_open
+        ):
             QTimer.singleShot(0, self, self._pass_need_on)  # the others are still being told
 
     def _leave(self, state: State) -> None:
@@ -110,7 +128,11 @@ class RunController(QObject):
             new = [self._new.popleft() for _ in range(len(self._new))]
             reports = (*reports, *new)[-KEPT:]
         self._pause.tell(now, status.now, status.plan.policy)
-        self._change(now=now, reports=reports, pausing=status.pausing and now.state not in ("paused", "ended"))
+        self._change(
+            now=now,
+            reports=reports,
+            pausing=status.pausing and now.state not in ("paused", "ended"),
+        )
         self._pass_need_on()
         if now.state == "ended":
             self._ended()
@@ -131,7 +153,12 @@ class RunController(QObject):
     def show_need(self) -> None:
         """Bring the open need to the need panel (again)."""
         status = self.status
-        if self._runner is not None and status is not None and status.plan is not None and status.now.need is not None:
+        if (
+            self._runner is not None
+            and status is not None
+            and status.plan is not None
+            and status.now.need is not None
+        ):
             who = status.now.verdict.tier if status.now.verdict is not None else "The run"
             self._need = ExternalNeed(who, status.plan.policy, status.now.need, self._answer)
             self._workbench.stepping.take_external(self._need)
@@ -167,13 +194,19 @@ class RunController(QObject):
                 plan.record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             except OSError as why:
                 folder = plan.record.parent
-                raise InspectorError(f"The journal cannot be kept in {folder}: {why.strerror or why}.") from None
+                raise InspectorError(
+                    f"The journal cannot be kept in {folder}: {why.strerror or why}."
+                ) from None
             runner = Runner(plan, self._tell, self.breakpoints)
             runner.start(paused)
             return runner, plan, compacts_remotely(plan)
 
         self._bridge.run(
-            lambda task: job(), self._begun, self._failed, fell=lambda failure: self._not_begun(), lane="wait"
+            lambda task: job(),
+            self._begun,
+            self._failed,
+            fell=lambda failure: self._not_begun(),
+            lane="wait",
         )
 
     def _begun(self, started: "tuple[Runner, Plan, bool]") -> None:
@@ -298,7 +331,9 @@ class Pause:
             self._now = None
         elif before.state != "paused" or self._now is None:
             self._now, self._policy, self._placed, self._since = now, policy, False, monotonic()
-            QTimer.singleShot(int(CATCH_UP * 1000) + 50, lambda: self.settle(self._workbench.state.run_is_open))
+            QTimer.singleShot(
+                int(CATCH_UP * 1000) + 50, lambda: self.settle(self._workbench.state.run_is_open)
+            )
 
     def settle(self, is_shown: bool) -> None:
         """Go to the paused buffer as soon as the journal shows it; `is_shown`: the journal is open."""
@@ -322,7 +357,9 @@ class Pause:
             return
         steps = Steps(self._now.thread, None, self._policy, self._now.buffer, self._now.running)
         state = self._workbench.state
-        self._workbench.show(replace(state, trees=MappingProxyType({**state.trees, steps.start: steps})))
+        self._workbench.show(
+            replace(state, trees=MappingProxyType({**state.trees, steps.start: steps}))
+        )
         go_to(self._workbench, self._now.thread, None, "")
 
     def changed(self) -> tuple[Buffer, Any] | None:
@@ -335,13 +372,17 @@ class Pause:
             return None
         own = {message.id: message for message in now.buffer.messages}
         messages = tuple(_own(message, own.get(message.id)) for message in steps.buffer.messages)
-        return Buffer(messages, now.buffer.prompt), steps.state if steps.policy == self._policy else None
+        return Buffer(
+            messages, now.buffer.prompt
+        ), steps.state if steps.policy == self._policy else None
 
     def forget(self) -> None:
         """Drop the steps that were taken on the paused buffer."""
         now, state = self._now, self._workbench.state
         if now is not None and state.run_is_open:
-            trees = {key: tree for key, tree in state.trees.items() if key[:2] != (now.thread, None)}
+            trees = {
+                key: tree for key, tree in state.trees.items() if key[:2] != (now.thread, None)
+            }
             self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
     def leave(self) -> None:
@@ -349,7 +390,12 @@ class Pause:
         now, state = self._now, self._workbench.state
         self.forget()
         self._now = None
-        if now is not None and state.run_is_open and state.at is None and state.thread_id == now.thread:
+        if (
+            now is not None
+            and state.run_is_open
+            and state.at is None
+            and state.thread_id == now.thread
+        ):
             self._workbench.last()
 
 
@@ -364,7 +410,9 @@ def keep_breakpoints(settings: Settings, now: Breakpoints) -> None:
     """Store the breakpoints for the next run."""
     words = [name for name in ("requests", "overflow", "errors") if getattr(now, name)]
     words += [f"watermark={now.watermark}"] if now.watermark is not None else []
-    words += [f"tier={name}" for name in sorted(now.tiers)] + [f"tool={name}" for name in sorted(now.tools)]
+    words += [f"tier={name}" for name in sorted(now.tiers)] + [
+        f"tool={name}" for name in sorted(now.tools)
+    ]
     settings.keep_text(_PLACE, " ".join(words))
 
 
@@ -378,4 +426,6 @@ def kept_breakpoints(settings: Settings) -> Breakpoints:
         watermark = None
     tiers = frozenset({stored["tier"]}) if "tier" in stored else frozenset[str]()
     tools = frozenset({stored["tool"]}) if "tool" in stored else frozenset[str]()
-    return Breakpoints("requests" in words, watermark, tiers, "overflow" in words, tools, "errors" in words)
+    return Breakpoints(
+        "requests" in words, watermark, tiers, "overflow" in words, tools, "errors" in words
+    )

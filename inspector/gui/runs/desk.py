@@ -32,9 +32,19 @@ class RunDesk:
     """Held by the window as `runs`; panels reach it through the desk."""
 
     def __init__(
-        self, workbench: Workbench, bridge: Bridge, settings: Settings, window: QWidget, follow: Callable[[str], None]
+        self,
+        workbench: Workbench,
+        bridge: Bridge,
+        settings: Settings,
+        window: QWidget,
+        follow: Callable[[str], None],
     ) -> None:
-        self._workbench, self._bridge, self._settings, self._window = workbench, bridge, settings, window
+        self._workbench, self._bridge, self._settings, self._window = (
+            workbench,
+            bridge,
+            settings,
+            window,
+        )
         self.controller = RunController(workbench, bridge, settings, follow)
 
     def ask_new(self) -> None:
@@ -42,7 +52,9 @@ class RunDesk:
         from inspector.gui.runs.dialog import RunDialog, remembered
 
         if self._free():
-            dialog = RunDialog(self._window, self._settings, self._bridge, remembered(self._settings))
+            dialog = RunDialog(
+                self._window, self._settings, self._bridge, remembered(self._settings)
+            )
             dialog.exec()
             if (plan := dialog.plan) is not None:
                 self.controller.begin(lambda: plan, dialog.paused.isChecked())
@@ -70,7 +82,9 @@ class RunDesk:
         dialog = RunDialog(self._window, self._settings, self._bridge, first, _forked(state), own)
         dialog.exec()
         if dialog.plan is not None:
-            self.controller.begin(_fork(dialog.plan, state, dialog.ours.isChecked()), dialog.paused.isChecked())
+            self.controller.begin(
+                _fork(dialog.plan, state, dialog.ours.isChecked()), dialog.paused.isChecked()
+            )
 
     def fork_at(self, at: int) -> None:
         """The same from another request."""
@@ -91,7 +105,9 @@ class RunDesk:
             self._workbench.failed("Open the journal of a run first: only that can be resumed.")
         elif self._free():
             over = next(session.main.end.backwards(), None)
-            self._ask_resume(Path(session.path), over is not None and over.role == "assistant" and not over.calls)
+            self._ask_resume(
+                Path(session.path), over is not None and over.role == "assistant" and not over.calls
+            )
 
     def resume_last(self) -> None:
         """Resume the last run of this window."""
@@ -116,7 +132,9 @@ class RunDesk:
         if not self.controller.active:
             return True
         question = "A run is under way. Its journal holds all that happened so far, and it can be resumed from it."
-        if is_sure(self._window, "A run is under way", question, "Stop it and close", "Keep it running"):
+        if is_sure(
+            self._window, "A run is under way", question, "Stop it and close", "Keep it running"
+        ):
             self.controller.end(close)
         return False
 
@@ -144,9 +162,15 @@ class RunDesk:
 
 
 def _forked(state: State) -> str:
-    place = "the buffer after the last record" if state.at is None else f"the buffer of request {state.at}"
+    place = (
+        "the buffer after the last record"
+        if state.at is None
+        else f"the buffer of request {state.at}"
+    )
     steps = state.steps
-    after_steps = f", after {plural(len(steps.own_path), 'step')} of yours" if steps and steps.stepped else ""
+    after_steps = (
+        f", after {plural(len(steps.own_path), 'step')} of yours" if steps and steps.stepped else ""
+    )
     return f"Continues from {place}{after_steps}, with our own agent's tools instead of the recorded ones."
 
 
@@ -160,12 +184,19 @@ def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
         assert session is not None
         assert thread is not None
         stepped = steps.buffer if steps is not None and steps.stepped else None
-        forked = fork(session, thread, state.at, plan.workspace, stepped, "ours" if ours else "recorded")
+        forked = fork(
+            session, thread, state.at, plan.workspace, stepped, "ours" if ours else "recorded"
+        )
         origin = dict(forked.forked_from)
         if steps is not None and stepped is not None:
             origin["steps"] = [steps.taken[at].name for at in steps.own_path]
         same = (state.choices.policy, state.choices.settings) == (plan.policy, plan.settings)
-        return replace(plan, start=forked.start, running=start_of(state).state if same else None, forked_from=origin)
+        return replace(
+            plan,
+            start=forked.start,
+            running=start_of(state).state if same else None,
+            forked_from=origin,
+        )
 
     return make
 

@@ -29,10 +29,17 @@ PERMISSIONS = (
     ("always", "everything is allowed (a workspace you can lose)"),
     ("never", "nothing is written, no command is run"),
 )
-NEEDS = (("provider", "the run's provider"), ("offline", "the offline summariser"), ("hand", "me, by hand"))
+NEEDS = (
+    ("provider", "the run's provider"),
+    ("offline", "the offline summariser"),
+    ("hand", "me, by hand"),
+)
 SIMULATED, ADDRESS = "simulated", "an address"
 PROVIDERS = (
-    (SIMULATED, "A provider that runs on this machine and speaks the real protocols: no key, no cost."),
+    (
+        SIMULATED,
+        "A provider that runs on this machine and speaks the real protocols: no key, no cost.",
+    ),
     ("anthropic", "Anthropic's models: your key, your money."),
     ("openai", "OpenAI's models: your key, your money."),
     (ADDRESS, "Any server that speaks OpenAI Chat, OpenAI Responses or Anthropic Messages."),
@@ -192,7 +199,11 @@ class ProviderForm(QWidget):
             return ""
         if not self.provider:
             return "Type the address of the server, or choose another provider."
-        named = "" if self.model.text().strip() else "Name the model: a server of one's own has no usual one."
+        named = (
+            ""
+            if self.model.text().strip()
+            else "Name the model: a server of one's own has no usual one."
+        )
         return address_trouble(self.provider) or named
 
     def _choose(self, kind: str) -> None:
@@ -202,12 +213,19 @@ class ProviderForm(QWidget):
         self.model.setPlaceholderText("the simulated one" if kind == SIMULATED else "name one")
         self.note.setText(dict(PROVIDERS)[kind])
         if kind not in (SIMULATED, ADDRESS):  # the keyring may take its time
-            self._bridge.run(lambda task: key_place(kind), lambda place: self._show_key(kind, place), lane="wait")
+            self._bridge.run(
+                lambda task: key_place(kind), lambda place: self._show_key(kind, place), lane="wait"
+            )
 
     def _show_key(self, kind: str, place: str) -> None:
         if kind == self._kind:
-            origins = {"environment": "The key comes from the environment.", "keyring": "The key is in the keyring."}
-            self.note.setText(f"{dict(PROVIDERS)[kind]} {origins.get(place, 'There is no key yet: add one.')}")
+            origins = {
+                "environment": "The key comes from the environment.",
+                "keyring": "The key is in the keyring.",
+            }
+            self.note.setText(
+                f"{dict(PROVIDERS)[kind]} {origins.get(place, 'There is no key yet: add one.')}"
+            )
 
     def leave(self, result: int) -> None:
         """The dialog was closed: what is still being looked up comes too late."""
@@ -283,18 +301,25 @@ def _choice(name: str, choices: tuple[tuple[str, str], ...], now: str) -> QCombo
 def remember(settings: Settings, plan: Plan) -> None:
     """Store the plan for the next run, without a key."""
     values = {name: str(getattr(plan, name)) for name in _KEPT}
-    settings.keep_text("run/last", dumps({**values, "settings": [*map(list, plan.settings)], "window": plan.window}))
+    settings.keep_text(
+        "run/last",
+        dumps({**values, "settings": [*map(list, plan.settings)], "window": plan.window}),
+    )
 
 
 def remembered(settings: Settings) -> Plan:
     """Return the plan of the last run, with a new journal."""
     plan = Plan("", Path(), Path(new_record("runs", "run")))
     stored = object_in(settings.text("run/last"))
-    values: dict[str, Any] = {name: stored[name] for name in _KEPT if isinstance(stored.get(name), str)}
+    values: dict[str, Any] = {
+        name: stored[name] for name in _KEPT if isinstance(stored.get(name), str)
+    }
     if "workspace" in values:
         values["workspace"] = Path(values["workspace"])
     if address_trouble(values.get("provider", "")):  # kept by an earlier version
         del values["provider"]
-    pairs = tuple((str(pair[0]), str(pair[1])) for pair in stored.get("settings") or () if len(pair) == 2)
+    pairs = tuple(
+        (str(pair[0]), str(pair[1])) for pair in stored.get("settings") or () if len(pair) == 2
+    )
     window = stored.get("window") if isinstance(stored.get("window"), int) else None
     return replace(plan, **values, settings=pairs, window=window)

@@ -54,7 +54,9 @@ def round_values(scale: LinearScale, apart: float, least: float = 0.0) -> list[f
     return [n * step for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
 
 
-def paint_grid(painter: QPainter, area: QRectF, scale: LinearScale, values: Iterable[float], colour: str) -> None:
+def paint_grid(
+    painter: QPainter, area: QRectF, scale: LinearScale, values: Iterable[float], colour: str
+) -> None:
     """Paint a hairline across the area at each value of its vertical scale."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     painter.setPen(QPen(ink(colour), 1))
@@ -77,7 +79,9 @@ def paint_axis_numbers(
     painter.setPen(ink(colour))
     for value in values:
         room = QRectF(0, scale.pixel(value) - high / 2, area.left() - AXIS_GAP, high)
-        painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, spell(value))
+        painter.drawText(
+            room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, spell(value)
+        )
 
 
 def paint_curve(painter: QPainter, lines: Iterable[Sequence[QPointF]], pen: QPen) -> None:

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import (
+    QFont,
+    QFontMetricsF,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.gui.guard import Guarded
@@ -95,10 +103,18 @@ class Chart(Guarded, QWidget):
         return picture
 
     def paint_bottom_numbers(
-        self, painter: QPainter, area: QRectF, across: LinearScale, spell: Callable[[float], str], least: float = 0.0
+        self,
+        painter: QPainter,
+        area: QRectF,
+        across: LinearScale,
+        spell: Callable[[float], str],
+        least: float = 0.0,
     ) -> None:
         """Write round numbers below the plot, none of them outside it."""
-        metrics, widest = self.metrics, self.metrics.horizontalAdvance(spell(max(across.high, -across.low)))
+        metrics, widest = (
+            self.metrics,
+            self.metrics.horizontalAdvance(spell(max(across.high, -across.low))),
+        )
         painter.setPen(ink(self._theme.colours.quiet))
         for value in round_values(across, widest + NUMBERS_ACROSS, least):
             words = spell(value)
@@ -131,7 +147,9 @@ class Chart(Guarded, QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         at = self.request_at(event.position())
-        self.setCursor(Qt.CursorShape.ArrowCursor if at is None else Qt.CursorShape.PointingHandCursor)
+        self.setCursor(
+            Qt.CursorShape.ArrowCursor if at is None else Qt.CursorShape.PointingHandCursor
+        )
         self.hovered.emit("" if at is None else self.about(at))
 
     def leaveEvent(self, event: QEvent) -> None:

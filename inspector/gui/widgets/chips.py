@@ -54,7 +54,9 @@ class Flow(Guarded, QLayout):
         """Return the size of all widgets in one line."""
         sizes = [item.sizeHint() for item in self._items if not item.isEmpty()]
         wide = sum(size.width() + self._gap for size in sizes) - self._gap
-        return QSize(max(0, wide), max((size.height() for size in sizes), default=0)).grownBy(self.contentsMargins())
+        return QSize(max(0, wide), max((size.height() for size in sizes), default=0)).grownBy(
+            self.contentsMargins()
+        )
 
     def minimumSize(self) -> QSize:
         """Return the width of the largest widget and the height of all lines, which must not cover what is below."""
@@ -87,7 +89,9 @@ class Flow(Guarded, QLayout):
         return y + high - rect.top()
 
 
-def flow(*widgets: QWidget, margins: tuple[int, int, int, int] | None = None, gap: int = GAP) -> Flow:
+def flow(
+    *widgets: QWidget, margins: tuple[int, int, int, int] | None = None, gap: int = GAP
+) -> Flow:
     """Return a layout of these widgets in as many lines as they need."""
     layout = Flow(gap)
     if margins is not None:

@@ -29,7 +29,11 @@ nix|objective-c m mm|ocaml ml mli|perl pl pm|php|powershell ps1 psm1|properties 
 python py pyi pyw python3|ruby rb gemfile rakefile|r|rust rs|scala sc|scss|sql|swift|toml|typescript ts tsx mts cts
 xml svg xsd plist|yaml yml|zig
 """
-_NAMES = {name: names.split()[0] for names in _LANGUAGES.replace("\n", "|").split("|") for name in names.split()}
+_NAMES = {
+    name: names.split()[0]
+    for names in _LANGUAGES.replace("\n", "|").split("|")
+    for name in names.split()
+}
 """pygments' name of a language, by that name, by file extensions and by whole file names."""
 _KINDS: dict[Any, Kind] = {
     Comment: "comment",
@@ -119,7 +123,9 @@ _BETWEEN_LOOKS = 32
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Any:
     try:
-        return load_module("pygments.lexers").find_lexer_class_by_name(language)(stripnl=False, ensurenl=False)
+        return load_module("pygments.lexers").find_lexer_class_by_name(language)(
+            stripnl=False, ensurenl=False
+        )
     except ValueError:  # it knows none of that name
         return None
 

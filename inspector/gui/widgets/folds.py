@@ -61,7 +61,10 @@ class JsonFolds:
             if not count:
                 self._open.append(number)
             elif number - (first := self._open.pop()) >= LEAST:
-                self._put(JsonFold(first, number, count, piece.display.text[position], bool(self._open)), begins)
+                self._put(
+                    JsonFold(first, number, count, piece.display.text[position], bool(self._open)),
+                    begins,
+                )
         if self._open[1:]:
             self._put(JsonFold(self._open[1], self._document.blockCount() - 2, 0, "", True), begins)
 
@@ -136,6 +139,9 @@ class JsonFolds:
             if block.isVisible() != is_shown:
                 block.setVisible(is_shown)
                 block.setLineCount(int(is_shown))
-                begin, end = block.position() if begin < 0 else begin, block.position() + block.length()
+                begin, end = (
+                    block.position() if begin < 0 else begin,
+                    block.position() + block.length(),
+                )
         if begin >= 0:
             self._document.markContentsDirty(begin, end - begin)

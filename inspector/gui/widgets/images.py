@@ -77,7 +77,9 @@ def _open_reader(image: Image) -> tuple[QImageReader, QBuffer, QSize]:
     data = image_bytes(image)
     kind = sniff(data)
     if kind is None:
-        raise CannotShow(f"image cannot be shown: it is not a PNG, JPEG, GIF or WebP ({len(data):,} bytes)")
+        raise CannotShow(
+            f"image cannot be shown: it is not a PNG, JPEG, GIF or WebP ({len(data):,} bytes)"
+        )
     QImageReader.setAllocationLimit(MEGABYTES)
     buffer = QBuffer()
     buffer.setData(QByteArray(data))
@@ -94,7 +96,11 @@ def _open_reader(image: Image) -> tuple[QImageReader, QBuffer, QSize]:
 def image_bytes(image: Image) -> bytes:
     """Return the bytes of an image in the transcript. Raises CannotShow if there are none."""
     if not image.data:
-        reason = f"the transcript holds only its address: {image.url[:200]}" if image.url else "it holds no bytes"
+        reason = (
+            f"the transcript holds only its address: {image.url[:200]}"
+            if image.url
+            else "it holds no bytes"
+        )
         raise CannotShow(f"image cannot be shown: {reason}")
     if len(image.data) > LARGEST_BYTES * 4 // 3:
         raise CannotShow(f"image cannot be shown: larger than {LARGEST_BYTES // 1_000_000} MB")
@@ -225,13 +231,17 @@ class ImageStrip(Guarded, QScrollArea):
         self._column.insertWidget(self._column.count() - 1, caption)
         return caption
 
-    def _show(self, chosen: Sequence[tuple[Image, QLabel]], results: Sequence[tuple[QSize, QSize] | str]) -> None:
+    def _show(
+        self, chosen: Sequence[tuple[Image, QLabel]], results: Sequence[tuple[QSize, QSize] | str]
+    ) -> None:
         for (image, caption), result in zip(chosen, results, strict=True):
             if isinstance(result, str):
                 caption.setText(result)
                 continue
             shown_size, size = result
-            caption.setText(f"{line(image.media_type)} · {grouped(size.width())} × {grouped(size.height())}")
+            caption.setText(
+                f"{line(image.media_type)} · {grouped(size.width())} × {grouped(size.height())}"
+            )
             picture = Picture(image, shown_size, caption)
             picture.became_visible.connect(self._enqueue)
             self._column.insertWidget(self._column.indexOf(caption) + 1, picture)

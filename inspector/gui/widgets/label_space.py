@@ -17,7 +17,9 @@ class LabelSpace:
         is_crossed: does a curve cross this rectangle?
     """
 
-    def __init__(self, area: QRectF, is_crossed: Callable[[QRectF], bool] = lambda room: False) -> None:
+    def __init__(
+        self, area: QRectF, is_crossed: Callable[[QRectF], bool] = lambda room: False
+    ) -> None:
         self._area, self.is_crossed = area, is_crossed
         self.taken: list[QRectF] = []
         self._edges: list[tuple[float, float, float, float]] = []
@@ -34,13 +36,23 @@ class LabelSpace:
         top, bottom = room.top(), room.bottom()
         rightmost: float | None = None
         for taken_left, taken_top, taken_right, taken_bottom in self._edges:
-            meets = taken_left < right and left < taken_right and taken_top < bottom and top < taken_bottom
+            meets = (
+                taken_left < right
+                and left < taken_right
+                and taken_top < bottom
+                and top < taken_bottom
+            )
             if meets and (rightmost is None or taken_right > rightmost):
                 rightmost = taken_right
         return rightmost
 
     def place(
-        self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False, apart: float = 0, over: bool = True
+        self,
+        size: QSizeF,
+        corners: Iterable[QPointF],
+        slides: bool = False,
+        apart: float = 0,
+        over: bool = True,
     ) -> QRectF | None:
         """Reserve a place for a label at the first free corner.
 
@@ -66,7 +78,9 @@ class LabelSpace:
                     crossed = QRectF(room)
                 if not slides:
                     break
-                room.moveLeft((room.left() + 3 * LABELS_APART) if right is None else right + LABELS_APART)
+                room.moveLeft(
+                    (room.left() + 3 * LABELS_APART) if right is None else right + LABELS_APART
+                )
         if crossed is None or not over:
             return None
         self.take(crossed)

@@ -29,14 +29,19 @@ from inspector.gui.look.visible import Shown, visible
 
 LONGEST = 50_000
 """Characters up to which a text is laid out as Markdown: about 70 ms on the GUI thread."""
-_FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
+_FEATURES = (
+    QTextDocument.MarkdownFeature.MarkdownDialectGitHub
+    | QTextDocument.MarkdownFeature.MarkdownNoHTML
+)
 GAP, HEADING_GAP, INDENT = 5, 12, 18
 """Pixels above a paragraph and above a heading, and in front of a list in a list."""
 _CODE = QTextBlockFormat.Property.BlockCodeFence
 _QUOTE = QTextBlockFormat.Property.BlockQuoteLevel
 _SIZE = QTextCharFormat.Property.FontSizeAdjustment
 _ONLY_WHAT_IS_SAID = QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly
-_SELECTABLE = Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+_SELECTABLE = (
+    Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+)
 
 
 class MarkdownView(Guarded, QTextEdit):
@@ -76,7 +81,9 @@ class MarkdownView(Guarded, QTextEdit):
     def selected(self) -> tuple[int, int]:
         """Return where in the rendered text the selection begins and ends; both are the cursor where nothing is."""
         cursor, text = self.textCursor(), self.shown_text()
-        return _code_points(text, cursor.selectionStart()), _code_points(text, cursor.selectionEnd())
+        return _code_points(text, cursor.selectionStart()), _code_points(
+            text, cursor.selectionEnd()
+        )
 
     def menu_at(self, place: QPoint) -> QMenu:
         """Return what can be done with the text there, with the cursor put there unless something is selected."""
@@ -129,7 +136,10 @@ class MarkdownView(Guarded, QTextEdit):
 
     def _style_block(self, block: QTextBlock, cursor: QTextCursor) -> None:
         """Let headings be bold instead of large, code have the font of code, and links look like text."""
-        is_heading, is_code = block.blockFormat().headingLevel() > 0, block.blockFormat().hasProperty(_CODE)
+        is_heading, is_code = (
+            block.blockFormat().headingLevel() > 0,
+            block.blockFormat().hasProperty(_CODE),
+        )
         for fragment in _fragments(block):
             original, style = fragment.charFormat(), QTextCharFormat()
             if is_heading:
@@ -146,13 +156,17 @@ class MarkdownView(Guarded, QTextEdit):
                 style.setForeground(ink(self._theme.colours.text))
             if style.propertyCount():
                 cursor.setPosition(fragment.position())
-                cursor.setPosition(fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor)
+                cursor.setPosition(
+                    fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor
+                )
                 cursor.mergeCharFormat(style)
 
 
 def _code_points(text: str, position: int) -> int:
     """Return the place in a Python string of a position of Qt, which counts in units of UTF-16."""
-    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * position].decode("utf-16-le", "replace"))
+    return len(
+        text.encode("utf-16-le", "surrogatepass")[: 2 * position].decode("utf-16-le", "replace")
+    )
 
 
 def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:

@@ -29,7 +29,12 @@ WIDTH = 16
 NEAR = 5
 """Pixels around a mark in which a click jumps to the mark instead of the line."""
 MOST_ERRORS = 1_000
-_COLUMNS: dict[LandmarkKind, tuple[int, int]] = {"code": (1, 3), "heading": (1, 14), "hit": (5, 5), "error": (11, 4)}
+_COLUMNS: dict[LandmarkKind, tuple[int, int]] = {
+    "code": (1, 3),
+    "heading": (1, 14),
+    "hit": (5, 5),
+    "error": (11, 4),
+}
 """Left edge and width, in the order of painting."""
 _MANY = {"code": "stretches of code"}
 _ERROR = re.compile(
@@ -69,7 +74,9 @@ class Overview(Guarded, QWidget):
             changed.connect(self._soon.start)
         text.verticalScrollBar().valueChanged.connect(self.update)
         policy = self.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # else showing it would wrap the text again and change its height
+        policy.setRetainSizeWhenHidden(
+            True
+        )  # else showing it would wrap the text again and change its height
         self.setSizePolicy(policy)
         self.setFixedWidth(WIDTH)
         self.setMouseTracking(True)
@@ -178,14 +185,20 @@ class Overview(Guarded, QWidget):
 
     def _mark_at(self, y: float) -> Landmark | None:
         """Return the mark nearest to a pixel, at most NEAR pixels away."""
-        near = [(abs(top - y), mark) for top, bottom, mark in self.places if top - NEAR <= y <= bottom + NEAR]
+        near = [
+            (abs(top - y), mark)
+            for top, bottom, mark in self.places
+            if top - NEAR <= y <= bottom + NEAR
+        ]
         return min(near, key=lambda pair: pair[0], default=(0.0, None))[1]
 
     def _jump_to(self, mark: Landmark) -> None:
         marks = [place[2] for place in self.places]
         self._current = next(n for n, other in enumerate(marks) if other is mark)
         self._text.go_to(mark.start)
-        self.setAccessibleDescription(f"{mark.kind} {self._current + 1:,} of {len(marks):,}: {mark.words}")
+        self.setAccessibleDescription(
+            f"{mark.kind} {self._current + 1:,} of {len(marks):,}: {mark.words}"
+        )
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Jump to the mark under the mouse, else to the line there."""

@@ -18,7 +18,16 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QSizePolicy,
@@ -154,7 +163,9 @@ class PaintedCell(Guarded, QStyledItemDelegate):
         super().__init__(table)
         self._theme = theme
 
-    def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
+    def paint_cell(
+        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
+    ) -> None:
         """Paint a cell of a row that is chosen or not."""
         raise NotImplementedError
 
@@ -172,7 +183,9 @@ def paint_text(painter: QPainter, room: QRect, text: str, colour: str, how: int 
     if room.width() > 0:
         painter.setPen(ink(colour))
         end = Qt.TextElideMode.ElideRight
-        elided = painter.fontMetrics().elidedText(text, end, room.width(), Qt.TextFlag.TextSingleLine)
+        elided = painter.fontMetrics().elidedText(
+            text, end, room.width(), Qt.TextFlag.TextSingleLine
+        )
         painter.drawText(room, how, elided)
 
 
@@ -247,7 +260,9 @@ class PaintedList(WholeRows):
         """Choose a row (-1: none) without emitting signals, so that the selection elsewhere does not change."""
         index = self.model().index(place, 0) if place >= 0 else TOP
         with QSignalBlocker(self.selectionModel()):
-            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            self.selectionModel().setCurrentIndex(
+                index, QItemSelectionModel.SelectionFlag.ClearAndSelect
+            )
         if place >= 0:
             self._keeps_in_sight = True
             self.scrollTo(index)
@@ -291,7 +306,10 @@ class PaintedHead(Guarded, QWidget):
     """The column names above the rows of a painted list."""
 
     def __init__(
-        self, theme: Theme, rows: QWidget, columns: Callable[[QRect, QFontMetrics], Iterable[ColumnHead]]
+        self,
+        theme: Theme,
+        rows: QWidget,
+        columns: Callable[[QRect, QFontMetrics], Iterable[ColumnHead]],
     ) -> None:
         """Args:
         rows: the widget on which the rows are painted.

@@ -215,11 +215,18 @@ class TextLayout:
             if placed.start >= end:
                 return
             if placed.end > start:
-                yield placed, placed.code_point(max(start, placed.start)), placed.code_point(min(end, placed.end))
+                yield (
+                    placed,
+                    placed.code_point(max(start, placed.start)),
+                    placed.code_point(min(end, placed.end)),
+                )
 
     def original(self, start: int, end: int) -> str:
         """Return the original of the text displayed between two positions of Qt."""
-        return "".join(placed.piece.display.origin(first, last) for placed, first, last in self.between(start, end))
+        return "".join(
+            placed.piece.display.origin(first, last)
+            for placed, first, last in self.between(start, end)
+        )
 
 
 # -- JSON and diffs ----------------------------------------------------------------------------------------------------
@@ -241,7 +248,10 @@ def _indented(text: str) -> Iterator[str]:
     while match := _TOKEN.search(text, at):
         token, at = match.group(), match.end()
         if token == "[" and (flat := _FLAT.match(text, match.start(), match.start() + SHORT)):
-            token, at = "".join(", " if t == "," else t for t in _TOKEN.findall(flat.group())), flat.end()
+            token, at = (
+                "".join(", " if t == "," else t for t in _TOKEN.findall(flat.group())),
+                flat.end(),
+            )
         if token in _CLOSE:
             depth -= 1
             if previous not in _OPEN:

@@ -24,7 +24,17 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.label_space import LABELS_APART, LabelSpace
 from inspector.gui.widgets.request_range import end_place
 
-__all__ = ["Axis", "Overlay", "Plot", "Spell", "area_of", "end_place", "label_size", "pg", "set_height"]
+__all__ = [
+    "Axis",
+    "Overlay",
+    "Plot",
+    "Spell",
+    "area_of",
+    "end_place",
+    "label_size",
+    "pg",
+    "set_height",
+]
 
 Spell: TypeAlias = Callable[[float], str]
 
@@ -39,14 +49,22 @@ def classes() -> Iterator[type]:
     for name, module in tuple(sys.modules.items()):
         if name.startswith("pyqtgraph"):
             for kind in tuple(vars(module).values()):
-                if isinstance(kind, type) and kind.__module__ == name and issubclass(kind, QObject | QGraphicsItem):
+                if (
+                    isinstance(kind, type)
+                    and kind.__module__ == name
+                    and issubclass(kind, QObject | QGraphicsItem)
+                ):
                     yield kind
 
 
 def called(kind: type) -> Iterator[str]:
     """Yield the names of the methods of a pyqtgraph class that Qt calls."""
     for name, method in tuple(vars(kind).items()):
-        if callable(method) and (name in _CALLED or name.endswith("Event")) and overrides(kind, name):
+        if (
+            callable(method)
+            and (name in _CALLED or name.endswith("Event"))
+            and overrides(kind, name)
+        ):
             yield name
 
 
@@ -138,7 +156,9 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         """Space the numbers beside a plot evenly and as close as the font allows, so that none has to be left out."""
         if self.orientation != "left" or not high > low:
             return list(super().tickSpacing(low, high, size))
-        least = (high - low) * max(NUMBERS_APART * self._metrics().height() / size, 1 / MOST_NUMBERS)
+        least = (high - low) * max(
+            NUMBERS_APART * self._metrics().height() / size, 1 / MOST_NUMBERS
+        )
         power = floor(log10(least))
         steps = [n * 10.0 ** (power + up) for up in (-1, 0, 1) for n in (1, 2, 5)]
         step = next(size for size in steps if size >= least)
@@ -186,7 +206,9 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         for rect, flags, text in self._texts:
             painter.drawText(rect, int(flags), text)
 
-    def _fitting(self, texts: Iterable[tuple[QRectF, int, str]]) -> Iterator[tuple[QRectF, int, str]]:
+    def _fitting(
+        self, texts: Iterable[tuple[QRectF, int, str]]
+    ) -> Iterator[tuple[QRectF, int, str]]:
         """Move the numbers at the ends inside the axis, and skip a number that would overlap the previous one."""
         room, last = self.mapRectFromParent(self.geometry()), QRectF()
         for rect, flags, text in texts:
@@ -324,7 +346,9 @@ class Overlay(Guarded, QWidget):
         top, far = area.bottom() - size.height() - above, size.width()
         lefts = (x + 4, x + 9, *(x - far - away for away in range(4, 60, 5)))
         corners = [QPointF(left, top - n * size.height()) for n in range(9) for left in lefts]
-        room = self.labels.place(size, corners) or QRectF(corners[0 if x + far + 4 < area.right() else 2], size)
+        room = self.labels.place(size, corners) or QRectF(
+            corners[0 if x + far + 4 < area.right() else 2], size
+        )
         self._paint_on_ground(painter, room, word, colour)
 
     def _paint_label(
@@ -346,7 +370,9 @@ class Overlay(Guarded, QWidget):
         for text, on_curve in tries:
             if not text:
                 continue
-            room = self.labels.place(label_size(painter, text), places, slides, LABELS_APART / 2, on_curve)
+            room = self.labels.place(
+                label_size(painter, text), places, slides, LABELS_APART / 2, on_curve
+            )
             if room is not None:
                 self._paint_on_ground(painter, room, text, colour)
                 return
@@ -398,7 +424,9 @@ class Plot(Guarded, QWidget):
         self._graphics.setObjectName("PlotView")
         self._column = column(self._graphics, of=self, gap=0)
 
-    def _add_plot(self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis) -> pg.PlotItem:
+    def _add_plot(
+        self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis
+    ) -> pg.PlotItem:
         """Add a plot, over requests or not, with axes by their sides; without axes, tokens with a grid at the left."""
         box = PlayheadBox()
         box.all_wanted.connect(self.show_all)

@@ -148,12 +148,16 @@ class TextReader(QWidget):
         self.text.find_wanted.connect(self.find_bar.open)
         self.text.filled.connect(self._show_rest)
         self.overview = Overview(theme, self.text)
-        column(self.find_bar, (row((self.text, 1), self.overview, gap=0), 1), self.rest, of=self, gap=0)
+        column(
+            self.find_bar, (row((self.text, 1), self.overview, gap=0), 1), self.rest, of=self, gap=0
+        )
 
     def _show_rest(self) -> None:
         self.rest.setVisible(self.text.has_rest)
         if self.text.has_rest:
-            self.rest.setText(f"The first part of {self.text.length:,} characters is shown. Show all")
+            self.rest.setText(
+                f"The first part of {self.text.length:,} characters is shown. Show all"
+            )
 
     def _show_all(self) -> None:
         self.text.show_all()

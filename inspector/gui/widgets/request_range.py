@@ -48,7 +48,9 @@ class RequestRange(QObject):
     def requests(self) -> tuple[int, int]:
         """The first and the last request whose middle is shown."""
         first, last = max(0, ceil(self.first)), min(self.count - 1, floor(self.last))
-        return (first, last) if first <= last else (self.nearest(self.first), self.nearest(self.first))
+        return (
+            (first, last) if first <= last else (self.nearest(self.first), self.nearest(self.first))
+        )
 
     def nearest(self, place: float) -> int:
         """Return the request nearest to a place; 0 in an empty session."""

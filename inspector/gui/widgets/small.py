@@ -168,13 +168,19 @@ class LinkButton(Guarded, QPushButton):
                 painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 5, 5)
             inner = self.rect().adjusted(7, 0, -7, 0)
             middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-            about = metrics.elidedText(self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 6 // 10)
+            about = metrics.elidedText(
+                self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 6 // 10
+            )
             painter.setPen(ink(c.quiet))
             painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, about)
             room = QRect(inner)
             room.setRight(inner.right() - metrics.horizontalAdvance(about) - 12)
             painter.setPen(ink(c.text))
-            painter.drawText(room, middle, metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, room.width()))
+            painter.drawText(
+                room,
+                middle,
+                metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, room.width()),
+            )
 
 
 class ProgressBar(Guarded, QWidget):
@@ -203,7 +209,10 @@ class ProgressBar(Guarded, QWidget):
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            for colour, share in ((self._theme.colours.line, 1), (self._theme.colours.accent, self.share or 0)):
+            for colour, share in (
+                (self._theme.colours.line, 1),
+                (self._theme.colours.accent, self.share or 0),
+            ):
                 painter.setBrush(ink(colour))
                 whole.setWidth(self.width() * share)
                 painter.drawRoundedRect(whole, THICK / 2, THICK / 2)

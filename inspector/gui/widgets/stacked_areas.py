@@ -42,7 +42,9 @@ class StackedAreas:
         import numpy as np
 
         sums: Numbers = np.array(rows, dtype=np.float64).cumsum(axis=0)
-        self._sums: Numbers = np.minimum(sums, sums[-1:])  # a part below zero takes from those under it
+        self._sums: Numbers = np.minimum(
+            sums, sums[-1:]
+        )  # a part below zero takes from those under it
         self._peaks: dict[int, Places] = {}
 
     @property
@@ -51,7 +53,11 @@ class StackedAreas:
         return int(self._sums.shape[1]) if self._sums.ndim > 1 else 0
 
     def image(
-        self, frame: Frame, colours: Sequence[str], rest: Sequence[str] = (), chosen: range | None = None
+        self,
+        frame: Frame,
+        colours: Sequence[str],
+        rest: Sequence[str] = (),
+        chosen: range | None = None,
     ) -> QImage:
         """Draw the areas.
 
@@ -80,7 +86,11 @@ class StackedAreas:
             parts_above += (outside * (parts + 1)).astype(np.uint8)
         pixels = np.ascontiguousarray(np.array(palette, dtype=np.uint32)[parts_above])
         image = QImage(
-            pixels.data, frame.width, frame.height, frame.width * 4, QImage.Format.Format_ARGB32_Premultiplied
+            pixels.data,
+            frame.width,
+            frame.height,
+            frame.width * 4,
+            QImage.Format.Format_ARGB32_Premultiplied,
         ).copy()
         image.setDevicePixelRatio(frame.ratio)
         return image

@@ -107,16 +107,26 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             title = capitalise_first(self.columns[section].title)
-            return sorted_title(title, self.order[1]) if self.order and self.order[0] == section else title
+            return (
+                sorted_title(title, self.order[1])
+                if self.order and self.order[0] == section
+                else title
+            )
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self.columns[section].about)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if self.columns[section].figures else Qt.AlignmentFlag.AlignLeft
+            side = (
+                Qt.AlignmentFlag.AlignRight
+                if self.columns[section].figures
+                else Qt.AlignmentFlag.AlignLeft
+            )
             return side | Qt.AlignmentFlag.AlignVCenter
         return None
 
@@ -134,7 +144,9 @@ def sorted_title(title: str, falling: bool) -> str:
 class WholeRows(Guarded, QTableView):
     """The base of all lists: whole rows of one height, no grid, scrolled by pixels, left by Tab."""
 
-    def __init__(self, name: str, model: QAbstractItemModel, height: Callable[[QFontMetrics], int]) -> None:
+    def __init__(
+        self, name: str, model: QAbstractItemModel, height: Callable[[QFontMetrics], int]
+    ) -> None:
         """Args:
         name: for screen readers.
         height: returns the pixels of a row for a font.
@@ -170,7 +182,9 @@ class WholeRows(Guarded, QTableView):
             with QPainter(self.viewport()) as painter:
                 painter.setPen(self.palette().placeholderText().color())
                 room = self.viewport().rect().adjusted(INSET, 0, -INSET, 0)
-                painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty)
+                painter.drawText(
+                    room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty
+                )
 
 
 class FittedTable(WholeRows, Generic[T]):
@@ -322,7 +336,9 @@ class Rows(FittedTable[T], Generic[T]):
         for n, column in enumerate(columns):
             self.setColumnHidden(n, n not in widths)
             stretches = not column.width
-            mode = QHeaderView.ResizeMode.Stretch if stretches else QHeaderView.ResizeMode.Interactive
+            mode = (
+                QHeaderView.ResizeMode.Stretch if stretches else QHeaderView.ResizeMode.Interactive
+            )
             header.setSectionResizeMode(n, mode)
             if n in widths and not stretches:
                 header.resizeSection(n, widths[n])
@@ -341,8 +357,12 @@ class Rows(FittedTable[T], Generic[T]):
         columns = self._model.columns
         least = [max(least[n], column.least * digit) for n, column in enumerate(columns)]
         stretching = [least[n] for n, column in enumerate(columns) if not column.width]
-        least_stretched = max(stretching, default=0)  # columns that take the remaining room share it equally
-        full = {n: column.width * digit + _PADDING for n, column in enumerate(columns) if column.width}
+        least_stretched = max(
+            stretching, default=0
+        )  # columns that take the remaining room share it equally
+        full = {
+            n: column.width * digit + _PADDING for n, column in enumerate(columns) if column.width
+        }
         narrow, widths = dict[int, int](), dict[int, int]()
         for n, column in enumerate(columns):
             if n not in self._left_out:
@@ -386,7 +406,11 @@ class Rows(FittedTable[T], Generic[T]):
         most = self._model.columns[column].lines
         if most == 1 or len(self.rows) > _MANY or self.isColumnHidden(column):
             return 1
-        text, room, metrics = self._text(row, column), self.columnWidth(column) - _BESIDE, self.fontMetrics()
+        text, room, metrics = (
+            self._text(row, column),
+            self.columnWidth(column) - _BESIDE,
+            self.fontMetrics(),
+        )
         width = metrics.horizontalAdvance(text)
         if width <= room:
             return 1

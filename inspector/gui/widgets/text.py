@@ -34,7 +34,15 @@ from inspector.gui.look.fonts import mono_font, ui_font
 from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.code import CodeStretch, Kind
 from inspector.gui.widgets.folds import JsonFold, JsonFolds
-from inspector.gui.widgets.pieces import Look, Piece, PlacedPiece, Section, TextLayout, spans, split_sections
+from inspector.gui.widgets.pieces import (
+    Look,
+    Piece,
+    PlacedPiece,
+    Section,
+    TextLayout,
+    spans,
+    split_sections,
+)
 
 FIRST = 60_000
 """Characters inserted immediately: more than any screen shows."""
@@ -138,7 +146,9 @@ class PlainText(Guarded, QPlainTextEdit):
         self._more = QTimer(self, interval=0)
         self._more.timeout.connect(lambda: self._fill())
         self.setReadOnly(True)
-        self.setTextInteractionFlags(self.textInteractionFlags() | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        self.setTextInteractionFlags(
+            self.textInteractionFlags() | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
         self.setUndoRedoEnabled(False)
         self.setAcceptDrops(False)
         self.setViewportMargins(9, 0, 4, 0)
@@ -253,7 +263,11 @@ class PlainText(Guarded, QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         """Claim the shortcut for "find", which the window would otherwise use to search the whole session."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _is_find(event):
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and _is_find(event)
+        ):
             event.accept()
             return True
         return super().event(event)
@@ -295,8 +309,12 @@ class PlainText(Guarded, QPlainTextEdit):
             cursor.setPosition(hits[current][1], QTextCursor.MoveMode.KeepAnchor)
             self._folds.reveal(cursor.block())
             self._measure()
-            below = 4 * self.fontMetrics().lineSpacing()  # the find bar that opens above in a moment takes as much
-            seen = self.viewport().rect().adjusted(0, 0, 0, -below).contains(self.cursorRect(cursor))
+            below = (
+                4 * self.fontMetrics().lineSpacing()
+            )  # the find bar that opens above in a moment takes as much
+            seen = (
+                self.viewport().rect().adjusted(0, 0, 0, -below).contains(self.cursorRect(cursor))
+            )
             self.setTextCursor(cursor)
             if not seen:
                 self.centerCursor()
@@ -355,10 +373,17 @@ class PlainText(Guarded, QPlainTextEdit):
         """Yield each visible fold with the place of its sign, which follows the line, and the text of the sign."""
         metrics = QFontMetricsF(mono_font())
         for block, top in self._in_sight():
-            if (fold := self._folds.at(block)) is not None and (lines := block.layout().lineCount()):
+            if (fold := self._folds.at(block)) is not None and (
+                lines := block.layout().lineCount()
+            ):
                 line = block.layout().lineAt(lines - 1)
                 words = fold.words if self._folds.is_folded(fold) else "▾"
-                left = self.contentOffset().x() + line.x() + line.naturalTextWidth() + metrics.averageCharWidth()
+                left = (
+                    self.contentOffset().x()
+                    + line.x()
+                    + line.naturalTextWidth()
+                    + metrics.averageCharWidth()
+                )
                 width = metrics.horizontalAdvance(words) + metrics.averageCharWidth()
                 yield fold, QRectF(left, top + line.y(), width, line.height()), words
 
@@ -371,12 +396,18 @@ class PlainText(Guarded, QPlainTextEdit):
         with QPainter(self.viewport()) as painter:
             painter.setFont(mono_font())
             for _, where, words in self._signs():
-                painter.setPen(QColor(self._theme.colours.accent if len(words) > 1 else self._theme.colours.quiet))
+                painter.setPen(
+                    QColor(
+                        self._theme.colours.accent if len(words) > 1 else self._theme.colours.quiet
+                    )
+                )
                 painter.drawText(where, Qt.AlignmentFlag.AlignCenter, words)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Fold or unfold on a click on a sign."""
-        if event.button() == Qt.MouseButton.LeftButton and (fold := self._sign_at(event.position())):
+        if event.button() == Qt.MouseButton.LeftButton and (
+            fold := self._sign_at(event.position())
+        ):
             self.toggle(fold)
         else:
             super().mousePressEvent(event)

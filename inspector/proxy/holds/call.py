@@ -59,7 +59,10 @@ class ResponseChain:
 
 def is_call(method: str, path: str) -> bool:
     """Is a model asked, or the provider asked to compact?"""
-    return method.upper() in ("POST", "GET") and endpoint(method, path).purpose in ("call", "compact")
+    return method.upper() in ("POST", "GET") and endpoint(method, path).purpose in (
+        "call",
+        "compact",
+    )
 
 
 def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelCall | None:
@@ -89,12 +92,28 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
     content = dumps([model, body.get(PREVIOUS), own])
     digest = blake2b(content.encode("utf-8", "replace")).hexdigest()
     is_stream = body.get("stream") is True or ":streamGenerateContent" in pending.path
-    return ModelCall(dialect, model_name, body, headers, key, thread, own, items, held, prompt, side, digest, is_stream)
+    return ModelCall(
+        dialect,
+        model_name,
+        body,
+        headers,
+        key,
+        thread,
+        own,
+        items,
+        held,
+        prompt,
+        side,
+        digest,
+        is_stream,
+    )
 
 
 def _read_headers(pending: PendingRequest) -> dict[str, str]:
     headers = {name.lower(): value for name, value in reversed(pending.headers)}
-    if pending.head.transport == "websocket":  # those of the handshake, so they describe the first turn only
+    if (
+        pending.head.transport == "websocket"
+    ):  # those of the handshake, so they describe the first turn only
         headers.pop("x-codex-turn-metadata", None)
     return headers
 

@@ -53,7 +53,9 @@ class Compactor:
     Raises InspectorError for an unknown policy or setting.
     """
 
-    def __init__(self, name: str, pairs: Sequence[tuple[str, str]] = (), answer: Answerer = offline) -> None:
+    def __init__(
+        self, name: str, pairs: Sequence[tuple[str, str]] = (), answer: Answerer = offline
+    ) -> None:
         self._policy, self._pairs = find_policy(name), tuple(pairs)
         self._answer = rehearsed(answer)
         self._running: dict[tuple[str, ...], Any] = {}
@@ -76,7 +78,9 @@ class Compactor:
         """
         tokens = hold.tokens if hold.tokens is not None else weigh(buffer)
         if not has_turn(buffer):
-            return Proposal(buffer, tokens, why="the model has not answered yet: there is no turn to cut")
+            return Proposal(
+                buffer, tokens, why="the model has not answered yet: there is no turn to cut"
+            )
         if context is None:
             context = self._learned(hold, buffer, tokens)
         outcomes = drive(acting(self._policy, context).run_due(context), self._answer)
@@ -162,7 +166,9 @@ _KINDS = {"user": "user message", "assistant": "answer", "tool": "result", "syst
 def proposal_words(proposal: Proposal, window: int | None) -> str:
     """Describe a proposal in one sentence: the sizes before and after, and what is removed."""
     if proposal.after is None:
-        return f"{proposal.why}; it stays at {_size(proposal.before, proposal.tokens_before, window)}"
+        return (
+            f"{proposal.why}; it stays at {_size(proposal.before, proposal.tokens_before, window)}"
+        )
     before = _size(proposal.before, proposal.tokens_before, window)
     after = _size(proposal.after, proposal.tokens_after, window)
     return f"{before} -> {after}: {', '.join(proposal.gone)}"

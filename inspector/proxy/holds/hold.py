@@ -32,7 +32,9 @@ class Rule:
         """As a recording knows it: the window that it counts by, and when requests are held (nothing for never)."""
         document = asdict(self)
         window = document.pop("window")
-        return ({} if window is None else {"window": window}) | ({} if self.kind == "off" else {"hold": document})
+        return ({} if window is None else {"window": window}) | (
+            {} if self.kind == "off" else {"hold": document}
+        )
 
     @property
     def marks(self) -> tuple[float, ...]:

@@ -21,7 +21,15 @@ from inspector.core.untyped import digits_of
 from inspector.proxy.clients import EVERY_S, find_patience, ping_of
 from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse
 from inspector.proxy.holds.call import ModelCall, buffer_of, is_call, read
-from inspector.proxy.holds.hold import HeldRequest, HoldDecision, HoldDrop, HoldInfo, HoldListener, HoldRelease, Rule
+from inspector.proxy.holds.hold import (
+    HeldRequest,
+    HoldDecision,
+    HoldDrop,
+    HoldInfo,
+    HoldListener,
+    HoldRelease,
+    Rule,
+)
 from inspector.proxy.holds.memory import ConversationState, GateRequest, Memory
 from inspector.proxy.record.records import HoldReason, RequestHead, ResponseRecord, iso
 from inspector.proxy.relay.refusals import error_body, late_error
@@ -60,7 +68,9 @@ class Holds(Gate):
     def list(self) -> tuple[HoldInfo, ...]:
         """All that wait for a decision, oldest first: what was decided is kept for a client that may ask again."""
         held = tuple(self._held.values())
-        return tuple(hold.shown for hold in held if not (hold.shown.is_gone and hold.decided.done()))
+        return tuple(
+            hold.shown for hold in held if not (hold.shown.is_gone and hold.decided.done())
+        )
 
     def buffer(self, id: int) -> Buffer:  # noqa: A002
         """What the model would read of a held request. Raises InspectorError where it is held no longer."""
@@ -100,7 +110,12 @@ class Holds(Gate):
         self._in_use = self._in_use or is_on
         self._tell()
 
-    def release(self, id: int, buffer: Buffer | None = None, original: Buffer | None = None) -> None:  # noqa: A002
+    def release(
+        self,
+        id: int,  # noqa: A002
+        buffer: Buffer | None = None,
+        original: Buffer | None = None,
+    ) -> None:
         """Let a request go: as it stands, or with `buffer` in it, which was made of `original` (default: of what
         `buffer(id)` gives). Raises InspectorError where it is held no longer, or cannot be sent like that.
         """
@@ -182,7 +197,9 @@ class Holds(Gate):
         counted = await asyncio.to_thread(self._memory.counts, buffer)
         return GateRequest(pending, call, state, items, is_recut, buffer, counted)
 
-    def _recut(self, call: ModelCall, state: ConversationState) -> tuple[Sequence[Any] | None, bool]:
+    def _recut(
+        self, call: ModelCall, state: ConversationState
+    ) -> tuple[Sequence[Any] | None, bool]:
         """What would be forwarded as it stands, and whether a cut was made for it."""
         if call.items is None or not state.cuts:
             return call.items, False
@@ -222,7 +239,9 @@ class Holds(Gate):
         if window is None:
             if rule.kind == "watermark" and call.model not in self._unknown:
                 self._unknown.add(call.model)
-                self.note(f"Unknown window of {call.model}: it is not held at a watermark. Give the window to hold it.")
+                self.note(
+                    f"Unknown window of {call.model}: it is not held at a watermark. Give the window to hold it."
+                )
             return False
         if size is None:
             return False
@@ -237,7 +256,11 @@ class Holds(Gate):
         pending, call, state = request.pending, request.call, request.state
         client = call.key.client if call.key.strong else pending.client or call.key.client
         limits = find_patience(
-            client, call.dialect, call.headers, streams=call.streams, transport=pending.head.transport
+            client,
+            call.dialect,
+            call.headers,
+            streams=call.streams,
+            transport=pending.head.transport,
         )
         continues = state.learned.goes_on_in(request.counted)
         info = HoldInfo(
@@ -265,10 +288,14 @@ class Holds(Gate):
         If the client has closed, names its session, or says that it tries again, it is the same turn. Else two agents
         may have been given the same task.
         """
-        is_again = call.key.strong or bool(digits_of(call.headers.get("x-stainless-retry-count", "")))
+        is_again = call.key.strong or bool(
+            digits_of(call.headers.get("x-stainless-retry-count", ""))
+        )
         for request in self._held.values():
             held = request.request.call
-            if (held.thread, held.digest) == (call.thread, call.digest) and (is_again or request.shown.is_gone):
+            if (held.thread, held.digest) == (call.thread, call.digest) and (
+                is_again or request.shown.is_gone
+            ):
                 return request
         return None
 
@@ -278,8 +305,12 @@ class Holds(Gate):
         held.left, held.request = asyncio.get_running_loop().create_future(), request
         until = time.time() + held.shown.patience.limit_s
         retries = held.shown.retries + 1
-        held.shown = replace(held.shown, is_gone=False, is_begun=False, retries=retries, until=until)
-        held.shown = replace(held.shown, exchange=request.pending.exchange, time=iso(request.pending.head.time))
+        held.shown = replace(
+            held.shown, is_gone=False, is_begun=False, retries=retries, until=until
+        )
+        held.shown = replace(
+            held.shown, exchange=request.pending.exchange, time=iso(request.pending.head.time)
+        )
 
     async def _hold(self, held: HeldRequest, arrived: float) -> Decision:
         request, left = held.request, held.left
@@ -301,7 +332,11 @@ class Holds(Gate):
         return await self._done(request, choice)
 
     async def _choice(
-        self, held: HeldRequest, pending: PendingRequest, left: "asyncio.Future[None]", arrived: float
+        self,
+        held: HeldRequest,
+        pending: PendingRequest,
+        left: "asyncio.Future[None]",
+        arrived: float,
     ) -> HoldDecision | None:
         """What was decided; as it stands where the client's patience ends. None: another connection has taken over.
 
@@ -312,7 +347,9 @@ class Holds(Gate):
             now = loop.time() - arrived
             rest = bears.limit_s - now
             if rest <= 0:
-                self.note(f"Exchange {pending.exchange} was forwarded unchanged: its client would have given up.")
+                self.note(
+                    f"Exchange {pending.exchange} was forwarded unchanged: its client would have given up."
+                )
                 return HoldRelease()
             if bears.begin_s is None:
                 pause = rest
@@ -325,7 +362,9 @@ class Holds(Gate):
                     held.shown = replace(held.shown, is_begun=True)
                     self._tell()
                 await pending.send(ping_of(bears.ping))
-            await asyncio.wait((held.decided, left), timeout=min(pause, rest), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                (held.decided, left), timeout=min(pause, rest), return_when=asyncio.FIRST_COMPLETED
+            )
         return None if left.done() else held.decided.result()
 
     def _gone(self, held: HeldRequest) -> None:
@@ -357,12 +396,18 @@ class Holds(Gate):
             del state.cuts[len(state.cuts) - state.lost :]  # what did not fit any more is over
             state.cuts.append(choice.cut)
             state.lost = 0
-        counted = await asyncio.to_thread(lambda: self._memory.counts(buffer_of(call, choice.items or ())))
+        counted = await asyncio.to_thread(
+            lambda: self._memory.counts(buffer_of(call, choice.items or ()))
+        )
         promised = self._memory.predicted(call, state, counted)
         self._at_mark(call, state, promised)
-        return self._forward(replace(request, items=choice.items, counted=counted), "changed", promised)
+        return self._forward(
+            replace(request, items=choice.items, counted=counted), "changed", promised
+        )
 
-    def _forward(self, request: GateRequest, how: Any, promised: Prediction | None = None) -> Decision:
+    def _forward(
+        self, request: GateRequest, how: Any, promised: Prediction | None = None
+    ) -> Decision:
         self._memory.forwarded(request)
         try:
             body = _body_with(request.call, request.items)
@@ -405,7 +450,9 @@ def _changed(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> Hold
         raise CannotRewrite(held.shown.cannot)
     if not buffer.messages:
         raise CannotRewrite("An empty buffer cannot be sent: every provider refuses it.")
-    recipes = plan_recipes(call.dialect, items, (original or held.request.buffer).messages, buffer.messages)
+    recipes = plan_recipes(
+        call.dialect, items, (original or held.request.buffer).messages, buffer.messages
+    )
     if recipes == tuple(Ref((n,)) for n in range(len(items))):
         return HoldRelease()
     cuts = [carry_out(recipe, items) for recipe in recipes]

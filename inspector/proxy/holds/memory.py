@@ -124,11 +124,15 @@ class SizeLearner:
             self._learner, self._last, self._grown = Learner(_COUNTER.name), None, 0
             self._factors = {}
         added = self._added(counted)
-        self._grown += added.extends and self._last is not None and counted.tokens > self._last.tokens
+        self._grown += (
+            added.extends and self._last is not None and counted.tokens > self._last.tokens
+        )
         self._weigh(counted, usage.prompt)
         output = usage.output if usage.output_is_final else 0
         prediction = self._learner.predict(added)
-        self._learner.report(added, prediction, usage.prompt, output, model, fresh=not added.extends)
+        self._learner.report(
+            added, prediction, usage.prompt, output, model, fresh=not added.extends
+        )
         if counted.tokens:
             self._learner.expect(usage.prompt / counted.tokens)
         self._last, self._answer, self._reported, self._model = counted, answer, usage.prompt, model
@@ -142,14 +146,21 @@ class SizeLearner:
         last = self._last
         grown = 0 if last is None or not counted.extends(last) else counted.tokens - last.tokens
         factor = (reported - self._reported) / grown if grown >= _LEAST else 0.0
-        if last is not None and 0.3 < factor / self.slope() < 3:  # else something came or went that is not in the body
+        if (
+            last is not None and 0.3 < factor / self.slope() < 3
+        ):  # else something came or went that is not in the body
             self._factors |= dict.fromkeys(counted.marks[len(last.marks) :], factor)
-        self._factors = {mark: self._factors[mark] for mark in counted.marks if mark in self._factors}
+        self._factors = {
+            mark: self._factors[mark] for mark in counted.marks if mark in self._factors
+        }
 
     def _weighed(self, counted: TokenCount) -> float:
         """Return the provider's tokens by the factors of the rows, or by the slope for new rows."""
         slope, factors = self.slope(), self._factors
-        return sum(size * factors.get(mark, slope) for mark, size in zip(counted.marks, counted.sizes, strict=True))
+        return sum(
+            size * factors.get(mark, slope)
+            for mark, size in zip(counted.marks, counted.sizes, strict=True)
+        )
 
     def goes_on_in(self, counted: TokenCount) -> bool:
         """Does that request begin with the last one that was answered?"""
@@ -175,11 +186,16 @@ class SizeLearner:
             family = tokens if factor else round(prior(_COUNTER.name, model) * counted.tokens)
             return Prediction(tokens, min(tokens, family), max(tokens, family))
         added = self._added(counted)
-        prediction = self._learner.predict(added) if added.extends and self._grown >= _KNOWN else None
+        prediction = (
+            self._learner.predict(added) if added.extends and self._grown >= _KNOWN else None
+        )
         if prediction is not None:
             return prediction
         change = self._weighed(counted) - self._weighed(last)
-        tokens, room = max(0, round(self._reported + change)), round(abs(change) * self._learner.spread())
+        tokens, room = (
+            max(0, round(self._reported + change)),
+            round(abs(change) * self._learner.spread()),
+        )
         return Prediction(tokens, max(0, tokens - room), tokens + room)
 
     def _added(self, counted: TokenCount) -> Addition:
@@ -231,7 +247,9 @@ class ConversationState:
         self.told = max(highest, min(self.told, still))
         return is_new
 
-    def window(self, model: str, headers: Mapping[str, str], user: int | None, models: Mapping[str, int]) -> Window:
+    def window(
+        self, model: str, headers: Mapping[str, str], user: int | None, models: Mapping[str, int]
+    ) -> Window:
         """The model's window: the user's word, the client's, what the conversation gives away, the tables'."""
         if user is None and "context-1m" in headers.get("anthropic-beta", ""):
             return Window(1_000_000, "inferred")
@@ -304,7 +322,9 @@ class Memory:
         keep(self._states, thread, state, _THREADS)
         return state
 
-    def predicted(self, call: ModelCall, state: ConversationState, counted: TokenCount) -> Prediction | None:
+    def predicted(
+        self, call: ModelCall, state: ConversationState, counted: TokenCount
+    ) -> Prediction | None:
         """Return what the provider will report for a buffer of that conversation.
 
         If the call continues what did not pass through the proxy, the count is added to the last report; None without
@@ -361,7 +381,11 @@ class Memory:
         call = under.call
         if not reply.id or call.dialect != "openai-responses" or call.items is None:
             return
-        if call.goes_on or call.body.get("type") == "response.create" or call.body.get("store") is not False:
+        if (
+            call.goes_on
+            or call.body.get("type") == "response.create"
+            or call.body.get("store") is not False
+        ):
             expected = under.items if under.items is not None else call.items
             chain = ResponseChain([*call.items, *reply.wire], [*expected, *reply.wire])
             keep(self.chains, reply.id, chain, _CHAINS)

@@ -62,16 +62,22 @@ class ExchangeLog:
         """Something else goes than what came. Said again, it is not recorded again."""
         if body != self._sent:
             self._sent = body
-            self.recorder.put(SentRecord(time.time(), self.head.exchange, self.recorder.capture(body)))
+            self.recorder.put(
+                SentRecord(time.time(), self.head.exchange, self.recorder.capture(body))
+            )
 
     def held(self, why: HoldReason, size: Prediction | None = None) -> None:
         self.is_held = True
-        self.recorder.put(PlainRecord.now("held", exchange=self.head.exchange, why=why, **_size_fields(size)))
+        self.recorder.put(
+            PlainRecord.now("held", exchange=self.head.exchange, why=why, **_size_fields(size))
+        )
 
     def released(self, how: ReleaseKind, size: Prediction | None = None) -> None:
         """Record that it is no longer held. `size`: predicted for what is forwarded, if it was changed."""
         self.is_held = False
-        self.recorder.put(PlainRecord.now("released", exchange=self.head.exchange, how=how, **_size_fields(size)))
+        self.recorder.put(
+            PlainRecord.now("released", exchange=self.head.exchange, how=how, **_size_fields(size))
+        )
 
     def answered(self, status: int, headers: Pairs) -> None:
         """The head of the answer is here."""
@@ -96,7 +102,9 @@ class ExchangeLog:
             time.time(), self.head.exchange, self.status, self.headers, first, elapsed, self.down, ended, error, own,
             self.has_frames,
         )  # fmt: skip
-        self.answered_by(self.head, record)  # before it is recorded: what is recorded is kept no longer
+        self.answered_by(
+            self.head, record
+        )  # before it is recorded: what is recorded is kept no longer
         self.recorder.put(record)
 
 

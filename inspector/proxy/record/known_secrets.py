@@ -32,7 +32,9 @@ _HARMLESS = re.compile(
 texts: addresses, models, dates."""
 _IN_JSON = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([\"'/]))")
 _ESCAPE = re.compile(rf"%[0-9a-fA-F]{{2}}|&(?:#|[a-zA-Z]{{2,6}};)|{_IN_JSON.pattern}")
-_WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++""")
+_WORD = re.compile(
+    r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++"""
+)
 """A word of a line of JSON in which any sign may be escaped."""
 _FOLDED = re.compile(r"\\\\?n(?=[\w+/])(?:(?<=[\w+/]{20}\\n)|(?<=[\w+/]{20}\\\\n))", re.ASCII)
 """A line end in base64, which has 76 characters a line; also as a stream's JSON escapes it."""
@@ -61,10 +63,14 @@ class KnownSecrets:
         self._finder: _KeyFinder | None = None
         """Of all of them; None until it is needed."""
 
-    def learn_head(self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False) -> None:
+    def learn_head(
+        self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False
+    ) -> None:
         """Keep in mind what is redacted in this head. Of an answer's only what is a key by its name."""
         keys, others = list[str](), list[str]()
-        for name, value in sorted(taken_from_head(headers, path), key=lambda secret: "cookie" not in secret[0].lower()):
+        for name, value in sorted(
+            taken_from_head(headers, path), key=lambda secret: "cookie" not in secret[0].lower()
+        ):
             if is_secret(name):
                 words = _key_words(name, value) if not _NO_KEY.search(name) else ()
                 keys += (word for word in words if _IS_KEY.fullmatch(word))
@@ -75,7 +81,12 @@ class KnownSecrets:
 
     def learn_fields(self, fields: Iterable[tuple[str, str]]) -> None:
         """Keep in mind what was taken out of a body because of these names."""
-        words = [word for name, value in fields for word in _key_words(name, value) if _IS_LONG.fullmatch(word)]
+        words = [
+            word
+            for name, value in fields
+            for word in _key_words(name, value)
+            if _IS_LONG.fullmatch(word)
+        ]
         if words:
             self._keep(self._keys, words)
 
@@ -111,7 +122,9 @@ class _KeyFinder:
 
     def __init__(self, initial: Mapping[str, tuple[str, ...]]) -> None:
         self._words = tuple(initial)
-        self._spellings = sorted({word for spellings in initial.values() for word in spellings}, key=len, reverse=True)
+        self._spellings = sorted(
+            {word for spellings in initial.values() for word in spellings}, key=len, reverse=True
+        )
         """The longest first: a short one may be a part of them."""
         self._reach = _LONGEST_SIGN * max(map(len, initial), default=0)
         """Characters that the longest of them may take, escaped as often as it may be."""
@@ -226,4 +239,6 @@ def _spellings(word: str) -> Iterator[str]:
         yield encode(data).decode()
         for shift in range(3 if len(data) >= _SHORTEST else 0):
             # the signs that say the word alone, whatever stands before and after it
-            yield encode(b"\0" * shift + data).decode()[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6]
+            yield encode(b"\0" * shift + data).decode()[
+                -(-shift * 8 // 6) : (shift + len(data)) * 8 // 6
+            ]

@@ -34,7 +34,9 @@ _LOOKED_AT = 4
 def is_stream(content_type: str, data: bytes) -> bool:
     """Are these server-sent events? By their type; by their look where no type was given."""
     kind = content_type.partition(";")[0].strip().lower()
-    return kind == "text/event-stream" or (not kind and data.startswith((b"event:", b"data:", b": ")))
+    return kind == "text/event-stream" or (
+        not kind and data.startswith((b"event:", b"data:", b": "))
+    )
 
 
 def is_over(text: str) -> bool:
@@ -127,7 +129,11 @@ class BodyDeltas:
 
     def remember(self, exchange: int, shape: BodyShape, like: BodyDelta | None) -> None:
         """It is written down. What it grew out of need not be remembered any longer."""
-        if like is not None and like.exchange in self._shapes and _grew(self._shapes[like.exchange], like):
+        if (
+            like is not None
+            and like.exchange in self._shapes
+            and _grew(self._shapes[like.exchange], like)
+        ):
             del self._shapes[like.exchange]
         self._shapes[exchange] = shape
         if len(self._shapes) > KEPT:
@@ -169,7 +175,9 @@ def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
 def _grew(earlier: BodyShape, like: BodyDelta) -> bool:
     """Is the later body the earlier one with more after it (or all but the last few elements of it)?"""
     lists = ((key, value) for key, value in earlier.items() if value.is_list)
-    return all(key in like.all or len(value.digests) - like.first.get(key, 0) <= 4 for key, value in lists)
+    return all(
+        key in like.all or len(value.digests) - like.first.get(key, 0) <= 4 for key, value in lists
+    )
 
 
 class LineEncoder:
@@ -206,14 +214,25 @@ class LineEncoder:
                 fields = self._delta(_body_fields(body, head.headers), head.exchange)
                 return _head("request", head.time, head.exchange) | about | fields
             case SentRecord():
-                return _head("sent", record.time, record.exchange) | self._delta(_body_fields(record.body, ()), None)
+                return _head("sent", record.time, record.exchange) | self._delta(
+                    _body_fields(record.body, ()), None
+                )
             case ResponseRecord():
                 return response_document(record)
             case FrameRecord():
                 under_way = {} if record.exchange is None else {"exchange": record.exchange}
-                about = {"type": "frame", "time": iso(record.time), "connection": record.connection, **under_way}
+                about = {
+                    "type": "frame",
+                    "time": iso(record.time),
+                    "connection": record.connection,
+                    **under_way,
+                }
                 left_out = {"left_out": record.body.left_out} if record.body.left_out else {}
-                return about | {"from": record.side} | (left_out or _parsed(record.body.join(), "", ""))
+                return (
+                    about
+                    | {"from": record.side}
+                    | (left_out or _parsed(record.body.join(), "", ""))
+                )
             case PlainRecord(document):
                 return dict(document)
 
@@ -244,7 +263,9 @@ def response_document(record: ResponseRecord) -> dict[str, Any]:
     body, ended, error = record.body, record.ended, record.error
     if record.has_frames:
         frames = (
-            {"left_out": body.left_out} if body.left_out else {"frames": [_frame(piece) for piece in body.pieces()]}
+            {"left_out": body.left_out}
+            if body.left_out
+            else {"frames": [_frame(piece) for piece in body.pieces()]}
         )
         fields: dict[str, Any] = {"size": body.size} | frames
     else:

@@ -49,7 +49,9 @@ class RecordFile:
 
     def _open(self) -> int:
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
+            handle = os.open(
+                self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600
+            )
         except FileExistsError:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | _CLOEXEC)
         try:
@@ -63,7 +65,9 @@ class RecordFile:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise InspectorError(f"{self.path} is not a file; name another one to record into.")
         if not _lock(handle):
-            raise InspectorError(f"Another {self._kind.writer} records into {self.path}; name another file.")
+            raise InspectorError(
+                f"Another {self._kind.writer} records into {self.path}; name another file."
+            )
         if size := os.fstat(handle).st_size:
             self._continue(handle, size)
         self.is_new = not os.fstat(handle).st_size
@@ -74,7 +78,9 @@ class RecordFile:
         with os.fdopen(os.dup(handle), "rb") as file:
             file.seek(0)
             if not self._kind.is_first_line(file.readline(_FIRST_LINE)):
-                raise InspectorError(f"{self.path} exists and is not {self._kind.what}; name another file.")
+                raise InspectorError(
+                    f"{self.path} exists and is not {self._kind.what}; name another file."
+                )
             last = b"\n"
             for line in file:
                 last = line

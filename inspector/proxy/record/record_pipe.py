@@ -74,7 +74,11 @@ class RecordPipe:
                 self._lost_count += 1
                 return False
             if self._lost_count:
-                self._append(PlainRecord.now("note", what=f"{self._lost_count} records were lost: too many waited."))
+                self._append(
+                    PlainRecord.now(
+                        "note", what=f"{self._lost_count} records were lost: too many waited."
+                    )
+                )
                 self._lost_count = 0
             self._append(value)
             if not self._is_sending:
@@ -114,7 +118,9 @@ class RecordPipe:
             while self._waiting and _size(self._waiting[0]) <= LARGEST_AT_ONCE:
                 if not self._send_first():
                     return
-        except OSError:  # the writer has ended: the thread will meet the same error, and end everything
+        except (
+            OSError
+        ):  # the writer has ended: the thread will meet the same error, and end everything
             return
 
     def _send_first(self) -> bool:

@@ -116,7 +116,9 @@ class Recorder:
                 await self._pipe.wait_until_sent()
         except TimeoutError:
             self._is_behind = True
-            self._tell(f"{self.path} cannot be written fast enough; answers no longer wait for their records.")
+            self._tell(
+                f"{self.path} cannot be written fast enough; answers no longer wait for their records."
+            )
 
     def is_safe(self) -> bool:
         """Is there nothing to wait for?"""
@@ -163,7 +165,9 @@ class Recorder:
                     case "settled", number if done := self._questions.pop(number, None):
                         done.set()
         if not self._is_closed:
-            self._tell("The recording has ended: its writer was stopped. Requests are still forwarded.")
+            self._tell(
+                "The recording has ended: its writer was stopped. Requests are still forwarded."
+            )
         self._release()
 
     def _release(self) -> None:
@@ -198,4 +202,6 @@ def _start(file: RecordFile) -> "subprocess.Popen[bytes]":
             env=open_environment(os.environ),
         )
     except OSError as error:
-        raise InspectorError(f"The recorder cannot be started: {error.strerror or error}.") from None
+        raise InspectorError(
+            f"The recorder cannot be started: {error.strerror or error}."
+        ) from None

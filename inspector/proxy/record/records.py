@@ -71,7 +71,9 @@ class CapturedBody:
         return body
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        pieces = [PickleBuffer(piece) if len(piece) >= _LARGE_PIECE else piece for piece in self._pieces]
+        pieces = [
+            PickleBuffer(piece) if len(piece) >= _LARGE_PIECE else piece for piece in self._pieces
+        ]
         return CapturedBody.of, (pieces, self.size, self.left_out)
 
     def copy(self) -> "CapturedBody":
@@ -113,7 +115,11 @@ class CapturedBody:
 
 def iso(seconds: float) -> str:
     """Return a time since 1970 in the form of a recording."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        datetime.fromtimestamp(seconds, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,12 @@ _KEY = re.compile(
 _ID = re.compile(
     r"(?:resp|msg|msgbatch|batch|file|thread|run|asst|conv|vs|chatcmpl|req|call|toolu|gen|item|session|proj|org)[-_]"
 )
-_HOLDERS = frozenset(("key", "keys", "token", "tokens", "secret", "auth", "api-key", "apikey", "virtual-key"))
-_NAMED = frozenset(("models", "model", "deployments", "projects", "locations", "publishers", "engines"))
+_HOLDERS = frozenset(
+    ("key", "keys", "token", "tokens", "secret", "auth", "api-key", "apikey", "virtual-key")
+)
+_NAMED = frozenset(
+    ("models", "model", "deployments", "projects", "locations", "publishers", "engines")
+)
 """What comes next in a path is certainly a key, or certainly none."""
 
 
@@ -69,7 +73,12 @@ def _taken_from_path(path: str) -> Iterator[tuple[str, str]]:
     parts = place.split("/")
     for part, redacted in zip(parts, _redacted_parts(parts), strict=True):
         if part != redacted:
-            for spelled in {part, unquote(part), part.rpartition("=")[2], part.partition("#")[0]} - {""}:
+            for spelled in {
+                part,
+                unquote(part),
+                part.rpartition("=")[2],
+                part.partition("#")[0],
+            } - {""}:
                 yield "key", spelled
 
 
@@ -81,7 +90,10 @@ def redacted_path(path: str) -> str:
 
 
 def _redacted_parts(parts: list[str]) -> list[str]:
-    return [_redacted_part(part, before.lower()) for part, before in zip(parts, ["", *parts], strict=False)]
+    return [
+        _redacted_part(part, before.lower())
+        for part, before in zip(parts, ["", *parts], strict=False)
+    ]
 
 
 def _redacted_part(part: str, before: str) -> str:

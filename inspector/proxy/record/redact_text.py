@@ -37,7 +37,19 @@ _IN_ATTRIBUTE = re.compile(
 _HEADER_ATTRIBUTE = re.compile(r"http\.(?:request|response)\.header\.(.+)")
 _HARMLESS = frozenset(
     (
-        *("none", "null", "true", "false", "yes", "no", "string", "required", "optional", "redacted", "header"),
+        *(
+            "none",
+            "null",
+            "true",
+            "false",
+            "yes",
+            "no",
+            "string",
+            "required",
+            "optional",
+            "redacted",
+            "header",
+        ),
         *(
             "bearer",
             "basic",
@@ -85,7 +97,12 @@ class _Key:
 def _is_value(key: _Key) -> bool:
     """Is it neither a word that is written in the place of a key, nor a place in a template, nor a call?"""
     text = key.text
-    return len(text) > 2 and text[0] not in "${<%*(" and text.lower() not in _HARMLESS and key.after not in ("(", "[")
+    return (
+        len(text) > 2
+        and text[0] not in "${<%*("
+        and text.lower() not in _HARMLESS
+        and key.after not in ("(", "[")
+    )
 
 
 def _is_named(key: _Key) -> bool:
@@ -93,7 +110,10 @@ def _is_named(key: _Key) -> bool:
 
 
 def _is_header(key: _Key) -> bool:
-    return _is_value(key) and re.search(r"(?:authorization|-key|-token|cookie)$", key.before) is not None
+    return (
+        _is_value(key)
+        and re.search(r"(?:authorization|-key|-token|cookie)$", key.before) is not None
+    )
 
 
 def _is_option(key: _Key) -> bool:
@@ -102,7 +122,11 @@ def _is_option(key: _Key) -> bool:
 
 def _is_in_query(key: _Key) -> bool:
     is_word = key.text.isalpha() and len(key.text) < _SHORTEST
-    return _is_value(key) and not is_word and re.search(r"(?:[?&;]|%3f|%26)[\w.\[\]$-]*$", key.before) is not None
+    return (
+        _is_value(key)
+        and not is_word
+        and re.search(r"(?:[?&;]|%3f|%26)[\w.\[\]$-]*$", key.before) is not None
+    )
 
 
 def _has_digits(key: _Key) -> bool:
@@ -155,7 +179,9 @@ def _issued(signs: str, pattern: str, is_key: Callable[[_Key], bool] = _is_value
         sign = re.escape(sign)
         return re.compile(rf"(?P<key>{sign}(?<![\w+-]{sign}){pattern})")
 
-    return _KeyPattern(tuple((sign, compile_pattern(sign)) for sign in signs.split()), is_key, is_exact=True)
+    return _KeyPattern(
+        tuple((sign, compile_pattern(sign)) for sign in signs.split()), is_key, is_exact=True
+    )
 
 
 _WORDS = "authorization key token password passwd passphrase secret credential credentials cookie cookies"
@@ -174,7 +200,9 @@ _RULES = (
     # --auth-token KEY
     _after("key token secret password", rf"[ =]+(?:{_QUOTE})?{_LOOKS_LIKE_KEY}", _is_option),
     # Authorization: Bearer KEY
-    _after("authorization", rf"""\W{{1,12}}?(?:{_SCHEMES})\s+(?P<key>[^\s"'\\,;<>)]+)""", _is_value),
+    _after(
+        "authorization", rf"""\W{{1,12}}?(?:{_SCHEMES})\s+(?P<key>[^\s"'\\,;<>)]+)""", _is_value
+    ),
     _after("bearer", rf"\s+{_LOOKS_LIKE_KEY}", _is_value),
     _after("basic", r"\s+(?P<key>[a-z0-9+/]{8,}={0,2})", _is_login),
     # Cookie: a=KEY; b=KEY
@@ -188,7 +216,9 @@ _RULES = (
     # https://user:KEY@host
     _after("://", r"""[^\s/?#@:"'\\]*:(?P<key>[^\s/?#@"'\\]+)@""", _is_value),
     _after("signature=", r"(?P<key>[0-9a-f]{32,})", _is_value),
-    _after("-----begin", r"[a-z ]* private key-----(?P<key>(?:[^-]|-(?!----)){16,})-----end", _is_value),
+    _after(
+        "-----begin", r"[a-z ]* private key-----(?P<key>(?:[^-]|-(?!----)){16,})-----end", _is_value
+    ),
     # keys of known issuers
     _issued("sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-", r"[\w-]{6,}"),
     _issued("sk-", r"[\w-]{8,}", _has_digits),
@@ -201,7 +231,9 @@ _RULES = (
     _issued("AKIA ASIA", r"[A-Z0-9]{16}(?![\w+/=])"),
     _issued("eyJ", r"[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
 )
-_SIGNS = re.compile("|".join({re.escape(sign.lower()) for rule in _RULES for sign, _ in rule.patterns}))
+_SIGNS = re.compile(
+    "|".join({re.escape(sign.lower()) for rule in _RULES for sign, _ in rule.patterns})
+)
 _WINDOW, _LONGEST_KEY = 1 << 19, 1 << 14
 """Characters that are searched at a time, so that other threads need not wait, and of a key with what is before it."""
 _SHORTEST, _LONG = 8, 2_000
@@ -216,7 +248,9 @@ def redacted_text(text: str) -> str:
     if len(text) < _LONG and not _SIGNS.search(low):
         return text
     windows = [slice(at, at + _WINDOW + _LONGEST_KEY) for at in range(0, len(text), _WINDOW)]
-    spans = sorted({span for window in windows for rule in _RULES for span in rule.spans(text, low, window)})
+    spans = sorted(
+        {span for window in windows for rule in _RULES for span in rule.spans(text, low, window)}
+    )
     if not spans:
         return text
     pieces, at = list[str](), 0
@@ -262,7 +296,10 @@ def _redact_object(fields: dict[str, Any], secrets: list[tuple[str, str]]) -> No
         if isinstance(value, str):
             fields[name] = _redacted_field(name, value, secrets)
         elif isinstance(value, list) and is_secret_name(name):
-            fields[name] = [_redacted_field(name, item, secrets) if isinstance(item, str) else item for item in value]
+            fields[name] = [
+                _redacted_field(name, item, secrets) if isinstance(item, str) else item
+                for item in value
+            ]
     for name in [name for name in fields if _redacted_name(name) != name]:
         fields[_redacted_name(name)] = fields.pop(name)
 

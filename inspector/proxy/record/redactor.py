@@ -13,7 +13,9 @@ class Redactor:
     def __init__(self) -> None:
         self._known = KnownSecrets()
 
-    def learn_head(self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False) -> None:
+    def learn_head(
+        self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False
+    ) -> None:
         """Keep in mind the keys in the head of a request or an answer."""
         self._known.learn_head(headers, path, is_answer=is_answer)
 

@@ -70,8 +70,21 @@ class Writer:
     `rule`: the window and the rule of holding, as its first line has them. `hears`: are the lines wanted?
     """
 
-    def __init__(self, file: RecordFile, upstream: str, rule: Mapping[str, Any], replies: Replies, *, hears: bool):
-        self._file, self._upstream, self._rule, self._replies = file, redacted_url(upstream), rule, replies
+    def __init__(
+        self,
+        file: RecordFile,
+        upstream: str,
+        rule: Mapping[str, Any],
+        replies: Replies,
+        *,
+        hears: bool,
+    ):
+        self._file, self._upstream, self._rule, self._replies = (
+            file,
+            redacted_url(upstream),
+            rule,
+            replies,
+        )
         self._hears = hears
         self._lines = LineEncoder()
         self._redactor = Redactor()
@@ -100,13 +113,17 @@ class Writer:
             self._fail(error)
         except InspectorError as error:
             self._is_lost = True
-            self._replies.put("told", f"Nothing is recorded any more: {error} Requests are still forwarded.")
+            self._replies.put(
+                "told", f"Nothing is recorded any more: {error} Requests are still forwarded."
+            )
         if isinstance(record, RequestRecord):
             self._redactor.learn_head(record.head.headers, record.head.path)
         elif isinstance(record, ResponseRecord):
             self._redactor.learn_head(record.headers, is_answer=True)
         elif isinstance(record, PlainRecord) and record.document["type"] == "rule":
-            self._rule = {key: value for key, value in record.document.items() if key not in ("type", "time")}
+            self._rule = {
+                key: value for key, value in record.document.items() if key not in ("type", "time")
+            }
         line = self._redactor.line(self._lines.line(record))
         if self._is_lost:
             return line
@@ -131,10 +148,18 @@ class Writer:
 
     def _begin(self) -> None:
         self._lines.forget()
-        about = {"upstream": self._upstream, "program": f"context-inspector {__version__}", **self._rule}
-        self._append({"type": "proxy", "version": 1, "id": str(uuid4()), "time": iso(time.time())} | about)
+        about = {
+            "upstream": self._upstream,
+            "program": f"context-inspector {__version__}",
+            **self._rule,
+        }
+        self._append(
+            {"type": "proxy", "version": 1, "id": str(uuid4()), "time": iso(time.time())} | about
+        )
         if self._file.removed:
-            self._append_note(f"The last line before this was incomplete; its {self._file.removed} bytes were removed.")
+            self._append_note(
+                f"The last line before this was incomplete; its {self._file.removed} bytes were removed."
+            )
             self._file.removed = 0
 
     def _append_note(self, what: str) -> None:

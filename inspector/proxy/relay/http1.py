@@ -115,13 +115,17 @@ class Http1Exchange:
         elif self._down.gone:
             self._log.finish("client closed")
         else:
-            self._log.finish("upstream closed", f"The provider closed in the middle{_because(self._up)}.")
+            self._log.finish(
+                "upstream closed", f"The provider closed in the middle{_because(self._up)}."
+            )
         await self._client.write_last(last)
         persists = persists and answer.persists and self._client.syntax.persists
         if self._pump is not None and not self._pump.done():
             await asyncio.wait({self._pump}, timeout=None if persists else LINGER_S)
         self.stop()
-        return persists and self._client.is_done and self._up.is_usable() and not self._up.has_unread()
+        return (
+            persists and self._client.is_done and self._up.is_usable() and not self._up.has_unread()
+        )
 
     async def _relay_body(self, framing: Framing, head: bytes) -> bytes:
         """Pass on the head and the body as they come, but for the end of what comes: that is returned.

@@ -152,7 +152,9 @@ class HeaderBlock:
 
     def tokens(self, name: str) -> list[str]:
         """The words of a header that is a list, in lower case."""
-        words = (word.strip(_BLANK).lower() for value in self.all(name) for word in value.split(","))
+        words = (
+            word.strip(_BLANK).lower() for value in self.all(name) for word in value.split(",")
+        )
         return [word for word in words if word]
 
     @property
@@ -235,11 +237,17 @@ def _pair(line: bytes) -> tuple[str, str]:
 def request_framing(head: HeaderBlock) -> Framing:
     """Where the body of a request ends: said once, in one way, or it is not passed on. Raises BadMessage."""
     coded, lengths = head.all("transfer-encoding"), head.all("content-length")
-    if head.all("content_length") or head.all("transfer_encoding"):  # the same for who reads heads as CGI does
-        raise BadMessage(400, "a header looks like Content-Length or Transfer-Encoding and is neither")
+    if head.all("content_length") or head.all(
+        "transfer_encoding"
+    ):  # the same for who reads heads as CGI does
+        raise BadMessage(
+            400, "a header looks like Content-Length or Transfer-Encoding and is neither"
+        )
     if coded:
         if [value.lower() for value in coded] != ["chunked"] or lengths or head.version == "1.0":
-            raise BadMessage(400, "Transfer-Encoding and Content-Length do not say where the body ends")
+            raise BadMessage(
+                400, "Transfer-Encoding and Content-Length do not say where the body ends"
+            )
         return Chunked(strict=True)
     length = digits_of(lengths[0]) if len(lengths) == 1 else None
     if lengths and length is None:
@@ -254,7 +262,11 @@ def status_framing(answer: Http1Response, method: str) -> Framing:
     coded = answer.tokens("transfer-encoding")
     if coded:
         return Chunked(strict=False) if coded[-1] == "chunked" else Length(None)
-    lengths = {length.strip(_BLANK) for value in answer.all("content-length") for length in value.split(",")}
+    lengths = {
+        length.strip(_BLANK)
+        for value in answer.all("content-length")
+        for length in value.split(",")
+    }
     if not lengths:
         return Length(None)
     length = digits_of(lengths.pop())
@@ -264,7 +276,11 @@ def status_framing(answer: Http1Response, method: str) -> Framing:
 
 
 def forwarded_head(
-    request: Http1Request, target: str, authority: str, without: tuple[str, ...] = (), more: Pairs = ()
+    request: Http1Request,
+    target: str,
+    authority: str,
+    without: tuple[str, ...] = (),
+    more: Pairs = (),
 ) -> bytes:
     """The head as it came, for another host: the same lines, but for those in `without` (lower case), then `more`."""
     lines = [f"{request.method} {target} HTTP/{request.version}".encode("latin-1")]

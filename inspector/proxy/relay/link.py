@@ -193,7 +193,11 @@ class TcpLink(asyncio.Protocol):
 
     def end(self) -> None:
         """Say that nothing more will be written; what comes can still be read."""
-        if self._transport is not None and self._transport.can_write_eof() and not self._transport.is_closing():
+        if (
+            self._transport is not None
+            and self._transport.can_write_eof()
+            and not self._transport.is_closing()
+        ):
             with suppress(OSError):  # the other end was quicker, and the loop has not been told yet
                 self._transport.write_eof()
 
@@ -223,14 +227,18 @@ class Upstream:
 
     def __init__(self, url: str) -> None:
         if address_trouble(url):
-            raise InspectorError("The upstream is an address only: keys come from the client, with each request.")
+            raise InspectorError(
+                "The upstream is an address only: keys come from the client, with each request."
+            )
         try:
             parts = urlsplit(url if "://" in url else f"https://{url}")
             port = parts.port
         except ValueError as error:
             raise InspectorError(f"{url} is not a URL: {error}.") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InspectorError(f"{url} is not a provider's address: it begins with https:// or http://.")
+            raise InspectorError(
+                f"{url} is not a provider's address: it begins with https:// or http://."
+            )
         self.is_secure = parts.scheme == "https"
         self.host = parts.hostname
         self.port = port or (443 if self.is_secure else 80)

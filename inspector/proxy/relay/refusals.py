@@ -30,10 +30,19 @@ def error_body(path: str, status: int, sentence: str) -> bytes:
     return dumps(error_document(path, status, sentence)).encode()
 
 
-def whole(status: int, body: bytes, headers: Pairs, *, persists: bool, has_body: bool = True) -> bytes:
+def whole(
+    status: int, body: bytes, headers: Pairs, *, persists: bool, has_body: bool = True
+) -> bytes:
     """An HTTP/1.1 response of ours."""
-    sent_headers = [(name, value) for name, value in headers if name.lower() not in ("content-length", "connection")]
-    sent_headers += [("content-length", str(len(body))), ("connection", "keep-alive" if persists else "close")]
+    sent_headers = [
+        (name, value)
+        for name, value in headers
+        if name.lower() not in ("content-length", "connection")
+    ]
+    sent_headers += [
+        ("content-length", str(len(body))),
+        ("connection", "keep-alive" if persists else "close"),
+    ]
     return start(status, sent_headers) + (body if has_body else b"")
 
 
@@ -48,7 +57,9 @@ def late_error(path: str, status: int, body: bytes) -> bytes:
     """Return an error for a client whose answer was begun as a stream: an event with the error inside."""
     error = value_in(body)
     if not isinstance(error, dict):
-        error = error_document(path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}.")
+        error = error_document(
+            path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}."
+        )
     name, data = _dialect_of(path).error_event(error)
     lead = f"event: {name}\n".encode() if name else b""
     return lead + b"data: " + dumps(data).encode() + b"\n\n"

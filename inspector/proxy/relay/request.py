@@ -6,7 +6,13 @@ from inspector.core.dialects.decoding import decoded
 from inspector.proxy.gate import Forward, Gate, PendingRequest, Refuse, decision_of
 from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.records import Pairs
-from inspector.proxy.relay.http_syntax import BadFraming, BadMessage, Framing, Http1Request, forwarded_head
+from inspector.proxy.relay.http_syntax import (
+    BadFraming,
+    BadMessage,
+    Framing,
+    Http1Request,
+    forwarded_head,
+)
 from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.refusals import late_error, start, whole
 
@@ -16,7 +22,9 @@ _OURS = ("content-length", "transfer-encoding", "connection", "keep-alive", "con
 class ClientRequest:
     """`read()` its body until `is_done`, or until that says that the client has gone."""
 
-    def __init__(self, syntax: Http1Request, framing: Framing, link: TcpLink, log: ExchangeLog) -> None:
+    def __init__(
+        self, syntax: Http1Request, framing: Framing, link: TcpLink, log: ExchangeLog
+    ) -> None:
         self.syntax, self.link, self.log = syntax, link, log
         self.admitted: AdmittedRequest | None = None
         """It was read whole, and the gate lets it go."""
@@ -100,7 +108,11 @@ class ClientRequest:
 
     def go_on(self) -> None:
         """Where the client waits for leave to send its body, give it."""
-        if "100-continue" in self.syntax.tokens("expect") and not self.is_done and not self.link.has_unread():
+        if (
+            "100-continue" in self.syntax.tokens("expect")
+            and not self.is_done
+            and not self.link.has_unread()
+        ):
             self.link.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     async def admit(self, gate: Gate) -> bool | None:
@@ -142,14 +154,24 @@ class AdmittedRequest(PendingRequest):
 
     def without(self) -> tuple[str, ...]:
         """Names of headers that do not go along."""
-        changed = ("content-length", "transfer-encoding", "content-encoding", "trailer", "content-md5", "digest")
+        changed = (
+            "content-length",
+            "transfer-encoding",
+            "content-encoding",
+            "trailer",
+            "content-md5",
+            "digest",
+        )
         early = ("accept-encoding",) if self.begun else ()
         return ("expect", *early, *(changed if self.changed is not None else ()))
 
     def more(self) -> Pairs:
         """Headers that go along besides."""
         early = (("accept-encoding", "identity"),) if self.begun else ()
-        return (*early, *((("content-length", str(len(self.changed))),) if self.changed is not None else ()))
+        return (
+            *early,
+            *((("content-length", str(len(self.changed))),) if self.changed is not None else ()),
+        )
 
     def message(self, target: str, authority: str) -> bytes:
         head = forwarded_head(self._client.syntax, target, authority, self.without(), self.more())
@@ -163,7 +185,11 @@ class AdmittedRequest(PendingRequest):
         self.begun = True
         sent_headers = [(name, value) for name, value in headers if name.lower() not in _OURS]
         sent_headers += [("transfer-encoding", "chunked")] if self._has_chunks else []
-        self.link.write(start(status, [*sent_headers, ("connection", "keep-alive" if self.persists else "close")]))
+        self.link.write(
+            start(
+                status, [*sent_headers, ("connection", "keep-alive" if self.persists else "close")]
+            )
+        )
         await self.link.drain()
 
     async def send(self, data: bytes) -> None:
@@ -199,7 +225,9 @@ class AdmittedRequest(PendingRequest):
             return self.persists
         syntax = self._client.syntax
         has_body = syntax.method != "HEAD"
-        answer = whole(refuse.status, refuse.body, refuse.headers, persists=syntax.persists, has_body=has_body)
+        answer = whole(
+            refuse.status, refuse.body, refuse.headers, persists=syntax.persists, has_body=has_body
+        )
         await self._client.write_last(answer)
         return syntax.persists
 

@@ -106,7 +106,9 @@ class ClientConnection:
             return False
         tag, path = split_tag(request.target)
         context = self._context
-        head = RequestHead(next(context.numbers), self._number, "http", request.method, path, tag, request.pairs)
+        head = RequestHead(
+            next(context.numbers), self._number, "http", request.method, path, tag, request.pairs
+        )
         log = ExchangeLog(head, context.recorder, context.gate.answered)
         try:
             return await self._pass(ClientRequest(request, framing, self._link, log))
@@ -153,14 +155,18 @@ class ClientConnection:
         tunnel = Tunnel(self._link, up)
         if answer.first("upgrade").lower() == "websocket":
             number = partial(next, context.numbers)
-            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, client.log.head, answer, number)
+            tunnel = WebSocketTunnel(
+                self._link, up, context.recorder, context.gate, client.log.head, answer, number
+            )
         await tunnel.run()
         return False
 
     async def _no_answer(self, client: ClientRequest, why: str, *, is_new: bool) -> bool:
         if client.log.client_gone or self._link.gone:
             return False
-        if not is_new:  # as without the proxy: a kept connection may end under a request, and clients know that
+        if (
+            not is_new
+        ):  # as without the proxy: a kept connection may end under a request, and clients know that
             client.log.finish("upstream closed", f"The provider gave no answer: {why}.")
             return False
         return await self._refuse(client, f"{self._context.upstream.url} gave no answer: {why}.")
@@ -192,7 +198,9 @@ class ClientConnection:
         log.finish("client closed" if self._link.gone else "failed", sentence, own=True)
         if client.admitted is not None and client.admitted.begun:
             return await client.admitted.fail(502, body) and persists
-        await client.write_last(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
+        await client.write_last(
+            whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD")
+        )
         return persists
 
     async def _answer_and_close(self, path: str, status: int, sentence: str) -> None:
@@ -211,13 +219,17 @@ def _origin_form(request: Http1Request) -> Http1Request:
     """A target with scheme and host (as for a forward proxy) is taken as its path. Raises BadMessage."""
     target = request.target
     if request.method == "CONNECT":
-        raise BadMessage(501, "CONNECT is not for a reverse proxy; set the client's base URL, not its HTTP proxy")
+        raise BadMessage(
+            501, "CONNECT is not for a reverse proxy; set the client's base URL, not its HTTP proxy"
+        )
     if target.startswith("/") or target == "*":
         return request
     scheme, mark, rest = target.partition("://")
     host, slash, path = rest.partition("/")
     if scheme.lower() != "http" or not mark or not is_here(host):
-        raise BadMessage(400, "this is a reverse proxy; set the client's base URL, not its HTTP proxy")
+        raise BadMessage(
+            400, "this is a reverse proxy; set the client's base URL, not its HTTP proxy"
+        )
     return replace(request, target=slash + path or "/")
 
 
@@ -264,7 +276,9 @@ class ProxyServer(LoopbackServer):
             self.socket.close()
             raise
         self._connections = count(1)
-        self._context = ConnectionContext(self._upstream, self.recorder, self.gate, count(self.recorder.first_exchange))
+        self._context = ConnectionContext(
+            self._upstream, self.recorder, self.gate, count(self.recorder.first_exchange)
+        )
         self._clients: dict[asyncio.Task[None], ClientConnection] = {}
 
     @property
@@ -287,7 +301,9 @@ class ProxyServer(LoopbackServer):
         self.recorder.close()
 
     async def _open(self) -> None:
-        self._server = await self.loop.create_server(lambda: TcpLink(self._welcome), sock=self.socket, backlog=BACKLOG)
+        self._server = await self.loop.create_server(
+            lambda: TcpLink(self._welcome), sock=self.socket, backlog=BACKLOG
+        )
 
     async def _end(self) -> None:
         self._server.close()

@@ -38,9 +38,13 @@ class BadFrames(ValueError):
 def frame_readers(extensions: str) -> "tuple[FrameReader, FrameReader]":
     """For what the client sends and the server, by the Sec-WebSocket-Extensions of the answer."""
     for extension in extensions.split(","):
-        name, *parameters = [word.strip().lower().partition("=")[0] for word in extension.split(";")]
+        name, *parameters = [
+            word.strip().lower().partition("=")[0] for word in extension.split(";")
+        ]
         if name == "permessage-deflate":
-            client, server = (f"{side}_no_context_takeover" not in parameters for side in ("client", "server"))
+            client, server = (
+                f"{side}_no_context_takeover" not in parameters for side in ("client", "server")
+            )
             return FrameReader(True, client), FrameReader(True, server)
     return FrameReader(), FrameReader()
 
@@ -158,7 +162,13 @@ def text_frame(data: bytes, *, is_client: bool) -> bytes:
     return head + key + masked(data, key)
 
 
-_ENDS = (b"response.completed", b"response.failed", b"response.incomplete", b"response.done", b'"error"')
+_ENDS = (
+    b"response.completed",
+    b"response.failed",
+    b"response.incomplete",
+    b"response.done",
+    b'"error"',
+)
 """Every message that ends an answer holds one of these."""
 
 
@@ -209,12 +219,19 @@ class WebSocketTunnel(Tunnel):
         number: Callable[[], int],
     ) -> None:
         super().__init__(down, up)
-        self._recorder, self._gate, self._headers, self._number = recorder, gate, answer.pairs, number
+        self._recorder, self._gate, self._headers, self._number = (
+            recorder,
+            gate,
+            answer.pairs,
+            number,
+        )
         self._head = replace(head, transport="websocket")
         """Of the next exchange, but for its number and time."""
         self._from_client: FrameReader | None
         self._from_server: FrameReader | None
-        self._from_client, self._from_server = frame_readers(",".join(answer.all("sec-websocket-extensions")))
+        self._from_client, self._from_server = frame_readers(
+            ",".join(answer.all("sec-websocket-extensions"))
+        )
         self._is_packed = self._from_client.is_packed
         self._under_way: deque[ExchangeLog] = deque()
         self._closed: Ended | None = None
@@ -230,7 +247,11 @@ class WebSocketTunnel(Tunnel):
         down.on_gone = self._client_gone
 
     def _ways(self) -> tuple[Coroutine[Any, Any, None], ...]:
-        return self._upwards(), self._downwards(), *((self._forward_waiting(),) if self._admits else ())
+        return (
+            self._upwards(),
+            self._downwards(),
+            *((self._forward_waiting(),) if self._admits else ()),
+        )
 
     def _client_gone(self) -> None:
         if self._held is not None:
@@ -240,7 +261,9 @@ class WebSocketTunnel(Tunnel):
         self._down.on_gone = None
         self._client_gone()
         for log in tuple(self._under_way):
-            self._end(log, self._closed or ("client closed" if self._down.gone else "upstream closed"))
+            self._end(
+                log, self._closed or ("client closed" if self._down.gone else "upstream closed")
+            )
 
     def _end(self, log: ExchangeLog, ended: Ended) -> None:
         if log in self._under_way:
@@ -256,7 +279,9 @@ class WebSocketTunnel(Tunnel):
             self._put_frame("client", data)
             return None
         head = replace(self._head, exchange=self._number(), time=time.time())
-        log = ExchangeLog(head, self._recorder, self._gate.answered, True, status=101, headers=self._headers)
+        log = ExchangeLog(
+            head, self._recorder, self._gate.answered, True, status=101, headers=self._headers
+        )
         log.up.add(data)
         log.request_read()
         self._under_way.append(log)
@@ -276,7 +301,9 @@ class WebSocketTunnel(Tunnel):
     def _put_frame(self, side: Side, data: bytes) -> None:
         exchange = self._under_way[0].head.exchange if self._under_way else None
         captured = self._recorder.capture(data)
-        self._recorder.put(FrameRecord(time.time(), self._head.connection, exchange, side, captured))
+        self._recorder.put(
+            FrameRecord(time.time(), self._head.connection, exchange, side, captured)
+        )
 
     def _seen(self, frames: FrameReader | None, data: bytes) -> list[WebSocketMessage]:
         """The messages that are whole with `data`. What is not understood passes all the same, unrecorded."""
@@ -323,7 +350,11 @@ class WebSocketTunnel(Tunnel):
         self._flush()
 
     def _flush(self) -> None:
-        if self._injected and not self._is_waiting and (self._from_server is None or self._from_server.at_boundary()):
+        if (
+            self._injected
+            and not self._is_waiting
+            and (self._from_server is None or self._from_server.at_boundary())
+        ):
             self._down.write(b"".join(self._injected))
             self._injected.clear()
 
@@ -363,7 +394,9 @@ class WebSocketTunnel(Tunnel):
             await self._up.drain()
 
     async def _admit(self, message: WebSocketMessage, log: ExchangeLog) -> None:
-        self._held = asyncio.ensure_future(self._gate.admit(_WebSocketRequest(self, log, message.data)))
+        self._held = asyncio.ensure_future(
+            self._gate.admit(_WebSocketRequest(self, log, message.data))
+        )
         await asyncio.wait({self._held})
         match decision_of(self._held):
             case Refuse() as refuse if not self._down.gone:

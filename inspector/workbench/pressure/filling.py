@@ -7,8 +7,20 @@ from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, View
 from inspector.core.errors import Cancelled
-from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, break_down, tool_calls
-from inspector.core.findings.composition import CATEGORIES, composition, segments, split, weigh_parts
+from inspector.core.findings.breakdown import (
+    BreakdownNode,
+    OfferedTool,
+    ToolCalls,
+    break_down,
+    tool_calls,
+)
+from inspector.core.findings.composition import (
+    CATEGORIES,
+    composition,
+    segments,
+    split,
+    weigh_parts,
+)
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.identity import SameObject
 from inspector.core.message import Message
@@ -40,10 +52,17 @@ def filling_key(state: State) -> tuple[object, ...] | None:
     """Return everything that the filling depends on; None while nothing is open. O(1)."""
     if state.thread is None or state.pressures is None:
         return None
-    return SameObject(state.thread), SameObject(state.pressures), state.at, SameObject(state.stepped_buffer)
+    return (
+        SameObject(state.thread),
+        SameObject(state.pressures),
+        state.at,
+        SameObject(state.stepped_buffer),
+    )
 
 
-def filling(state: State, calls: ToolCalls, cancelled: Callable[[], bool] = lambda: False) -> Filling:
+def filling(
+    state: State, calls: ToolCalls, cancelled: Callable[[], bool] = lambda: False
+) -> Filling:
     """Return what fills the shown buffer. Call it only while a session is open. O(text). Raises Cancelled."""
     size, buffer = sizer_of(state), state.buffer()
     breakdown = break_down(size, pressure_here(state, size)[0], buffer, calls)
@@ -121,7 +140,9 @@ def areas(
             raise Cancelled("Other areas are wanted.")
         rows.append(_request_row(sizer(pressures, request.index), weigh, request))
     columns = list(zip(*rows, strict=True)) or [()] * (len(names) + 1)
-    filled = {name: column for name, column in zip((UNSEEN, *names), columns, strict=True) if any(column)}
+    filled = {
+        name: column for name, column in zip((UNSEEN, *names), columns, strict=True) if any(column)
+    }
     return Areas(kind, tuple(filled), tuple(filled.values()), pressures, rows)
 
 
@@ -131,7 +152,9 @@ def _request_row(size: Sizer, weigh: "_Weigh", request: Request) -> list[int]:
     total = size.pressure.tokens or 0
     if not any(weights):
         return [total, *weights, 0]
-    recorded = rounded([size.scale.slope * area_weight for area_weight in weights], total - size.scale.beside)
+    recorded = rounded(
+        [size.scale.slope * area_weight for area_weight in weights], total - size.scale.beside
+    )
     return [size.scale.unseen, *recorded, size.scale.difference]
 
 
@@ -168,7 +191,9 @@ class _ToolWeights:
 
     def _packed(self, message: Message) -> int:
         """Return the weights of a message by area, packed into one integer."""
-        return sum(share << self._places.get(name, 1) * _BITS for name, share in self._split(message))
+        return sum(
+            share << self._places.get(name, 1) * _BITS for name, share in self._split(message)
+        )
 
     def _split(self, message: Message) -> list[tuple[str, int]]:
         """Return (name of the tool, weight) of the tools of a message; the name is empty for no tool."""

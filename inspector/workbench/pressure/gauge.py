@@ -80,7 +80,9 @@ def beliefs(state: State) -> PolicyBelief:
     return PolicyBelief(key, thread, (*start, *more[:-1]), more[-1], counts)
 
 
-def _reusable_tokens(former: PolicyBelief | None, key: tuple[object, ...], thread: Thread) -> tuple[int, ...]:
+def _reusable_tokens(
+    former: PolicyBelief | None, key: tuple[object, ...], thread: Thread
+) -> tuple[int, ...]:
     """Return the counts of the first requests that are the same in an earlier belief of the thread."""
     if former is None or former.key[1:] != key[1:] or former.thread.id != thread.id:
         return ()
@@ -112,16 +114,23 @@ class Lateness:
             case int(), None:
                 return f"By its own count it never reaches {share}, as it does by the provider's."
             case None, int():
-                return f"By its own count it reaches {share}, which it never does by the provider's."
+                return (
+                    f"By its own count it reaches {share}, which it never does by the provider's."
+                )
             case int(true), int(own) if own != true:
                 count = plural(abs(own - true), "request")
                 order = "later" if own > true else "earlier"
-                return f"By its own count it reaches {share} {count} {order} than by the provider's."
+                return (
+                    f"By its own count it reaches {share} {count} {order} than by the provider's."
+                )
         return ""
 
 
 def lateness(
-    line: Watermark, pressures: Pressures, believed: tuple[int, ...], compactions: Sequence[int] = ()
+    line: Watermark,
+    pressures: Pressures,
+    believed: tuple[int, ...],
+    compactions: Sequence[int] = (),
 ) -> Lateness:
     """Find when a line is crossed by the reported tokens and by the policy's own count. O(requests).
 
@@ -136,7 +145,9 @@ def lateness(
     """
     least = line.least  # computed once: there may be very many requests
     reported = (pressure.reported for pressure in pressures)
-    true = next((n for n, tokens in enumerate(reported) if tokens is not None and tokens >= least), None)
+    true = next(
+        (n for n, tokens in enumerate(reported) if tokens is not None and tokens >= least), None
+    )
     own = next((n for n, tokens in enumerate(believed) if tokens >= least), None)
     crossed = min((n for n in (true, own) if n is not None), default=0)
     cut = next((n for n in compactions if n > crossed), None)
@@ -210,7 +221,11 @@ class GaugeReading:
     @property
     def belief_error(self) -> float | None:
         """Return believed / shown - 1; None if nothing was reported that the own count could be compared with."""
-        if self.believed is None or not self.pressure.tokens or self.pressure.kind not in ("reported", "predicted"):
+        if (
+            self.believed is None
+            or not self.pressure.tokens
+            or self.pressure.kind not in ("reported", "predicted")
+        ):
             return None
         return self.believed / self.pressure.tokens - 1
 
@@ -241,7 +256,11 @@ def reading(state: State) -> GaugeReading | None:
     window = state.window or Window(None, "unknown", ())
     session = state.session
     assert session is not None
-    parts, scale, rim = sized(size, pressure, view, prompt), size.scale, window.tokens or assumed_window()
+    parts, scale, rim = (
+        sized(size, pressure, view, prompt),
+        size.scale,
+        window.tokens or assumed_window(),
+    )
     lines, top = gauge_lines(state), reserve(window.tokens)
     sizes = GaugeReading(pressure, window, parts, scale.unseen, lines, rim, top, scale.slope)
     with_place = replace(
@@ -289,7 +308,11 @@ def _place(state: State, thread: Thread) -> str:
         return f"After request {count - 1}, the last"
     if count == 1:
         return "The only request"
-    return f"Request {state.at}, the last of {count:,}" if state.at == count - 1 else f"Request {state.at} of {count:,}"
+    return (
+        f"Request {state.at}, the last of {count:,}"
+        if state.at == count - 1
+        else f"Request {state.at} of {count:,}"
+    )
 
 
 def _has_tiers(state: State) -> bool:
@@ -328,7 +351,11 @@ def belief_here(state: State) -> int | None:
     """Return the chosen policy's own count of the shown buffer; None until it is computed. O(1)."""
     belief = state.believed
     if belief is not None and not state.stepped and belief.key == beliefs_key(state):
-        count = belief.end if state.at is None else next(iter(belief.tokens[state.at : state.at + 1]), None)
+        count = (
+            belief.end
+            if state.at is None
+            else next(iter(belief.tokens[state.at : state.at + 1]), None)
+        )
         if count is not None:
             return count
     return None if state.previews is None else state.previews.tokens

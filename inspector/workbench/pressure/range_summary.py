@@ -122,7 +122,10 @@ def _new_messages(thread: Thread, at: int) -> Iterator[Message]:
 
 def _split_tokens(size: Sizer, message: Message) -> dict[Category, int]:
     weights = split(size.estimator, message, segments(message))
-    return {category: size.scale.rows(size.estimator.tokens(weight)) for category, weight in weights.items()}
+    return {
+        category: size.scale.rows(size.estimator.tokens(weight))
+        for category, weight in weights.items()
+    }
 
 
 def _growth(pressures: Pressures, first: int, last: int) -> int | None:
@@ -131,8 +134,12 @@ def _growth(pressures: Pressures, first: int, last: int) -> int | None:
     return None if before is None or after is None else after - before
 
 
-def _largest_growth(thread: Thread, pressures: Pressures, first: int, last: int) -> LargestGrowth | None:
-    grown = [(growth, at) for at in range(first, last + 1) if (growth := _growth(pressures, at, at))]
+def _largest_growth(
+    thread: Thread, pressures: Pressures, first: int, last: int
+) -> LargestGrowth | None:
+    grown = [
+        (growth, at) for at in range(first, last + 1) if (growth := _growth(pressures, at, at))
+    ]
     tokens, request = max(grown, default=(0, 0))
     if tokens <= 0:
         return None

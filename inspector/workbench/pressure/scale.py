@@ -85,13 +85,18 @@ def gauge_lines(state: State) -> tuple[GaugeLine, ...]:
         return ()
     moved = {name for name, _ in scale_pairs(state)}
     title = short_title(POLICIES[DEFAULT_POLICY].title)
-    scale = [GaugeLine(line, DEFAULT_POLICY, title, True, line.setting in moved) for line in _scale(state)]
+    scale = [
+        GaugeLine(line, DEFAULT_POLICY, title, True, line.setting in moved)
+        for line in _scale(state)
+    ]
     chosen = state.choices.policy
     if chosen == DEFAULT_POLICY:
         return tuple(scale)
     moved = {name for name, _ in state.choices.settings}
     title = policy_title(state)
-    others = [GaugeLine(line, chosen, title, False, line.setting in moved) for line in watermarks(state)]
+    others = [
+        GaugeLine(line, chosen, title, False, line.setting in moved) for line in watermarks(state)
+    ]
     return (*scale, *others)
 
 
@@ -115,12 +120,20 @@ def _scale(state: State) -> tuple[Watermark, ...]:
         return lines
     by = POLICIES[DEFAULT_POLICY]
     try:
-        return by.watermarks(settings_for(by, scale_pairs(state), window_of(state), client_of(state)))
+        return by.watermarks(
+            settings_for(by, scale_pairs(state), window_of(state), client_of(state))
+        )
     except InspectorError:  # a window beyond what the policy itself takes
         window, usual = window_of(state).tokens, assumed_window()
         lines = by.watermarks(by.settings())
         return tuple(
-            Watermark(line.label, line.tokens * (window or usual) // usual, line.setting, line.tiers, line.fires_on)
+            Watermark(
+                line.label,
+                line.tokens * (window or usual) // usual,
+                line.setting,
+                line.tiers,
+                line.fires_on,
+            )
             for line in lines
         )
 
@@ -151,14 +164,18 @@ def value_for(state: State, line: GaugeLine, tokens: int) -> str | None:
             settings = by.settings((*others, (setting, spell(value))), window)
         except InspectorError:
             return None
-        return next((mark.tokens for mark in by.watermarks(settings) if mark.setting == setting), None)
+        return next(
+            (mark.tokens for mark in by.watermarks(settings) if mark.setting == setting), None
+        )
 
     ends = (0 if low is None else low, window if high is None else high)
     nearest = _nearest(place, tokens, *ends, 1 if whole else 10**-_DIGITS)
     return None if nearest is None else spell(nearest)
 
 
-def _nearest(line: Callable[[float], int | None], tokens: int, low: float, high: float, grain: float) -> float | None:
+def _nearest(
+    line: Callable[[float], int | None], tokens: int, low: float, high: float, grain: float
+) -> float | None:
     """The value between low and high (each moved in by a grain where it is not allowed) that comes closest."""
     low = low if line(low) is not None else low + grain
     high = high if line(high) is not None else high - grain
@@ -193,7 +210,9 @@ def firings(state: State) -> tuple[Firing, ...]:
     own = state.believed.tokens if state.believed else ()
     sizes = state.pressures.sizes if state.pressures is not None else []
     lines = gauge_lines(state)
-    return tuple(_firing(line, own if line.policy == state.choices.policy else sizes) for line in lines)
+    return tuple(
+        _firing(line, own if line.policy == state.choices.policy else sizes) for line in lines
+    )
 
 
 def _firing(line: GaugeLine, tokens: Sequence[int]) -> Firing:

@@ -16,7 +16,9 @@ from inspector.core.words import plural
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
-MarkKind: TypeAlias = Literal["compaction", "drop", "cache miss", "user message", "pin removed", "step", "search hit"]
+MarkKind: TypeAlias = Literal[
+    "compaction", "drop", "cache miss", "user message", "pin removed", "step", "search hit"
+]
 
 
 MOST_QUOTED = 120
@@ -72,7 +74,10 @@ class Series:
         """Return `other` as a curve up to the end, with the reported points on either side, which a line needs."""
         gap = [reported is None for reported in self.reported]
         near = zip(gap, [*gap[1:], self.end is not None], [False, *gap], strict=False)
-        drawn = [height if True in about else None for height, about in zip(self.heights, near, strict=True)]
+        drawn = [
+            height if True in about else None
+            for height, about in zip(self.heights, near, strict=True)
+        ]
         return (*drawn, self.end)
 
 
@@ -169,7 +174,11 @@ def _silent(state: State) -> Iterator[Mark]:
 def miss_marks(misses: Iterable[Rebilling]) -> tuple[Mark, ...]:
     """Mark the cache misses of a thread."""
     return tuple(
-        Mark(miss.request, f"cache miss, {miss.cause}: {miss.tokens:,} tokens re-sent", kind="cache miss")
+        Mark(
+            miss.request,
+            f"cache miss, {miss.cause}: {miss.tokens:,} tokens re-sent",
+            kind="cache miss",
+        )
         for miss in misses
     )
 
@@ -196,11 +205,16 @@ def user_marks(thread: Thread, former: UserMarks | None = None) -> UserMarks:
     """
     requests, start, marks = thread.requests, 0, list[Mark]()
     seen = set[str]()
-    if former is not None and count_same_requests(former.thread.requests, requests) >= former.settled:
+    if (
+        former is not None
+        and count_same_requests(former.thread.requests, requests) >= former.settled
+    ):
         start, seen = former.settled, set(former.seen)
         marks = [mark for mark in former.marks if mark.at < start]
     settled = frozenset(seen)
-    for at, messages in enumerate(additions(requests[start:], seen, requests[start - 1] if start else None), start):
+    for at, messages in enumerate(
+        additions(requests[start:], seen, requests[start - 1] if start else None), start
+    ):
         checkpoint()
         words = [words.text for message in messages for words in user_words(message)]
         if words:
@@ -216,7 +230,11 @@ def pin_marks(thread: Thread, given_texts: Sequence[str]) -> tuple[Mark, ...]:
 
     O(text), minutes in a long session: not for the GUI thread.
     """
-    pins = [pin for pin in collect_pins(thread, given_texts) if pin.message and pin.origin != "instruction"]
+    pins = [
+        pin
+        for pin in collect_pins(thread, given_texts)
+        if pin.message and pin.origin != "instruction"
+    ]
     return tuple(
         Mark(span.first, f"removed: {history.pin.text}", kind="pin removed")
         for history in recorded_pins(thread, PinIndex(pins))
@@ -241,7 +259,9 @@ def chosen_marks(state: State) -> tuple[Mark, ...]:
     )
     hits = search.places.get(thread.id, {}) if search is not None else {}
     words = f" with “{search.text}”" if search is not None else ""
-    hit_marks = (Mark(at, plural(many, "message") + words, kind="search hit") for at, many in hits.items())
+    hit_marks = (
+        Mark(at, plural(many, "message") + words, kind="search hit") for at, many in hits.items()
+    )
     return (*steps, *hit_marks)
 
 

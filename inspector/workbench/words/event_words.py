@@ -43,12 +43,17 @@ def _summarizer_called(fields: Fields) -> str:
 
 
 def _compact_complete(fields: Fields) -> str:
-    source = "with the model's summary" if fields.get("llm_succeeded") else "without a model's summary"
+    source = (
+        "with the model's summary" if fields.get("llm_succeeded") else "without a model's summary"
+    )
     return f"The compaction ended {source}."
 
 
 def _calibrated(fields: Fields) -> str:
-    estimated, reported = _number(fields, "estimated_prompt_tokens"), _number(fields, "prompt_tokens")
+    estimated, reported = (
+        _number(fields, "estimated_prompt_tokens"),
+        _number(fields, "prompt_tokens"),
+    )
     return f"The estimate of {estimated:,} was compared with the {reported:,} tokens that the provider reported."
 
 
@@ -68,7 +73,11 @@ def _pi_ended(fields: Fields) -> str:
         return f"The compaction failed: {error}"
     if fields.get("aborted"):
         return "An extension prevented the compaction."
-    return "The compaction ended." if fields.get("result") is not None else "There was nothing to compact."
+    return (
+        "The compaction ended."
+        if fields.get("result") is not None
+        else "There was nothing to compact."
+    )
 
 
 def _pi_before(fields: Fields) -> str:
@@ -95,7 +104,9 @@ def _gemini(fields: Fields) -> str:
 
 def _learn_failed(fields: Fields) -> str:
     why = str(fields.get("why") or "unknown reason").rstrip(".")
-    return f"The compaction failed ({why}); {plural(_number(fields, 'failures'), 'failure')} in a row."
+    return (
+        f"The compaction failed ({why}); {plural(_number(fields, 'failures'), 'failure')} in a row."
+    )
 
 
 def _pulse(fields: Fields) -> str:
@@ -107,7 +118,9 @@ def _pulse(fields: Fields) -> str:
 
 _SENTENCES: Mapping[str, Callable[[Fields], str]] = {
     # Roku
-    "MicrocompactRan": lambda fields: f"Old tool results were cleared, which freed {_tokens(fields, 'freed_tokens')}.",
+    "MicrocompactRan": lambda fields: (
+        f"Old tool results were cleared, which freed {_tokens(fields, 'freed_tokens')}."
+    ),
     "MidCompactLayer1Ran": lambda fields: (
         f"A mechanical digest replaced {_messages(fields, 'messages_collapsed')}; no model was called."
     ),

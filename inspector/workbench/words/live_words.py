@@ -71,7 +71,12 @@ def usual_growth(reports: Sequence["TurnReport"], thread: str) -> int:
 def next_tier_words(run: RunView) -> str:
     """Say which tier of a run is next and when; empty if that is not known or nothing is ahead."""
     plan, now = run.plan, run.now
-    if plan is None or not now.tokens or not now.window or now.state in ("starting", "tier", "ended"):
+    if (
+        plan is None
+        or not now.tokens
+        or not now.window
+        or now.state in ("starting", "tier", "ended")
+    ):
         return ""
     try:
         policy = find_policy(plan.policy)
@@ -92,14 +97,18 @@ def summarise_run(reports: Sequence["TurnReport"]) -> str:
         return ""
     fullest = max(answered, key=lambda report: report.reported or 0)
     share = f" ({per_cent((fullest.reported or 0) / fullest.window, 1)})" if fullest.window else ""
-    words = [f"{plural(len(answered), 'answered call')}: the fullest prompt had {fullest.reported:,} tokens{share}"]
+    words = [
+        f"{plural(len(answered), 'answered call')}: the fullest prompt had {fullest.reported:,} tokens{share}"
+    ]
     tiers = Counter(tier for report in reports for tier in report.fired)
     if tiers:
         counted = [f"{name} {plural(count, 'time')}" for name, count in sorted(tiers.items())]
         words.append(f"tiers ran: {', '.join(counted)}")
     errors = [error for report in answered if (error := _prediction_error(report)) is not None]
     if errors:
-        words.append(f"prompts were predicted within {per_cent(max(median(errors), _LEAST_ERROR), 1)} in the median")
+        words.append(
+            f"prompts were predicted within {per_cent(max(median(errors), _LEAST_ERROR), 1)} in the median"
+        )
     words.append(f"the last prompt had {answered[-1].reported:,} tokens")
     return "; ".join(words)
 
@@ -125,8 +134,14 @@ def last_promise(session: Session) -> str:
     if not cuts:
         return ""
     _, thread, compaction = max(cuts, key=lambda cut: cut[0])
-    words = promise_words(thread, compaction, compaction_sizes(thread, known_pressures(thread), compaction))
-    return f"Request {compaction.before_request:,} was shortened and forwarded. {words}" if words else ""
+    words = promise_words(
+        thread, compaction, compaction_sizes(thread, known_pressures(thread), compaction)
+    )
+    return (
+        f"Request {compaction.before_request:,} was shortened and forwarded. {words}"
+        if words
+        else ""
+    )
 
 
 def describe_proxy(view: ProxyView, has_requests: bool) -> tuple[str, str]:
@@ -135,5 +150,7 @@ def describe_proxy(view: ProxyView, has_requests: bool) -> tuple[str, str]:
         return f"‖ {plural(len(view.holds), 'request')} held", "waits for you"
     if view.under_way:
         return "▶ answering", f"waits for {plural(len(view.under_way), 'answer')} of the provider"
-    waits = "waits for the next request" if has_requests else "waits for the first request of a client"
+    waits = (
+        "waits for the next request" if has_requests else "waits for the first request of a client"
+    )
     return "● listening", waits

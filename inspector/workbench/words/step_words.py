@@ -5,7 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.core.answering import AnsweredNeed, missing_files_words
-from inspector.core.needs import Answer, Failure, Need, RemoteCompact, SaveText, SaveTranscript, Summarize
+from inspector.core.needs import (
+    Answer,
+    Failure,
+    Need,
+    RemoteCompact,
+    SaveText,
+    SaveTranscript,
+    Summarize,
+)
 from inspector.core.outcome import FateName, Outcome
 from inspector.core.words import plural
 from inspector.workbench.steps import Step
@@ -42,7 +50,9 @@ NOTHING = "There was nothing to compact."
 
 def step_words(step: Step) -> str:
     """Describe what a step did: `74 messages cleared.`, or why it failed; then its model calls and files."""
-    parts = [outcome_words(outcome, step.asked) for outcome in step.outcomes if _counts(outcome, step)]
+    parts = [
+        outcome_words(outcome, step.asked) for outcome in step.outcomes if _counts(outcome, step)
+    ]
     if not parts:
         parts = ["Nothing changed."]
     calls = [need for need in step.asked if not (step.error and isinstance(need.reply, Failure))]
@@ -51,7 +61,9 @@ def step_words(step: Step) -> str:
 
 def _counts(outcome: Outcome[Any], step: Step) -> bool:
     """Does the outcome say anything besides others of the same step?"""
-    return bool(outcome.changed or outcome.error) or not outcome.succeeded or len(step.outcomes) == 1
+    return (
+        bool(outcome.changed or outcome.error) or not outcome.succeeded or len(step.outcomes) == 1
+    )
 
 
 def outcome_words(outcome: Outcome[Any], needs: Sequence[AnsweredNeed]) -> str:
@@ -63,12 +75,18 @@ def outcome_words(outcome: Outcome[Any], needs: Sequence[AnsweredNeed]) -> str:
     cause = failure_cause(outcome.error, needs)
     if not outcome.changed:
         return f"{cause}, so nothing was changed."
-    return f"{cause}, so a mechanical digest was used for {plural(len(outcome.changed), 'message')}."
+    return (
+        f"{cause}, so a mechanical digest was used for {plural(len(outcome.changed), 'message')}."
+    )
 
 
 def _changes(outcome: Outcome[Any]) -> str:
     counts = Counter(outcome.changed.values())
-    parts = [f"{plural(counts[fate], 'message')} {words}" for fate, words in _FATES.items() if counts[fate]]
+    parts = [
+        f"{plural(counts[fate], 'message')} {words}"
+        for fate, words in _FATES.items()
+        if counts[fate]
+    ]
     return ", ".join(parts) or "Nothing changed"
 
 
@@ -79,7 +97,11 @@ def failure_cause(error: str, needs: Sequence[AnsweredNeed]) -> str:
             return _missing_headings(needs)
         case "provider_failure":
             failures = [need.reply for need in needs if isinstance(need.reply, Failure)]
-            return f"The model call failed ({failures[-1]})" if failures else "The model call brought no answer"
+            return (
+                f"The model call failed ({failures[-1]})"
+                if failures
+                else "The model call brought no answer"
+            )
         case _:
             return _CAUSES.get(error, error.rstrip("."))
 
@@ -91,7 +113,9 @@ def _missing_headings(needs: Sequence[AnsweredNeed]) -> str:
             missing = missing_headings(need, reply.text)
             if len(missing) < len(need.headings):
                 return f"The answer lacks the {'heading' if len(missing) == 1 else 'headings'} {', '.join(missing)}"
-            return f"The answer lacks the {_NUMBERS.get(len(missing), len(missing))} required headings"
+            return (
+                f"The answer lacks the {_NUMBERS.get(len(missing), len(missing))} required headings"
+            )
     return "The answer lacks the required headings"
 
 

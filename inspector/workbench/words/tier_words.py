@@ -40,7 +40,9 @@ def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> t
         notes.append(f"Not due after {_joined(previews.due_run)}")
     brief = why
     if line is not None and verdict.tokens is not None:
-        why, brief = (line_words(line, verdict.tokens, window, is_brief) for is_brief in (False, True))
+        why, brief = (
+            line_words(line, verdict.tokens, window, is_brief) for is_brief in (False, True)
+        )
     texts = [(why, *notes), (brief, *notes)]
     texts.append(tuple(notes) if notes and not verdict.due else (brief,))
     return tuple(" ".join(map(_sentence, sentences)) for sentences in texts)
@@ -88,7 +90,10 @@ def _calls(preview: Preview) -> tuple[str, str]:
     words = plural(calls.together.count, "model call")
     if calls.cost is None:
         return f"{words}.", f"{words}."
-    return f"{words}, {priced_words(calls.cost, calls.most_cost)}.", f"{words}, about {dollars(calls.cost)}."
+    return (
+        f"{words}, {priced_words(calls.cost, calls.most_cost)}.",
+        f"{words}, about {dollars(calls.cost)}.",
+    )
 
 
 def shown_words(state: State) -> str:
@@ -128,7 +133,10 @@ def _line_of(previews: Previews, verdict: Verdict) -> Watermark | None:
     if verdict.limit is None:
         return None
     lines = previews.policy.watermarks(previews.context.settings)
-    return next((line for line in lines if verdict.tier in line.tiers and line.tokens == verdict.limit), None)
+    return next(
+        (line for line in lines if verdict.tier in line.tiers and line.tokens == verdict.limit),
+        None,
+    )
 
 
 def _places(share: float) -> int:

@@ -18,7 +18,9 @@ class Lines(unittest.TestCase):
 
     def test_a_message_is_no_reading(self) -> None:
         assert (
-            read_line("13 March 2026 02:31 station: 48 readings were sent to the office, and all of them were taken")
+            read_line(
+                "13 March 2026 02:31 station: 48 readings were sent to the office, and all of them were taken"
+            )
             is None
         )
 

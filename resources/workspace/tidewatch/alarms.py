@@ -61,7 +61,9 @@ def _apart(readings: "list[Reading]") -> Iterator[Alarm]:
             yield Alarm(time, both[0].gauge, f"gauges disagree: {spread:.2f} m")
 
 
-def flooded_for(readings: Iterable[Reading], gauge: str, step: timedelta = timedelta(minutes=30)) -> timedelta:
+def flooded_for(
+    readings: Iterable[Reading], gauge: str, step: timedelta = timedelta(minutes=30)
+) -> timedelta:
     """How long the quay was under water, by one gauge. Each reading stands for `step`."""
     under = [one for one in readings if one.gauge == gauge and one.counts and one.height >= QUAY]
     return len(under) * step

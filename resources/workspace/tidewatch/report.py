@@ -13,7 +13,9 @@ def report(readings: Iterable[Reading]) -> str:
     found = list(readings)
     if not found:
         return "No readings."
-    paragraphs = [_paragraph(list(of_day)) for _, of_day in groupby(days(found), key=lambda one: one.date)]
+    paragraphs = [
+        _paragraph(list(of_day)) for _, of_day in groupby(days(found), key=lambda one: one.date)
+    ]
     told = [f"{one.time:%Y-%m-%d %H:%M} {one.gauge}: {one.what}" for one in alarms(found)]
     return "\n\n".join([*paragraphs, "\n".join(["Alarms:", *told]) if told else "No alarms."])
 
@@ -22,5 +24,7 @@ def _paragraph(of_day: "list[Day]") -> str:
     lines = [f"{of_day[0].date:%A, %d %B %Y}"]
     for one in of_day:
         doubt = "" if one.is_whole else f" (only {one.readings} readings)"
-        lines.append(f"  {one.gauge}: high {one.high:.2f} m, low {one.low:.2f} m, mean {one.mean:.2f} m{doubt}")
+        lines.append(
+            f"  {one.gauge}: high {one.high:.2f} m, low {one.low:.2f} m, mean {one.mean:.2f} m{doubt}"
+        )
     return "\n".join(lines)

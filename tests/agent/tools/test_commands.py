@@ -50,7 +50,14 @@ def test_output_and_code(do: Do, workspace: Path) -> None:
 
 def test_no_secret_reaches_a_command(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment is an allow-list."""
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "LC_SECRET_KEY", "X"):
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "LC_SECRET_KEY",
+        "X",
+    ):
         monkeypatch.setenv(name, "hidden-value")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     shown = do("run_command", command="env").content
@@ -108,7 +115,9 @@ def test_what_forks_without_end_is_ended(do: Do) -> None:
 
 def test_a_keeper_that_its_command_ends_takes_the_command_along(do: Do) -> None:
     """What is left of the session, and what carries the mark."""
-    result = do("run_command", command="sleep 300 & echo $! $$; kill -9 $PPID; sleep 300", timeout_s=5)
+    result = do(
+        "run_command", command="sleep 300 & echo $! $$; kill -9 $PPID; sleep 300", timeout_s=5
+    )
     assert all(_gone(int(process)) for process in result.content.split()[:2])
 
 
@@ -184,5 +193,7 @@ def test_the_shell_is_an_ordinary_one(do: Do) -> None:
     """Quotes, several lines, nothing but its own arguments and descriptors; its own children are waited for."""
     said = do("run_command", command='echo "a  $((1+1))"; echo \'$x\'\necho "$0" "$#"').content
     assert said == "a  2\n$x\nsh 0\n[exit code 0]"
-    assert do("run_command", command="(: <&3) 2>/dev/null || echo closed").content.startswith("closed")
+    assert do("run_command", command="(: <&3) 2>/dev/null || echo closed").content.startswith(
+        "closed"
+    )
     assert do("run_command", command="(sleep 0.2; echo late) & wait").content.startswith("late")

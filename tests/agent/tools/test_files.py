@@ -15,7 +15,10 @@ from tests.agent.tools.conftest import Do
 
 def test_lines_from_here_to_there(do: Do) -> None:
     """1-based; what follows is told with the number to go on with."""
-    assert do("read_file", path="a.txt", offset=2, limit=1).content == "two\n… lines 2 to 2; go on with offset=3 …"
+    assert (
+        do("read_file", path="a.txt", offset=2, limit=1).content
+        == "two\n… lines 2 to 2; go on with offset=3 …"
+    )
     assert do("read_file", path="a.txt", offset=3).content == "three\n"
     assert do("read_file", path="a.txt", numbers=True, limit=1).content.startswith("     1\tone\n")
     result = do("read_file", path="a.txt", offset=4)
@@ -40,7 +43,9 @@ def test_huge_lines_and_huge_files(workspace: Path) -> None:
         file.write(b"start\n")
         file.truncate(50_000_000_000)
     (workspace / "many").write_text("line\n" * 10_000)
-    with Toolbox(workspace, ToolLimits(line_bytes=1_000, read_lines=100, scan_bytes=1_000_000)) as tools:
+    with Toolbox(
+        workspace, ToolLimits(line_bytes=1_000, read_lines=100, scan_bytes=1_000_000)
+    ) as tools:
 
         def read(path: str, **more: int) -> str:
             result = tools.run(ToolCall("c", "read_file", {"path": path, **more})).result
@@ -78,7 +83,9 @@ def test_an_edit_is_exact_and_unique(do: Do, workspace: Path) -> None:
     assert "empty" in do("edit_file", path="t", old_text="", new_text="b").content
     assert "same" in do("edit_file", path="t", old_text="a", new_text="a").content
     assert (workspace / "t").read_text() == "aXa aXa\naaa\n"
-    assert do("edit_file", path="t", old_text="aXa aXa", new_text="b").content.startswith("Changed t from line 1")
+    assert do("edit_file", path="t", old_text="aXa aXa", new_text="b").content.startswith(
+        "Changed t from line 1"
+    )
     assert (workspace / "t").read_text() == "b\naaa\n"
 
 
@@ -107,7 +114,12 @@ def test_a_file_is_written_whole(do: Do, workspace: Path) -> None:
 def test_what_is_not_written(do: Do, workspace: Path) -> None:
     """Folders, git's own files, files that are read-only, more than the limit."""
     (workspace / "a.txt").chmod(0o444)
-    for path, said in (("sub", "folder"), (".git/hooks/pre-commit", "git"), ("a.txt", "read-only"), ("a.txt/x", "no")):
+    for path, said in (
+        ("sub", "folder"),
+        (".git/hooks/pre-commit", "git"),
+        ("a.txt", "read-only"),
+        ("a.txt/x", "no"),
+    ):
         result = do("write_file", path=path, content="x")
         assert result.is_error
         assert said in result.content
@@ -115,7 +127,9 @@ def test_what_is_not_written(do: Do, workspace: Path) -> None:
     assert not (workspace / "big").exists()
 
 
-def test_a_change_by_somebody_else_is_not_overwritten(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_by_somebody_else_is_not_overwritten(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between the look and the write."""
 
     def slow(*given: Any) -> Change:
@@ -125,7 +139,9 @@ def test_a_change_by_somebody_else_is_not_overwritten(workspace: Path, monkeypat
 
     monkeypatch.setattr("inspector.agent.tools.toolbox.plan_edit", slow)
     with Toolbox(workspace) as tools:
-        result = tools.run(ToolCall("c", "edit_file", {"path": "a.txt", "old_text": "one", "new_text": "1"})).result
+        result = tools.run(
+            ToolCall("c", "edit_file", {"path": "a.txt", "old_text": "one", "new_text": "1"})
+        ).result
     assert result is not None
     assert "changed by somebody else" in result.content
     assert (workspace / "a.txt").read_text() == "somebody else's\n"
@@ -135,4 +151,6 @@ def test_notes_are_peeked_at(workspace: Path) -> None:
     """Only inside, only what is there."""
     with Toolbox(workspace) as tools:
         assert tools.peek("a.txt", 3) == "one"
-        assert tools.peek("none") == tools.peek("up") == tools.peek("sub") == tools.peek("pipe") == ""
+        assert (
+            tools.peek("none") == tools.peek("up") == tools.peek("sub") == tools.peek("pipe") == ""
+        )

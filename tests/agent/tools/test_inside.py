@@ -148,14 +148,44 @@ def test_a_workspace_behind_a_link(workspace: Path, tmp_path: Path) -> None:
 
 PARTS = st.sampled_from(
     [
-        *("..", ".", "", "sub", "deep", "a.txt", "b.py", "c.txt", "up", "away", "everything", "descriptors", "loop"),
-        *("inner", "absolute", "back", "pipe", "secret.txt", "outside", "work", "etc", "passwd", "0", "\0", "é", "~"),
+        *(
+            "..",
+            ".",
+            "",
+            "sub",
+            "deep",
+            "a.txt",
+            "b.py",
+            "c.txt",
+            "up",
+            "away",
+            "everything",
+            "descriptors",
+            "loop",
+        ),
+        *(
+            "inner",
+            "absolute",
+            "back",
+            "pipe",
+            "secret.txt",
+            "outside",
+            "work",
+            "etc",
+            "passwd",
+            "0",
+            "\0",
+            "é",
+            "~",
+        ),
         "\udcff",
     ]
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None
+)
 @given(parts=st.lists(PARTS, max_size=8), absolute=st.sampled_from(["", "/", "//", "work"]))
 def test_no_path_leads_out(do: Do, workspace: Path, parts: list[str], absolute: str) -> None:
     """Whatever it is made of: what is read lies inside, and is what the system itself finds by that path."""
@@ -213,7 +243,11 @@ def test_no_descriptor_is_left_open(do: Do) -> None:
     """However a call ends."""
     before = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []
     for path in [*OUT, "loop", "pipe", "a.txt", "sub/deep/c.txt"]:
-        for name, more in (("read_file", {}), ("list_files", {}), ("search_files", {"pattern": "("})):
+        for name, more in (
+            ("read_file", {}),
+            ("list_files", {}),
+            ("search_files", {"pattern": "("}),
+        ):
             do(name, path=path, **more)
         do("write_file", path=f"{path}/x", content="")
     assert len(os.listdir("/proc/self/fd") if before else []) == len(before)

@@ -34,7 +34,9 @@ def test_a_catastrophic_pattern_is_ended(workspace: Path) -> None:
     """What was found before it is kept."""
     (workspace / "a.txt").write_text("aab\n" + "a" * 60 + "b\n")
     with Toolbox(workspace, ToolLimits(look_s=0.5)) as tools:
-        result = tools.run(ToolCall("c", "search_files", {"pattern": "^(a|aa)+$|aab", "path": "a.txt"})).result
+        result = tools.run(
+            ToolCall("c", "search_files", {"pattern": "^(a|aa)+$|aab", "path": "a.txt"})
+        ).result
     assert result is not None
     assert "a.txt:1: aab" in result.content
     assert "the time was over" in result.content

@@ -29,8 +29,14 @@ def _call(name: str, **arguments: Any) -> ToolCall:
     [
         (_call("read_file"), "read_file lacks 'path'. It needs path (a text)."),
         (_call("read_file", path=3), "read_file: 'path' must be a text, not int."),
-        (_call("read_file", path="a", offset="1"), "read_file: 'offset' must be a whole number, not str."),
-        (_call("read_file", path="a", offset=True), "read_file: 'offset' must be a whole number, not bool."),
+        (
+            _call("read_file", path="a", offset="1"),
+            "read_file: 'offset' must be a whole number, not str.",
+        ),
+        (
+            _call("read_file", path="a", offset=True),
+            "read_file: 'offset' must be a whole number, not bool.",
+        ),
         (_call("read_file", path="a", offset=0), "read_file: 'offset' must be at least 1."),
         (
             _call("edit_file", path="a"),
@@ -68,7 +74,11 @@ def test_a_whole_number_may_come_with_a_point(workspace: Path) -> None:
 def test_looking_is_free_and_changing_is_not(workspace: Path) -> None:
     """The question holds the exact command, or the diff; and what always would cover."""
     with Toolbox(workspace) as tools:
-        free = (_call("list_files"), _call("read_file", path="a.txt"), _call("search_files", pattern="x"))
+        free = (
+            _call("list_files"),
+            _call("read_file", path="a.txt"),
+            _call("search_files", pattern="x"),
+        )
         assert [tools.needs_permission(call) for call in free] == [None] * 3
         edit = _asked(tools, "edit_file", path="a.txt", old_text="two", new_text="2")
         assert edit.exact == "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
@@ -87,7 +97,9 @@ def test_always_is_narrow() -> None:
         assert key(_call("edit_file", path="a")) == key(_call("edit_file", path="b"))
         assert key(_call("edit_file", path="a")) != key(_call("write_file", path="a"))
         assert key(_call("run_command", command="ls")) == key(_call("run_command", command="ls"))
-        assert key(_call("run_command", command="ls")) != key(_call("run_command", command="ls -la"))
+        assert key(_call("run_command", command="ls")) != key(
+            _call("run_command", command="ls -la")
+        )
         assert key(_call("run_command", command="ls")) != key(_call("edit_file", path="ls"))
 
 
@@ -114,16 +126,22 @@ def test_what_was_read_is_what_is_written(workspace: Path) -> None:
     assert (workspace / "a.txt").read_text() == "rm -rf two\n"
 
 
-_LINES = st.lists(st.sampled_from(["a", "b", "", "a ", "\t", "c\r", "\x0b", "\u2028", "é"]), max_size=12)
+_LINES = st.lists(
+    st.sampled_from(["a", "b", "", "a ", "\t", "c\r", "\x0b", "\u2028", "é"]), max_size=12
+)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None
+)
 @given(before=_LINES, after=_LINES, ends=st.tuples(st.booleans(), st.booleans()))
 def test_a_diff_makes_the_one_of_the_other(
     workspace: Path, before: list[str], after: list[str], ends: tuple[bool, bool]
 ) -> None:
     """Read by hand: with what is shown, the old text becomes the very bytes that are written; line ends, too."""
-    old, new = ("\n".join(lines) + "\n" * end for lines, end in zip((before, after), ends, strict=True))
+    old, new = (
+        "\n".join(lines) + "\n" * end for lines, end in zip((before, after), ends, strict=True)
+    )
     (workspace / "d.txt").write_bytes(old.encode())
     with Toolbox(workspace) as tools:
         exact = _asked(tools, "write_file", path="d.txt", content=new).exact
@@ -153,18 +171,24 @@ def _patched(old: str, diff: str) -> str:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 KEYS = sorted({key for tool in TOOLS for key in tool.definition["input_schema"]["properties"]})  # type: ignore[index,call-overload]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None
+)
 @given(
     name=st.sampled_from([tool.name for tool in TOOLS if tool.name != "run_command"]),
     arguments=JSON | st.dictionaries(st.sampled_from(KEYS), JSON, max_size=5),
 )
-def test_nothing_that_a_model_sends_breaks_a_tool(workspace: Path, name: str, arguments: Any) -> None:
+def test_nothing_that_a_model_sends_breaks_a_tool(
+    workspace: Path, name: str, arguments: Any
+) -> None:
     """Every call has a result; asking about it neither."""
     with Toolbox(workspace) as tools:
         call = ToolCall("id", name, arguments)

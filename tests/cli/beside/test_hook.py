@@ -44,7 +44,11 @@ def test_hook_around_a_compaction_gives_back_what_is_lost(
     transcript = home / "live.jsonl"
     transcript.write_bytes(b"".join(lines[:boundary]))
     before = {"hook_event_name": "PreCompact", "transcript_path": str(transcript)}
-    after = {"hook_event_name": "SessionStart", "source": "compact", "transcript_path": str(transcript)}
+    after = {
+        "hook_event_name": "SessionStart",
+        "source": "compact",
+        "transcript_path": str(transcript),
+    }
     assert answer(monkeypatch, capsys, **before) == (0, "", "")
     (noted,) = (home / "state").rglob("*.json")
     assert noted.stat().st_mode & 0o077 == 0
@@ -66,17 +70,24 @@ def test_hook_around_a_compaction_gives_back_what_is_lost(
 def test_hook_on_a_transcript_that_is_not_there_does_not_stop_the_client(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    code, out, err = answer(monkeypatch, capsys, hook_event_name="PreCompact", transcript_path="/nowhere.jsonl")
+    code, out, err = answer(
+        monkeypatch, capsys, hook_event_name="PreCompact", transcript_path="/nowhere.jsonl"
+    )
     assert (code, out) == (0, "")
     assert err.count("\n") == 1
     assert answer(monkeypatch, capsys, hook_event_name="Stop")[0] == 1
 
 
 @pytest.mark.parametrize("command", ["hook", "statusline"])
-def test_settings_are_changed_only_after_a_yes_and_taken_back(command: str, capsys: Capture, home: Path) -> None:
+def test_settings_are_changed_only_after_a_yes_and_taken_back(
+    command: str, capsys: Capture, home: Path
+) -> None:
     settings = home / ".claude" / "settings.json"
     settings.parent.mkdir()
-    mine = {"model": "opus", "hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "mine.sh"}]}]}}
+    mine = {
+        "model": "opus",
+        "hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "mine.sh"}]}]},
+    }
     settings.write_text(json.dumps(mine, indent=2) + "\n", "utf-8")
     settings.chmod(0o600)
     before = settings.read_bytes()
@@ -98,7 +109,9 @@ def test_settings_are_changed_only_after_a_yes_and_taken_back(command: str, caps
     assert [path.name for path in settings.parent.iterdir()] == ["settings.json"]
 
 
-def test_settings_that_cannot_be_read_or_have_another_status_line_are_left_alone(capsys: Capture, home: Path) -> None:
+def test_settings_that_cannot_be_read_or_have_another_status_line_are_left_alone(
+    capsys: Capture, home: Path
+) -> None:
     settings = home / "s.json"
     for text in ("{not json", "[]", '{"statusLine": {"type": "command", "command": "other.sh"}}'):
         settings.write_text(text, "utf-8")

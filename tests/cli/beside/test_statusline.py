@@ -15,7 +15,12 @@ from inspector.cli.beside.statusline import refresh_index
 from inspector.resources import resource
 
 SAMPLE = resource("sample.jsonl")
-USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 121_990, "output_tokens": 5}
+USAGE = {
+    "input_tokens": 10,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 121_990,
+    "output_tokens": 5,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +31,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def show(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: Any) -> tuple[int, str, str]:
+def show(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: Any
+) -> tuple[int, str, str]:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(status).encode())))
     code = main(["statusline"])
     out, err = capsys.readouterr()
@@ -36,7 +43,10 @@ def show(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], st
 def test_line_after_a_refresh_has_pressure_requests_to_the_measured_trigger_and_rules(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status: dict[str, Any] = {"transcript_path": str(SAMPLE), "context_window": {"context_window_size": 200_000}}
+    status: dict[str, Any] = {
+        "transcript_path": str(SAMPLE),
+        "context_window": {"context_window_size": 200_000},
+    }
     assert show(monkeypatch, capsys, status) == (0, "61%\n", "")
     index = refresh_index(str(SAMPLE))
     assert (index["trigger"], index["observed"], index["window"]) == (153_212, True, 200_000)
@@ -66,7 +76,9 @@ def test_other_input_is_refused_in_one_sentence(
     assert (code, out, err.count("\n")) == (1, "", 1)
 
 
-def test_line_reads_only_the_end_of_a_large_transcript_and_loads_the_standard_library_only(home: Path) -> None:
+def test_line_reads_only_the_end_of_a_large_transcript_and_loads_the_standard_library_only(
+    home: Path,
+) -> None:
     transcript = home / "large.jsonl"
     record = json.dumps({"type": "assistant", "message": {"usage": USAGE}}).encode()
     with transcript.open("wb") as file:
@@ -74,11 +86,15 @@ def test_line_reads_only_the_end_of_a_large_transcript_and_loads_the_standard_li
         file.write(b"\n" + record + b"\n")
     refreshed = Path(statusline.index_path(str(transcript)))
     refreshed.parent.mkdir(parents=True)
-    refreshed.write_text(json.dumps({"bytes": transcript.stat().st_size, "window": 200_000}), "utf-8")
+    refreshed.write_text(
+        json.dumps({"bytes": transcript.stat().st_size, "window": 200_000}), "utf-8"
+    )
     code = (
         "import sys; from inspector.__main__ import main; main(['statusline']); "
         "print([name for name in sys.modules if name.startswith(('inspector.c', 'inspector.s', 'orjson'))])"
     )
     status = json.dumps({"transcript_path": str(transcript)})
-    done = subprocess.run([sys.executable, "-c", code], input=status, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=status, capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines() == ["61%", "['inspector.statusline']"]

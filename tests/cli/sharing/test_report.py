@@ -25,7 +25,9 @@ class Loads(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in ("script", "link", "img", "iframe", "object", "a"):
             self.loaded.append(tag)
-        self.loaded += [name for name, _ in attrs if name in ("src", "href") or name.startswith("on")]
+        self.loaded += [
+            name for name, _ in attrs if name in ("src", "href") or name.startswith("on")
+        ]
 
 
 @pytest.fixture
@@ -46,7 +48,14 @@ def test_report_without_a_review_is_not_written_and_lists_what_is_private(
     transcript: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "r.html"
-    words = ["report", str(transcript), "-o", str(output), "--message", first_message(transcript, capsys)]
+    words = [
+        "report",
+        str(transcript),
+        "-o",
+        str(output),
+        "--message",
+        first_message(transcript, capsys),
+    ]
     assert main(words) == 1
     out, err = capsys.readouterr()
     assert not output.exists()
@@ -79,5 +88,8 @@ def test_redaction_replaces_a_user_name_as_a_word_only() -> None:
         ("e-mail", "git@example.com", 1),
         ("home folder", "anna", 1),
     ]
-    assert redaction.replace("/Users/anna/work by anna, banana") == "/Users/(home folder)/work by (home folder), banana"
+    assert (
+        redaction.replace("/Users/anna/work by anna, banana")
+        == "/Users/(home folder)/work by (home folder), banana"
+    )
     assert Redaction(["nothing here"]).replace("nothing here") == "nothing here"

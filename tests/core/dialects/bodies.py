@@ -15,7 +15,9 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolResult
 
 DIALECTS = ("anthropic", "openai-chat", "openai-responses", "gemini")
-WORDS = st.sampled_from(["look", "why?", "ü 語", "a b", "line\nline", '{"a": 1}', "go on", "x" * 40])
+WORDS = st.sampled_from(
+    ["look", "why?", "ü 語", "a b", "line\nline", '{"a": 1}', "go on", "x" * 40]
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,11 @@ class Turn:
     answer: str
 
 
-ROUND = st.tuples(st.sampled_from(["", "hm"]), st.sampled_from(["", "I look"]), st.lists(WORDS, min_size=1, max_size=3))
+ROUND = st.tuples(
+    st.sampled_from(["", "hm"]),
+    st.sampled_from(["", "I look"]),
+    st.lists(WORDS, min_size=1, max_size=3),
+)
 TURNS = st.lists(
     st.builds(
         Turn,
@@ -42,7 +48,12 @@ TURNS = st.lists(
 
 def wire_items(dialect: str, turns: Sequence[Turn]) -> list[Any]:
     """The whole conversation as the client holds it, up to the last answer."""
-    write = {"anthropic": _anthropic, "openai-chat": _chat, "openai-responses": _responses, "gemini": _gemini}[dialect]
+    write = {
+        "anthropic": _anthropic,
+        "openai-chat": _chat,
+        "openai-responses": _responses,
+        "gemini": _gemini,
+    }[dialect]
     found: list[Any] = []
     for n, turn in enumerate(turns):
         found += write(n, turn)
@@ -53,11 +64,21 @@ def _anthropic(n: int, turn: Turn) -> list[Any]:
     items: list[Any] = [{"role": "user", "content": turn.said, "output_config": {"n": n}}]
     for m, (thinking, text, results) in enumerate(turn.rounds):
         ids = [f"toolu_{n}_{m}_{k}" for k in range(len(results))]
-        said: list[Any] = [{"type": "thinking", "thinking": thinking, "signature": f"sig{n}{m}"}] * bool(thinking)
+        said: list[Any] = [
+            {"type": "thinking", "thinking": thinking, "signature": f"sig{n}{m}"}
+        ] * bool(thinking)
         said += [{"type": "text", "text": text, "citations": None}] * bool(text)
-        said += [{"type": "tool_use", "id": one, "name": "bash", "input": {"c": one}, "caller": "x"} for one in ids]
+        said += [
+            {"type": "tool_use", "id": one, "name": "bash", "input": {"c": one}, "caller": "x"}
+            for one in ids
+        ]
         back = [
-            {"tool_use_id": one, "type": "tool_result", "content": [{"type": "text", "text": result}], "extra": k}
+            {
+                "tool_use_id": one,
+                "type": "tool_result",
+                "content": [{"type": "text", "text": result}],
+                "extra": k,
+            }
             for k, (one, result) in enumerate(zip(ids, results, strict=True))
         ]
         items += [{"role": "assistant", "content": said}, {"content": back, "role": "user"}]
@@ -65,40 +86,84 @@ def _anthropic(n: int, turn: Turn) -> list[Any]:
 
 
 def _chat(n: int, turn: Turn) -> list[Any]:
-    items: list[Any] = [{"role": "user", "content": [{"type": "text", "text": turn.said, "extra": 1}]}]
+    items: list[Any] = [
+        {"role": "user", "content": [{"type": "text", "text": turn.said, "extra": 1}]}
+    ]
     for m, (thinking, text, results) in enumerate(turn.rounds):
         ids = [f"call_{n}_{m}_{k}" for k in range(len(results))]
         calls = [
-            {"id": one, "type": "function", "function": {"name": "bash", "arguments": dumps({"c": one})}, "index": k}
+            {
+                "id": one,
+                "type": "function",
+                "function": {"name": "bash", "arguments": dumps({"c": one})},
+                "index": k,
+            }
             for k, one in enumerate(ids)
         ]
-        said = {"role": "assistant", "content": text or None, "tool_calls": calls, "extra_content": {"s": "sig"}}
+        said = {
+            "role": "assistant",
+            "content": text or None,
+            "tool_calls": calls,
+            "extra_content": {"s": "sig"},
+        }
         items.append({**said, "reasoning_content": thinking} if thinking else said)
-        items += [{"tool_call_id": i, "role": "tool", "content": r} for i, r in zip(ids, results, strict=True)]
+        items += [
+            {"tool_call_id": i, "role": "tool", "content": r}
+            for i, r in zip(ids, results, strict=True)
+        ]
     return [*items, {"role": "assistant", "content": turn.answer, "refusal": None}]
 
 
 def _responses(n: int, turn: Turn) -> list[Any]:
-    items: list[Any] = [{"role": "user", "content": [{"type": "input_text", "text": turn.said}], "type": "message"}]
+    items: list[Any] = [
+        {"role": "user", "content": [{"type": "input_text", "text": turn.said}], "type": "message"}
+    ]
     for m, (thinking, text, results) in enumerate(turn.rounds):
         ids = [f"call_{n}_{m}_{k}" for k in range(len(results))]
         if thinking:
             summary = [{"type": "summary_text", "text": thinking}]
-            items.append({"type": "reasoning", "id": f"rs{n}{m}", "summary": summary, "encrypted_content": f"e{n}{m}"})
+            items.append(
+                {
+                    "type": "reasoning",
+                    "id": f"rs{n}{m}",
+                    "summary": summary,
+                    "encrypted_content": f"e{n}{m}",
+                }
+            )
         if text:
             content = [{"type": "output_text", "text": text, "annotations": []}]
-            items.append({"type": "message", "role": "assistant", "id": f"msg{n}{m}", "content": content})
+            items.append(
+                {"type": "message", "role": "assistant", "id": f"msg{n}{m}", "content": content}
+            )
         items += [_call(k, one) for k, one in enumerate(ids)]
-        items += [_result(k, one, result) for k, (one, result) in enumerate(zip(ids, results, strict=True))]
+        items += [
+            _result(k, one, result)
+            for k, (one, result) in enumerate(zip(ids, results, strict=True))
+        ]
     content = [{"type": "output_text", "text": turn.answer}]
-    return [*items, {"type": "message", "role": "assistant", "content": content, "phase": "final_answer"}]
+    return [
+        *items,
+        {"type": "message", "role": "assistant", "content": content, "phase": "final_answer"},
+    ]
 
 
 def _call(k: int, call_id: str) -> Any:
     if k == 1:
-        return {"type": "custom_tool_call", "call_id": call_id, "name": "patch", "input": "*** Begin", "id": "ctc"}
+        return {
+            "type": "custom_tool_call",
+            "call_id": call_id,
+            "name": "patch",
+            "input": "*** Begin",
+            "id": "ctc",
+        }
     arguments = dumps({"c": call_id})
-    return {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": "b", "arguments": arguments}
+    return {
+        "type": "function_call",
+        "id": f"fc_{call_id}",
+        "call_id": call_id,
+        "name": "b",
+        "arguments": arguments,
+    }
 
 
 def _result(k: int, call_id: str, text: str) -> Any:
@@ -109,12 +174,19 @@ def _result(k: int, call_id: str, text: str) -> Any:
 def _gemini(n: int, turn: Turn) -> list[Any]:
     items: list[Any] = [{"role": "user", "parts": [{"text": turn.said}]}]
     for m, (thinking, text, results) in enumerate(turn.rounds):
-        said: list[Any] = [{"text": thinking, "thought": True}] * bool(thinking) + [{"text": text}] * bool(text)
+        said: list[Any] = [{"text": thinking, "thought": True}] * bool(thinking) + [
+            {"text": text}
+        ] * bool(text)
         named = {"id": f"c{n}{m}"} if m == 1 else {}  # most have none
         for k in range(len(results)):
             call = {"name": f"run{k}", "args": {"c": f"{n} {m} {k}"}}
             extra = {"thoughtSignature": f"sig{n}{m}"} if k == 0 else {}
-            said.append({"functionCall": {**({"id": f"{named['id']}{k}"} if named else {}), **call}, **extra})
+            said.append(
+                {
+                    "functionCall": {**({"id": f"{named['id']}{k}"} if named else {}), **call},
+                    **extra,
+                }
+            )
         back = [
             {
                 "functionResponse": {
@@ -144,18 +216,36 @@ def body_of(dialect: str, items: Sequence[Any]) -> dict[str, Any]:
             **more,
         }
     if dialect == "gemini":
-        return {"contents": list(items), "systemInstruction": {"parts": [{"text": "be kind"}]}, "generationConfig": {}}
+        return {
+            "contents": list(items),
+            "systemInstruction": {"parts": [{"text": "be kind"}]},
+            "generationConfig": {},
+        }
     if dialect == "openai-chat":
         head = [{"role": "system", "content": "be kind", "name": "s"}]
-        return {"messages": [*head, *items], "model": "m", "stream_options": {"include_usage": True}}
-    return {"model": "m", "instructions": "be kind", "input": list(items), "store": False, "include": ["x"]}
+        return {
+            "messages": [*head, *items],
+            "model": "m",
+            "stream_options": {"include_usage": True},
+        }
+    return {
+        "model": "m",
+        "instructions": "be kind",
+        "input": list(items),
+        "store": False,
+        "include": ["x"],
+    }
 
 
 def marked(body: dict[str, Any], at: int) -> dict[str, Any]:
     """Anthropic's body with the cache mark on the last block of message `at` (a string becomes a block)."""
     items = list(body["messages"])
     one = items[at]
-    content = [{"type": "text", "text": one["content"]}] if isinstance(one["content"], str) else list(one["content"])
+    content = (
+        [{"type": "text", "text": one["content"]}]
+        if isinstance(one["content"], str)
+        else list(one["content"])
+    )
     content[-1] = {**content[-1], "cache_control": {"type": "ephemeral"}}
     items[at] = {**one, "content": content}
     return {**body, "messages": items}
@@ -181,7 +271,9 @@ def said(messages: Sequence[Message]) -> list[Any]:
     for message in messages:
         for part in message.parts:
             if isinstance(part, ToolResult):
-                found.append(("tool", part.call_id, part.content))  # Chat and Responses cannot say that it failed
+                found.append(
+                    ("tool", part.call_id, part.content)
+                )  # Chat and Responses cannot say that it failed
             elif not (isinstance(part, Text) and not part.text):
                 found.append((message.role, part))
     return found

@@ -30,7 +30,11 @@ def edited(draw: st.DrawFn, buffer: Buffer) -> Buffer:
     if draw(st.booleans()):
         cut = draw(st.integers(0, len(messages) - 1))
         messages = [SUMMARY, *messages[cut:]]
-    messages = [changed for message in messages for changed in draw(st.sampled_from([0, 0, 0, 1, 2]).map(_DO(message)))]
+    messages = [
+        changed
+        for message in messages
+        for changed in draw(st.sampled_from([0, 0, 0, 1, 2]).map(_DO(message)))
+    ]
     mended = repair(Buffer(tuple(messages), buffer.prompt), None).buffer
     return mended if mended.messages else mended.with_messages([SUMMARY])
 
@@ -49,15 +53,23 @@ def changed(message: Message) -> Message:
     result = message.result
     if result is not None:
         return replace(message, parts=(replace(result, content="[cleared]"),))
-    parts = tuple(replace(p, text=f"{p.text}!") if isinstance(p, Text) else p for p in message.parts)
+    parts = tuple(
+        replace(p, text=f"{p.text}!") if isinstance(p, Text) else p for p in message.parts
+    )
     return replace(message, parts=tuple(p for p in parts if not isinstance(p, Thinking)))
 
 
 def in_call_order(buffer: Buffer) -> Buffer:
     """Neighbouring results in the order of their calls: where calls have no id, that is what tells them apart."""
-    made = {call.id: n for n, call in enumerate(call for message in buffer.messages for call in message.calls)}
+    made = {
+        call.id: n
+        for n, call in enumerate(call for message in buffer.messages for call in message.calls)
+    }
     runs = groupby(buffer.messages, lambda message: message.result is not None)
-    ordered = (sorted(run, key=lambda one: [made.get(call_id, -1) for call_id in _answered(one)]) for _, run in runs)
+    ordered = (
+        sorted(run, key=lambda one: [made.get(call_id, -1) for call_id in _answered(one)])
+        for _, run in runs
+    )
     return buffer.with_messages([message for run in ordered for message in run])
 
 

@@ -29,11 +29,24 @@ BLOCKS: list[dict[str, Any]] = [
     {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
     {"type": "thinking", "thinking": "", "signature": "c2ln"},
     {"type": "redacted_thinking", "data": "AAAAAAAA"},
-    {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls", "n": [1, None, 2.5]}},
+    {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "Bash",
+        "input": {"command": "ls", "n": [1, None, 2.5]},
+    },
     {"type": "tool_result", "tool_use_id": "t1", "content": "a\nb"},
     {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True},
-    {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "see"}, IMAGE]},
-    {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "tool_reference", "tool_name": "WebFetch"}]},
+    {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "text", "text": "see"}, IMAGE],
+    },
+    {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "tool_reference", "tool_name": "WebFetch"}],
+    },
     IMAGE,
     {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
     {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
@@ -44,13 +57,19 @@ BLOCKS: list[dict[str, Any]] = [
 
 
 def read_all(wire: list[dict[str, Any]]) -> tuple[Message, ...]:
-    return tuple(m for n, one in enumerate(wire) for m in read_wire_messages(one["role"], one["content"], id=f"m{n}"))
+    return tuple(
+        m
+        for n, one in enumerate(wire)
+        for m in read_wire_messages(one["role"], one["content"], id=f"m{n}")
+    )
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: str(block["type"]))
 def test_a_block_goes_out_as_it_came_in(block: dict[str, Any]) -> None:
     role = "assistant" if block["type"] in ("thinking", "tool_use", "redacted_thinking") else "user"
-    (message,) = read_wire_messages(role, [block, {"type": "image", "source": {"type": "url", "url": "u"}}], id="m")[:1]
+    (message,) = read_wire_messages(
+        role, [block, {"type": "image", "source": {"type": "url", "url": "u"}}], id="m"
+    )[:1]
     (wire,) = write_messages([message])
     content = wire["content"]
     found = {"type": "text", "text": content} if isinstance(content, str) else content[0]
@@ -58,7 +77,9 @@ def test_a_block_goes_out_as_it_came_in(block: dict[str, Any]) -> None:
 
 
 def test_the_table_of_neutral_parts() -> None:
-    (message,) = read_wire_messages("assistant", BLOCKS[0:1] + BLOCKS[2:3] + BLOCKS[4:6], id="m", line=3, time="t")
+    (message,) = read_wire_messages(
+        "assistant", BLOCKS[0:1] + BLOCKS[2:3] + BLOCKS[4:6], id="m", line=3, time="t"
+    )
     assert message == Message(
         "m",
         "assistant",
@@ -77,7 +98,11 @@ def test_results_are_messages_of_their_own_and_go_back_into_one() -> None:
     content = [
         {"type": "text", "text": "before"},
         {"type": "tool_result", "tool_use_id": "t1", "content": "one"},
-        {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "two"}, IMAGE]},
+        {
+            "type": "tool_result",
+            "tool_use_id": "t2",
+            "content": [{"type": "text", "text": "two"}, IMAGE],
+        },
         {"type": "text", "text": "after"},
         {"type": "text", "text": "and on"},
     ]
@@ -88,7 +113,10 @@ def test_results_are_messages_of_their_own_and_go_back_into_one() -> None:
         ("tool", "m"),
         ("user", "m"),
     ]
-    assert messages[2].parts == (ToolResult("t2", "two", texts=("two",)), Image("image/png", "AAAA"))
+    assert messages[2].parts == (
+        ToolResult("t2", "two", texts=("two",)),
+        Image("image/png", "AAAA"),
+    )
     assert len({message.id for message in messages}) == 4
     assert messages[0].id == "m"
     assert write_messages(messages) == [{"role": "user", "content": content}]
@@ -98,12 +126,17 @@ def test_a_result_keeps_its_shape() -> None:
     """A list of text blocks stays one; what somebody puts in its place is a text."""
     texts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b\nc"}]
     for content in ("plain", "", texts, texts[:1], [*texts, IMAGE], [IMAGE]):
-        wire = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": content}]}
+        wire = {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t", "content": content}],
+        }
         (message,) = read_wire_messages("user", wire["content"], id="m")
         assert write_messages([message]) == [wire]
         (again,) = neutral.read_messages([neutral.write_message(message)], "m")
         assert again == message
-    (message,) = read_wire_messages("user", [{"type": "tool_result", "tool_use_id": "t", "content": texts}], id="m")
+    (message,) = read_wire_messages(
+        "user", [{"type": "tool_result", "tool_use_id": "t", "content": texts}], id="m"
+    )
     assert message.result is not None
     assert message.result.content == "a\nb\nc"
     cut = replace(message, parts=(replace(message.result, content="cut"),))
@@ -122,7 +155,9 @@ def test_neighbours_that_travelled_apart_stay_apart() -> None:
     assert write_messages(read_all(wire)) == wire
 
 
-@pytest.mark.parametrize("content", [None, [], {}, 7, True, [None], [[]], [{"type": "text"}], [{"type": ["x"]}]])
+@pytest.mark.parametrize(
+    "content", [None, [], {}, 7, True, [None], [[]], [{"type": "text"}], [{"type": ["x"]}]]
+)
 def test_odd_content_is_a_message_all_the_same(content: Any) -> None:
     messages = read_wire_messages("user", content, id="m")
     assert [message.id for message in messages] == ["m"]
@@ -137,7 +172,9 @@ def test_free_text_arguments_become_an_object() -> None:
 
 def test_a_body_holds_prompt_and_tools() -> None:
     tool = {"name": "Bash", "input_schema": {"type": "object"}}
-    buffer = Buffer(read_wire_messages("user", "Go", id="m"), Prompt("Be good.", (Tool("Bash", tool),)))
+    buffer = Buffer(
+        read_wire_messages("user", "Go", id="m"), Prompt("Be good.", (Tool("Bash", tool),))
+    )
     assert write_anthropic_body(buffer, "claude-opus-5", 1024) == {
         "model": "claude-opus-5",
         "max_tokens": 1024,
@@ -145,7 +182,9 @@ def test_a_body_holds_prompt_and_tools() -> None:
         "tools": [tool],
         "messages": [{"role": "user", "content": "Go"}],
     }
-    assert read_anthropic_prompt(write_anthropic_body(buffer, "claude-opus-5", 1024)) == buffer.prompt
+    assert (
+        read_anthropic_prompt(write_anthropic_body(buffer, "claude-opus-5", 1024)) == buffer.prompt
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,7 +197,12 @@ def test_a_body_holds_prompt_and_tools() -> None:
         ({"input_tokens": 3}, Usage(3)),
         ({"input_tokens": -3, "output_tokens": True, "cache_read_input_tokens": 1.5}, Usage()),
         (
-            {"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7, "output_tokens": 11},
+            {
+                "input_tokens": 3,
+                "cache_read_input_tokens": 5,
+                "cache_creation_input_tokens": 7,
+                "output_tokens": 11,
+            },
             Usage(3, 5, 7, 11),
         ),
         (  # kept for five minutes, and for an hour
@@ -169,7 +213,10 @@ def test_a_body_holds_prompt_and_tools() -> None:
             },
             Usage(3, 0, 7, cache_write_1h=5),
         ),
-        ({"input_tokens": 3, "cache_creation_input_tokens": 7, "cache_creation": None}, Usage(3, 0, 7)),
+        (
+            {"input_tokens": 3, "cache_creation_input_tokens": 7, "cache_creation": None},
+            Usage(3, 0, 7),
+        ),
         (  # never more for an hour than in all
             {
                 "input_tokens": 3,
@@ -178,8 +225,14 @@ def test_a_body_holds_prompt_and_tools() -> None:
             },
             Usage(3, 0, 7, cache_write_1h=7),
         ),
-        ({"input_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 9}}, Usage(3, 0, 9, cache_write_1h=9)),
-        ({"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4}}, Usage(output=9, reasoning=4)),
+        (
+            {"input_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 9}},
+            Usage(3, 0, 9, cache_write_1h=9),
+        ),
+        (
+            {"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4}},
+            Usage(output=9, reasoning=4),
+        ),
         ({"input_tokens": 3, "iterations": [{"type": "message", "input_tokens": 3}]}, Usage(3)),
         (  # a compaction on the server, then the answer: both cost, only the second is the context
             {
@@ -233,7 +286,9 @@ def test_usage(usage: Any, expected: Usage | None) -> None:
 
 
 def test_the_true_size_is_the_sum() -> None:
-    usage = read_anthropic_usage({"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7})
+    usage = read_anthropic_usage(
+        {"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7}
+    )
     assert usage is not None
     assert usage.prompt == 15
 
@@ -247,9 +302,16 @@ JSON: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 CALLS = st.fixed_dictionaries(
-    {"type": st.just("tool_use"), "id": TEXTS, "name": TEXTS, "input": st.dictionaries(TEXTS, JSON, max_size=2)}
+    {
+        "type": st.just("tool_use"),
+        "id": TEXTS,
+        "name": TEXTS,
+        "input": st.dictionaries(TEXTS, JSON, max_size=2),
+    }
 )
-RESULTS = st.fixed_dictionaries({"type": st.just("tool_result"), "tool_use_id": TEXTS, "content": TEXTS})
+RESULTS = st.fixed_dictionaries(
+    {"type": st.just("tool_result"), "tool_use_id": TEXTS, "content": TEXTS}
+)
 LOOSE = st.one_of(
     st.fixed_dictionaries({"type": st.just("text"), "text": TEXTS}),
     st.fixed_dictionaries({"type": st.just("search_result"), "anything": JSON}),
@@ -258,9 +320,14 @@ LOOSE = st.one_of(
 WIRE = st.lists(
     st.one_of(
         st.fixed_dictionaries(
-            {"role": st.just("assistant"), "content": st.lists(LOOSE | CALLS, min_size=2, max_size=4)}
+            {
+                "role": st.just("assistant"),
+                "content": st.lists(LOOSE | CALLS, min_size=2, max_size=4),
+            }
         ),
-        st.fixed_dictionaries({"role": st.just("user"), "content": st.lists(LOOSE | RESULTS, min_size=2, max_size=4)}),
+        st.fixed_dictionaries(
+            {"role": st.just("user"), "content": st.lists(LOOSE | RESULTS, min_size=2, max_size=4)}
+        ),
         st.fixed_dictionaries({"role": st.sampled_from(["user", "system"]), "content": TEXTS}),
     ),
     max_size=5,
@@ -274,7 +341,9 @@ def test_messages_round_trip(wire: list[dict[str, Any]]) -> None:
     assert len({message.id for message in messages}) == len(messages)
 
 
-@given(st.sampled_from(["user", "assistant", "system", "tool", ""]), st.one_of(JSON, st.lists(JSON)))
+@given(
+    st.sampled_from(["user", "assistant", "system", "tool", ""]), st.one_of(JSON, st.lists(JSON))
+)
 def test_no_content_is_refused(role: str, content: Any) -> None:
     messages = read_wire_messages(role, content, id="m")
     assert messages
@@ -282,7 +351,9 @@ def test_no_content_is_refused(role: str, content: Any) -> None:
     read_anthropic_usage(content)
 
 
-@pytest.mark.parametrize("path", [*transcripts("derived-payloads/anthropic/*.request.json")], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", [*transcripts("derived-payloads/anthropic/*.request.json")], ids=lambda p: p.stem
+)
 def test_real_bodies_round_trip(path: Path) -> None:
     body = loads(path.read_bytes())
     written = write_messages(read_all(body["messages"]))

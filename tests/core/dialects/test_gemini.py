@@ -46,7 +46,10 @@ RESULT = {"functionResponse": {"name": "f", "response": {"output": "text"}}}
         ({"inlineData": {"mimeType": "image/png", "data": "AA"}}, (Image("image/png", "AA"),)),
         ({"inline_data": {"mime_type": "image/png", "data": "AA"}}, (Image("image/png", "AA"),)),
         ({"fileData": {"mimeType": "image/png", "fileUri": "u"}}, (Image("image/png", "", "u"),)),
-        ({"executableCode": {"code": "1"}}, (Opaque("executableCode", {"executableCode": {"code": "1"}}, 31),)),
+        (
+            {"executableCode": {"code": "1"}},
+            (Opaque("executableCode", {"executableCode": {"code": "1"}}, 31),),
+        ),
     ],
 )
 def test_parts(part: Any, parts: Any) -> None:
@@ -75,7 +78,11 @@ def test_results(response: Any, text: str, failed: bool) -> None:
 
 def test_calls_without_ids_find_their_results() -> None:
     """Two equal calls at once, answered in order; the same call again later has another id."""
-    contents = [content("user", {"text": "go"}), content("model", CALL, CALL), content("user", RESULT, RESULT)]
+    contents = [
+        content("user", {"text": "go"}),
+        content("model", CALL, CALL),
+        content("user", RESULT, RESULT),
+    ]
     messages = read_contents([*contents, content("model", CALL), content("user", RESULT)])
     ids = [call.id for message in messages for call in message.calls]
     assert len(set(ids)) == 3
@@ -94,13 +101,18 @@ def test_there_and_back() -> None:
     contents = [
         content("user", {"text": "go"}, {"inlineData": {"mimeType": "image/png", "data": "AA"}}),
         content("model", {"text": "hm", "thought": True, "thoughtSignature": "s"}, {"text": "so"}),
-        content("model", {"functionCall": {"id": "i", "name": "f", "args": {"a": 1}}, "thoughtSignature": "t"}),
+        content(
+            "model",
+            {"functionCall": {"id": "i", "name": "f", "args": {"a": 1}}, "thoughtSignature": "t"},
+        ),
         content(
             "user",
             {"functionResponse": {"id": "i", "name": "f", "response": {"output": "x"}}},
             {"text": "and"},
         ),
-        content("user", {"functionResponse": {"id": "j", "name": "j", "response": {"error": "no"}}}),
+        content(
+            "user", {"functionResponse": {"id": "j", "name": "j", "response": {"error": "no"}}}
+        ),
     ]
     assert write_contents(read_contents(contents)) == contents
 
@@ -111,9 +123,16 @@ def test_prompt_and_usage() -> None:
         "systemInstruction": {"parts": [{"text": "a"}, {"text": "b"}]},
         "tools": [{"functionDeclarations": [tool]}, {"googleSearch": {}}],
     }
-    assert read_gemini_prompt(body) == Prompt("a\n\nb", (Tool("f", tool), Tool("googleSearch", {"googleSearch": {}})))
+    assert read_gemini_prompt(body) == Prompt(
+        "a\n\nb", (Tool("f", tool), Tool("googleSearch", {"googleSearch": {}}))
+    )
     assert read_gemini_prompt({"system_instruction": "s"}) == Prompt("s", ())
-    told = {"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 5, "thoughtsTokenCount": 7}
+    told = {
+        "promptTokenCount": 100,
+        "cachedContentTokenCount": 60,
+        "candidatesTokenCount": 5,
+        "thoughtsTokenCount": 7,
+    }
     assert read_gemini_usage(told) == Usage(40, 60, 0, 12, 7)
     assert read_gemini_usage({}) is None
     assert read_gemini_usage(None) is None
@@ -127,13 +146,24 @@ def test_prompt_and_usage() -> None:
 
 
 def test_a_bare_payload_is_a_session() -> None:
-    body = {"contents": [content("user", {"text": "go"}), content("model", CALL), content("user", RESULT)]}
+    body = {
+        "contents": [
+            content("user", {"text": "go"}),
+            content("model", CALL),
+            content("user", RESULT),
+        ]
+    }
     assert detect(Head([body], body)).name == "gemini"
     session = read(body)
     (request,) = session.main.requests
     assert [message.role for message in request.view] == ["user", "assistant", "tool"]
-    response = {"candidates": [{"content": content("model", {"text": "done"}), "finishReason": "STOP"}]}
-    told = {"usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 1}, "modelVersion": "gemini-x"}
+    response = {
+        "candidates": [{"content": content("model", {"text": "done"}), "finishReason": "STOP"}]
+    }
+    told = {
+        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 1},
+        "modelVersion": "gemini-x",
+    }
     session = read({"request": body, "response": {**response, **told}})
     (request,) = session.main.requests
     assert request.usage
@@ -147,7 +177,16 @@ _ANY: st.SearchStrategy[Any] = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["role", "parts", "text", "functionCall", "functionResponse", "name", "response", "inlineData"]
+                [
+                    "role",
+                    "parts",
+                    "text",
+                    "functionCall",
+                    "functionResponse",
+                    "name",
+                    "response",
+                    "inlineData",
+                ]
             ),
             inner,
             max_size=4,

@@ -11,7 +11,16 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.neutral import read_buffer, read_messages, write_buffer
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.transcripts.files import open_transcript
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -41,7 +50,9 @@ MESSAGES = st.builds(
     WORDS,
 )
 TOOLS = st.none() | st.lists(st.builds(Tool, WORDS, JSON), max_size=2).map(tuple)
-BUFFERS = st.builds(Buffer, st.lists(MESSAGES, max_size=4).map(tuple), st.builds(Prompt, st.none() | WORDS, TOOLS))
+BUFFERS = st.builds(
+    Buffer, st.lists(MESSAGES, max_size=4).map(tuple), st.builds(Prompt, st.none() | WORDS, TOOLS)
+)
 
 
 @given(BUFFERS)
@@ -66,7 +77,14 @@ _TOOLS: list[Any] = [[{}], 1.5, True, "name", {"name": "x"}]
 
 
 @pytest.mark.parametrize(
-    "value", [None, [], {"messages": "no"}, {"messages": [3]}, *({"tools": one, "messages": []} for one in _TOOLS)]
+    "value",
+    [
+        None,
+        [],
+        {"messages": "no"},
+        {"messages": [3]},
+        *({"tools": one, "messages": []} for one in _TOOLS),
+    ],
 )
 def test_what_is_no_buffer_is_refused(value: Any) -> None:
     with pytest.raises(InspectorError):

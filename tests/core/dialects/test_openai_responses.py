@@ -41,9 +41,17 @@ PNG = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
         (said("assistant", {"type": "output_text", "text": "ho"}), "assistant", (Text("ho"),)),
         (said("assistant", {"type": "refusal", "refusal": "no"}), "assistant", (Text("no"),)),
         (said("user", PNG), "user", (Image("image/png", "aGk="),)),
-        (said("user", {**PNG, "image_url": "https://x/y.png"}), "user", (Image("", "", "https://x/y.png"),)),
         (
-            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "e"},
+            said("user", {**PNG, "image_url": "https://x/y.png"}),
+            "user",
+            (Image("", "", "https://x/y.png"),),
+        ),
+        (
+            {
+                "type": "reasoning",
+                "summary": [{"type": "summary_text", "text": "s"}],
+                "encrypted_content": "e",
+            },
             "assistant",
             (Thinking("s", "e"),),
         ),
@@ -74,27 +82,52 @@ PNG = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
             (ToolCall("c", "local_shell", {"command": ["ls"]}),),
         ),
         (
-            {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {"query": "q"}},
+            {
+                "type": "tool_search_call",
+                "call_id": "c",
+                "execution": "client",
+                "arguments": {"query": "q"},
+            },
             "assistant",
             (ToolCall("c", "tool_search", {"query": "q"}),),
         ),
-        ({"type": "function_call_output", "call_id": "c", "output": "out"}, "tool", (ToolResult("c", "out"),)),
+        (
+            {"type": "function_call_output", "call_id": "c", "output": "out"},
+            "tool",
+            (ToolResult("c", "out"),),
+        ),
         (
             {
                 "type": "function_call_output",
                 "call_id": "c",
-                "output": [{"type": "input_text", "text": "a"}, PNG, {"type": "input_text", "text": "b"}],
+                "output": [
+                    {"type": "input_text", "text": "a"},
+                    PNG,
+                    {"type": "input_text", "text": "b"},
+                ],
             },
             "tool",
             (ToolResult("c", "a\nb"), Image("image/png", "aGk=")),
         ),
         (
-            {"type": "function_call_output", "call_id": "c", "output": {"content": "out", "success": False}},
+            {
+                "type": "function_call_output",
+                "call_id": "c",
+                "output": {"content": "out", "success": False},
+            },
             "tool",
             (ToolResult("c", "out", True),),
         ),
-        ({"type": "function_call_output", "call_id": "c", "output": {"x": 1}}, "tool", (ToolResult("c", '{"x":1}'),)),
-        ({"type": "custom_tool_call_output", "call_id": "c", "output": "out"}, "tool", (ToolResult("c", "out"),)),
+        (
+            {"type": "function_call_output", "call_id": "c", "output": {"x": 1}},
+            "tool",
+            (ToolResult("c", '{"x":1}'),),
+        ),
+        (
+            {"type": "custom_tool_call_output", "call_id": "c", "output": "out"},
+            "tool",
+            (ToolResult("c", "out"),),
+        ),
         (
             {"type": "tool_search_output", "call_id": "c", "tools": [{"name": "t"}]},
             "tool",
@@ -109,7 +142,16 @@ def test_every_kind_of_item_is_read(item: Any, role: str, parts: tuple[Any, ...]
 @pytest.mark.parametrize(
     ("item", "role", "size"),
     [
-        ({"type": "web_search_call", "id": "ws", "status": "completed", "action": {"query": "q"}}, "assistant", 24),
+        (
+            {
+                "type": "web_search_call",
+                "id": "ws",
+                "status": "completed",
+                "action": {"query": "q"},
+            },
+            "assistant",
+            24,
+        ),
         ({"type": "compaction", "id": "cmp", "encrypted_content": "x" * 40}, "assistant", 40),
         ({"type": "compaction_trigger"}, "user", 2),
         ({"type": "item_reference", "id": "rs_1"}, "assistant", 2),
@@ -119,7 +161,9 @@ def test_every_kind_of_item_is_read(item: Any, role: str, parts: tuple[Any, ...]
         (7, "user", 1),
     ],
 )
-def test_what_only_the_provider_reads_is_kept_unchanged_with_its_size(item: Any, role: str, size: int) -> None:
+def test_what_only_the_provider_reads_is_kept_unchanged_with_its_size(
+    item: Any, role: str, size: int
+) -> None:
     found, parts = read_item_parts(item)
     (part,) = parts
     assert isinstance(part, Opaque)
@@ -127,7 +171,10 @@ def test_what_only_the_provider_reads_is_kept_unchanged_with_its_size(item: Any,
 
 
 def test_a_compaction_is_a_summary_and_belongs_to_no_response() -> None:
-    items = [{"type": "compaction", "encrypted_content": "x"}, said("assistant", {"type": "output_text", "text": "on"})]
+    items = [
+        {"type": "compaction", "encrypted_content": "x"},
+        said("assistant", {"type": "output_text", "text": "on"}),
+    ]
     first, second = read_items(items, prefix="i")
     assert (first.summary, second.summary) == (True, False)
     assert read_item(items[0], id="z").summary
@@ -156,7 +203,8 @@ def test_the_items_of_one_response_become_one_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "count"), [("hi", 1), (None, 0), (3, 0), ({"role": "user", "content": "hi"}, 1), ([], 0)]
+    ("items", "count"),
+    [("hi", 1), (None, 0), (3, 0), ({"role": "user", "content": "hi"}, 1), ([], 0)],
 )
 def test_an_input_may_be_a_string_or_nothing(items: Any, count: int) -> None:
     assert len(read_items(items, prefix="i")) == count
@@ -196,7 +244,10 @@ def test_usage_is_read_in_both_spellings(usage: Any, expected: Usage | None) -> 
 
 
 def test_a_prompt_without_a_name_for_a_tool_takes_its_type() -> None:
-    body = {"instructions": "Be brief.", "tools": [{"type": "function", "name": "f"}, {"type": "web_search"}]}
+    body = {
+        "instructions": "Be brief.",
+        "tools": [{"type": "function", "name": "f"}, {"type": "web_search"}],
+    }
     prompt = read_responses_prompt(body)
     assert prompt.system == "Be brief."
     assert [tool.name for tool in prompt.tools or ()] == ["f", "web_search"]
@@ -222,7 +273,9 @@ def test_a_body_carries_everything_and_stores_nothing() -> None:
         Message("d", "tool", (ToolResult("1", "out"), Image("image/png", "aGk="))),
         Message("e", "tool", (ToolResult("2", "done"),)),
     )
-    assert write_responses_body(Buffer(messages, Prompt("Be brief.", (Tool("f", tool),))), "gpt-x", 99) == {
+    assert write_responses_body(
+        Buffer(messages, Prompt("Be brief.", (Tool("f", tool),))), "gpt-x", 99
+    ) == {
         "model": "gpt-x",
         "max_output_tokens": 99,
         "store": False,
@@ -231,18 +284,28 @@ def test_a_body_carries_everything_and_stores_nothing() -> None:
         "input": [
             said("developer", {"type": "input_text", "text": "rules"}),
             said("user", {"type": "input_text", "text": "look"}, PNG),
-            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "kept"}], "encrypted_content": "sealed"},
+            {
+                "type": "reasoning",
+                "summary": [{"type": "summary_text", "text": "kept"}],
+                "encrypted_content": "sealed",
+            },
             said("assistant", {"type": "output_text", "text": "ho"}),
             {"type": "function_call", "call_id": "1", "name": "f", "arguments": '{"x":"é"}'},
             {"type": "custom_tool_call", "call_id": "2", "name": "patch", "input": "raw"},
-            {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": "out"}, PNG]},
+            {
+                "type": "function_call_output",
+                "call_id": "1",
+                "output": [{"type": "input_text", "text": "out"}, PNG],
+            },
             {"type": "custom_tool_call_output", "call_id": "2", "output": "done"},
         ],
     }
 
 
 def same(one: tuple[Message, ...], other: tuple[Message, ...]) -> bool:
-    return [(message.role, message.parts) for message in one] == [(message.role, message.parts) for message in other]
+    return [(message.role, message.parts) for message in one] == [
+        (message.role, message.parts) for message in other
+    ]
 
 
 @pytest.mark.parametrize("path", BODIES, ids=lambda path: path.name)
@@ -267,17 +330,42 @@ KINDS = st.sampled_from(
     ]
 )
 KEYS = st.sampled_from(
-    ["type", "role", "content", "summary", "arguments", "output", "call_id", "text", "image_url", "name"]
+    [
+        "type",
+        "role",
+        "content",
+        "summary",
+        "arguments",
+        "output",
+        "call_id",
+        "text",
+        "image_url",
+        "name",
+    ]
 )
-ATOMS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4) | KINDS
+ATOMS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=4)
+    | KINDS
+)
 VALUES = st.recursive(
     ATOMS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS | st.text(max_size=2), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(KEYS | st.text(max_size=2), inner, max_size=5)
+    ),
     max_leaves=12,
 )
 
 
-@given(st.builds(lambda kind, rest: {**rest, "type": kind}, KINDS, st.dictionaries(KEYS, VALUES, max_size=6)) | VALUES)
+@given(
+    st.builds(
+        lambda kind, rest: {**rest, "type": kind}, KINDS, st.dictionaries(KEYS, VALUES, max_size=6)
+    )
+    | VALUES
+)
 def test_nothing_raises_whatever_the_item(item: Any) -> None:
     messages = read_items([item, item], prefix="i")
     write_responses_body(Buffer(messages), "m", 1)
@@ -291,14 +379,18 @@ CALLS = st.builds(
     ToolCall,
     WORDS,
     WORDS,
-    st.dictionaries(WORDS, st.integers(), max_size=2) | WORDS.filter(lambda text: text[:1].strip() not in ("{", "[")),
+    st.dictionaries(WORDS, st.integers(), max_size=2)
+    | WORDS.filter(lambda text: text[:1].strip() not in ("{", "[")),
 )
 MESSAGES = st.one_of(
     st.builds(
-        lambda parts: Message("m", "user", tuple(parts)), st.lists(st.builds(Text, WORDS), min_size=1, max_size=2)
+        lambda parts: Message("m", "user", tuple(parts)),
+        st.lists(st.builds(Text, WORDS), min_size=1, max_size=2),
     ),
     st.builds(
-        lambda thought, text, calls: Message("m", "assistant", (Thinking(thought, "sealed"), Text(text), *calls)),
+        lambda thought, text, calls: Message(
+            "m", "assistant", (Thinking(thought, "sealed"), Text(text), *calls)
+        ),
         WORDS,
         WORDS,
         st.lists(CALLS, max_size=2),

@@ -11,7 +11,17 @@ from inspector.core.buffer import Buffer
 from inspector.core.dialects.rewrite import CannotRewrite, items_of, with_whole
 from inspector.core.message import Message, ToolCall, ToolResult
 from inspector.core.validity import find_refusals
-from tests.core.dialects.bodies import DIALECTS, TURNS, Turn, body_of, buffer_of, marked, rewrite, said, wire_items
+from tests.core.dialects.bodies import (
+    DIALECTS,
+    TURNS,
+    Turn,
+    body_of,
+    buffer_of,
+    marked,
+    rewrite,
+    said,
+    wire_items,
+)
 from tests.core.dialects.edits import SUMMARY, buffer_ends_open, changed, edited, in_call_order
 
 DIALECT = st.sampled_from(DIALECTS)
@@ -37,13 +47,17 @@ def test_unchanged_is_the_same_body(request: tuple[str, dict[str, Any], Buffer])
 
 
 @given(st.data(), requests())
-def test_what_is_sent_is_what_was_meant(data: st.DataObject, request: tuple[str, dict[str, Any], Buffer]) -> None:
+def test_what_is_sent_is_what_was_meant(
+    data: st.DataObject, request: tuple[str, dict[str, Any], Buffer]
+) -> None:
     """Read again it says the same; nothing but the items differs; it is as valid as the buffer that was put in."""
     dialect, body, buffer = request
     new = data.draw(edited(buffer))
     sent = rewrite(dialect, body, buffer, new)
     key = {"openai-responses": "input", "gemini": "contents"}.get(dialect, "messages")
-    assert {k: v for k, v in sent.items() if k != key} == {k: v for k, v in body.items() if k != key}
+    assert {k: v for k, v in sent.items() if k != key} == {
+        k: v for k, v in body.items() if k != key
+    }
     assert list(sent) == list(body)
     again = buffer_of(dialect, sent)
     if dialect == "gemini":
@@ -78,9 +92,16 @@ def test_a_cleared_result_keeps_what_else_its_block_holds() -> None:
     body = body_of("anthropic", wire_items("anthropic", LONG)[:3])
     buffer = buffer_of("anthropic", marked(body, -1))
     messages = [changed(m) if m.result and m.result.content == "r1" else m for m in buffer.messages]
-    sent = rewrite("anthropic", marked(body, -1), buffer, buffer.with_messages(messages))["messages"]
+    sent = rewrite("anthropic", marked(body, -1), buffer, buffer.with_messages(messages))[
+        "messages"
+    ]
     first, second = sent[2]["content"]
-    assert first == {"tool_use_id": "toolu_0_0_0", "type": "tool_result", "content": "[cleared]", "extra": 0}
+    assert first == {
+        "tool_use_id": "toolu_0_0_0",
+        "type": "tool_result",
+        "content": "[cleared]",
+        "extra": 0,
+    }
     assert second["cache_control"] == {"type": "ephemeral"}
     assert sent[1] is not None
     assert len(sent) == 3, "results that travelled together go back together"
@@ -92,7 +113,9 @@ def test_a_response_that_lost_a_call_keeps_its_other_items() -> None:
     buffer = buffer_of("openai-responses", body)
     gone = "call_0_0_1"
     messages = [
-        replace(m, parts=tuple(p for p in m.parts if not (isinstance(p, ToolCall) and p.id == gone)))
+        replace(
+            m, parts=tuple(p for p in m.parts if not (isinstance(p, ToolCall) and p.id == gone))
+        )
         for m in buffer.messages
         if m.result is None or m.result.call_id != gone
     ]
@@ -105,7 +128,9 @@ def test_arguments_cut_short_keep_the_calls_own_fields() -> None:
     body = body_of("openai-responses", items)
     buffer = buffer_of("openai-responses", body)
     call = buffer.messages[1].calls[0]
-    parts = tuple(replace(p, arguments={"c": "…"}) if p is call else p for p in buffer.messages[1].parts)
+    parts = tuple(
+        replace(p, arguments={"c": "…"}) if p is call else p for p in buffer.messages[1].parts
+    )
     messages = [buffer.messages[0], replace(buffer.messages[1], parts=parts), *buffer.messages[2:]]
     sent = rewrite("openai-responses", body, buffer, buffer.with_messages(messages))["input"]
     assert sent[3] == {**items[3], "arguments": '{"c":"…"}'}
@@ -115,17 +140,26 @@ def test_an_inserted_result_goes_where_the_others_are() -> None:
     body = body_of("anthropic", wire_items("anthropic", LONG)[:3])
     buffer = buffer_of("anthropic", body)
     extra = Message("more", "tool", (ToolResult("toolu_0_0_9", "x"),))
-    sent = rewrite("anthropic", body, buffer, buffer.with_messages([*buffer.messages[:3], extra, buffer.messages[3]]))
-    assert [block["tool_use_id"][-1] for block in sent["messages"][2]["content"]] == ["0", "9", "1"] or len(
-        sent["messages"]
-    ) > 3
+    sent = rewrite(
+        "anthropic",
+        body,
+        buffer,
+        buffer.with_messages([*buffer.messages[:3], extra, buffer.messages[3]]),
+    )
+    assert [block["tool_use_id"][-1] for block in sent["messages"][2]["content"]] == [
+        "0",
+        "9",
+        "1",
+    ] or len(sent["messages"]) > 3
 
 
 def test_a_string_is_one_user_message() -> None:
     body = {"model": "m", "input": "hello"}
     buffer = buffer_of("openai-responses", body)
     assert rewrite("openai-responses", body, buffer, buffer) == body
-    sent = rewrite("openai-responses", body, buffer, buffer.with_messages([SUMMARY, *buffer.messages]))
+    sent = rewrite(
+        "openai-responses", body, buffer, buffer.with_messages([SUMMARY, *buffer.messages])
+    )
     assert [item["role"] for item in sent["input"]] == ["user", "user"]
 
 

@@ -16,24 +16,46 @@ def sse(*values: Any, end: str = "\n") -> str:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_of_every_kind(end: str) -> None:
-    stream = f"\ufeff: a comment{end}{end}" + sse({"a": 1}, {"b": "ü\u2028x"}, end=end) + f"data: [DONE]{end}{end}"
+    stream = (
+        f"\ufeff: a comment{end}{end}"
+        + sse({"a": 1}, {"b": "ü\u2028x"}, end=end)
+        + f"data: [DONE]{end}{end}"
+    )
     assert list(events(stream)) == [{"a": 1}, {"b": "ü\u2028x"}]
 
 
 def test_data_over_several_lines_and_without_its_end() -> None:
-    assert list(events('data: {"a":\ndata: 1}\n\nid: 7\nretry: 3\n\ndata:{"b": 2}')) == [{"a": 1}, {"b": 2}]
+    assert list(events('data: {"a":\ndata: 1}\n\nid: 7\nretry: 3\n\ndata:{"b": 2}')) == [
+        {"a": 1},
+        {"b": 2},
+    ]
     assert list(events('data: {"a": 1}\n\ndata: {"b": ')) == [{"a": 1}]
     assert list(events("")) == []
 
 
 ANTHROPIC = [
-    {"type": "message_start", "message": {"id": "m", "model": "c", "content": [], "usage": {"input_tokens": 9}}},
+    {
+        "type": "message_start",
+        "message": {"id": "m", "model": "c", "content": [], "usage": {"input_tokens": 9}},
+    },
     {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hi "}},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "you"}},
-    {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "f"}},
-    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"a"'}},
-    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": ": 1}"}},
+    {
+        "type": "content_block_start",
+        "index": 1,
+        "content_block": {"type": "tool_use", "id": "t", "name": "f"},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 1,
+        "delta": {"type": "input_json_delta", "partial_json": '{"a"'},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 1,
+        "delta": {"type": "input_json_delta", "partial_json": ": 1}"},
+    },
     {
         "type": "message_delta",
         "delta": {"stop_reason": "tool_use"},
@@ -58,13 +80,21 @@ def test_anthropic() -> None:
 
 RESPONSES: list[dict[str, Any]] = [
     {"type": "response.created", "response": {"id": "r", "model": "g", "output": []}},
-    {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "role": "assistant"}},
+    {
+        "type": "response.output_item.added",
+        "output_index": 0,
+        "item": {"type": "message", "role": "assistant"},
+    },
     {"type": "response.output_text.delta", "output_index": 0, "delta": "hi "},
     {"type": "response.output_text.delta", "output_index": 0, "delta": "you"},
     {
         "type": "response.output_item.done",
         "output_index": 0,
-        "item": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi you"}]},
+        "item": {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "hi you"}],
+        },
     },
     {
         "type": "response.output_item.added",
@@ -78,10 +108,30 @@ RESPONSES: list[dict[str, Any]] = [
     },
 ]
 CHAT = [
-    {"id": "c", "model": "g", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "hi "}}]},
-    {"choices": [{"index": 1, "delta": {"content": "another choice"}}, {"index": 0, "delta": {"content": "you"}}]},
-    {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "t", "function": {"name": "f"}}]}}]},
-    {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}}]},
+    {
+        "id": "c",
+        "model": "g",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": "hi "}}],
+    },
+    {
+        "choices": [
+            {"index": 1, "delta": {"content": "another choice"}},
+            {"index": 0, "delta": {"content": "you"}},
+        ]
+    },
+    {
+        "choices": [
+            {
+                "index": 0,
+                "delta": {"tool_calls": [{"index": 0, "id": "t", "function": {"name": "f"}}]},
+            }
+        ]
+    },
+    {
+        "choices": [
+            {"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}}
+        ]
+    },
     {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
     {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}},
 ]
@@ -92,7 +142,14 @@ GEMINI = [
         "usageMetadata": {"promptTokenCount": 8},
     },
     {"candidates": [{"content": {"role": "model", "parts": [{"text": "you"}]}}]},
-    {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": {}}}]}, "finishReason": "STOP"}]},
+    {
+        "candidates": [
+            {
+                "content": {"parts": [{"functionCall": {"name": "f", "args": {}}}]},
+                "finishReason": "STOP",
+            }
+        ]
+    },
     {"usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 4}, "modelVersion": "g"},
 ]
 
@@ -104,7 +161,10 @@ def test_the_others() -> None:
     chat = assemble(DIALECTS["openai-chat"], CHAT)
     assert chat.finished
     message = chat.body()["choices"][0]["message"]
-    assert (message["content"], message["tool_calls"][0]["function"]) == ("hi you", {"name": "f", "arguments": "{}"})
+    assert (message["content"], message["tool_calls"][0]["function"]) == (
+        "hi you",
+        {"name": "f", "arguments": "{}"},
+    )
     assert chat.body()["usage"]["prompt_tokens"] == 9
     gemini = assemble(DIALECTS["gemini"], GEMINI)
     assert gemini.finished
@@ -132,7 +192,9 @@ def test_cut_off_what_came_is_kept(name: str, whole: list[Any], said: Any) -> No
 
 
 def test_half_a_call_is_kept_as_text() -> None:
-    found = assemble(DIALECTS["openai-responses"], [*RESPONSES[:-2], {**RESPONSES[-2], "delta": '{"pa'}])
+    found = assemble(
+        DIALECTS["openai-responses"], [*RESPONSES[:-2], {**RESPONSES[-2], "delta": '{"pa'}]
+    )
     assert found.body()["output"][1]["arguments"] == '{"pa'
     found = assemble(DIALECTS["anthropic"], ANTHROPIC[:6])
     assert found.body()["content"][1]["input"] == '{"a"'
@@ -143,7 +205,10 @@ def test_half_a_call_is_kept_as_text() -> None:
     [
         ("anthropic", {"type": "error", "error": {"type": "overloaded_error", "message": "m"}}),
         ("openai-chat", {"error": {"message": "m"}}),
-        ("openai-responses", {"type": "response.failed", "response": {"error": {"code": "x", "message": "m"}}}),
+        (
+            "openai-responses",
+            {"type": "response.failed", "response": {"error": {"code": "x", "message": "m"}}},
+        ),
         ("openai-responses", {"type": "error", "message": "m"}),
         ("gemini", {"error": {"code": 503, "message": "m"}}),
     ],
@@ -156,11 +221,25 @@ def test_an_error_in_the_stream(name: str, event: Any) -> None:
 
 
 _ANY: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.integers(-1, 3) | st.sampled_from(["", "x", "text", "text_delta", "message", "response.created"]),
+    st.none()
+    | st.integers(-1, 3)
+    | st.sampled_from(["", "x", "text", "text_delta", "message", "response.created"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["type", "index", "delta", "message", "item", "choices", "candidates", "content", "parts"]),
+            st.sampled_from(
+                [
+                    "type",
+                    "index",
+                    "delta",
+                    "message",
+                    "item",
+                    "choices",
+                    "candidates",
+                    "content",
+                    "parts",
+                ]
+            ),
             inner,
             max_size=4,
         )

@@ -11,10 +11,25 @@ from inspector.core.dialects import anthropic, gemini, neutral, openai_chat, ope
 from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, Birth, transcript
 from inspector.core.jsontext import dumps, loads
-from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.transcripts.files import open_transcript
 
-BIRTH = Birth("8d6bb0d1-6f5e-4a58-9b5e-0d5f0c1f7a11", "2026-01-02T03:04:05.678Z", "/home/dev/ledger", "some-model")
+BIRTH = Birth(
+    "8d6bb0d1-6f5e-4a58-9b5e-0d5f0c1f7a11",
+    "2026-01-02T03:04:05.678Z",
+    "/home/dev/ledger",
+    "some-model",
+)
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 BUFFER = Buffer(
     (
@@ -23,7 +38,11 @@ BUFFER = Buffer(
         Message(
             "3",
             "assistant",
-            (Text("I look."), ToolCall("c1", "Read", {"path": "a.py"}), ToolCall("c2", "Bash", {"command": "ls"})),
+            (
+                Text("I look."),
+                ToolCall("c1", "Read", {"path": "a.py"}),
+                ToolCall("c2", "Bash", {"command": "ls"}),
+            ),
         ),
         Message("4", "tool", (ToolResult("c1", "x = 1", False),)),
         Message("5", "tool", (ToolResult("c2", "no such file", True), Image("image/png", PIXEL))),
@@ -61,7 +80,11 @@ PARTS: st.SearchStrategy[Part] = st.one_of(
     st.builds(ToolCall, WORDS, WORDS, st.dictionaries(WORDS, st.integers(), max_size=2) | WORDS),
     st.builds(ToolResult, st.sampled_from(["", "c1"]), WORDS),
     st.builds(Image, st.just("image/png"), st.sampled_from(["", PIXEL])),
-    st.builds(Opaque, st.sampled_from(["input_file", "server_tool_use", ""]), st.none() | st.just({"type": "x"})),
+    st.builds(
+        Opaque,
+        st.sampled_from(["input_file", "server_tool_use", ""]),
+        st.none() | st.just({"type": "x"}),
+    ),
 )
 ROLES: st.SearchStrategy[Role] = st.sampled_from(["user", "assistant", "tool", "system"])
 MESSAGES = st.builds(Message, WORDS, ROLES, st.lists(PARTS, max_size=5).map(tuple))
@@ -70,20 +93,31 @@ MESSAGES = st.builds(Message, WORDS, ROLES, st.lists(PARTS, max_size=5).map(tupl
 @given(st.lists(MESSAGES, max_size=4).map(tuple))
 def test_every_part_at_every_place_can_be_written(messages: tuple[Message, ...]) -> None:
     """A damaged transcript may hold any."""
-    for write in (anthropic.write_anthropic_body, openai_chat.write_chat_body, openai_responses.write_responses_body):
+    for write in (
+        anthropic.write_anthropic_body,
+        openai_chat.write_chat_body,
+        openai_responses.write_responses_body,
+    ):
         loads(dumps(write(Buffer(messages), "m", 1)).encode())
     loads(dumps(gemini.write_gemini_body(Buffer(messages), 1)).encode())
     loads(dumps(neutral.write_buffer(Buffer(messages))).encode())
     for format in WRITERS:  # noqa: A001
         transcript(format, Buffer(messages), BIRTH)
     items = openai_responses.write_items(messages, {})
-    results = [part for message in messages for part in message.parts if isinstance(part, ToolResult)]
-    assert sum("call_id" in item and item["type"].endswith("output") for item in items if item) == len(results)
+    results = [
+        part for message in messages for part in message.parts if isinstance(part, ToolResult)
+    ]
+    assert sum(
+        "call_id" in item and item["type"].endswith("output") for item in items if item
+    ) == len(results)
 
 
 def test_a_summary_that_begins_the_buffer_is_marked(tmp_path: Path) -> None:
     path = tmp_path / "new.jsonl"
-    path.write_text(transcript("claude-code", BUFFER.with_messages(BUFFER.messages[1:]), BIRTH), encoding="utf-8")
+    path.write_text(
+        transcript("claude-code", BUFFER.with_messages(BUFFER.messages[1:]), BIRTH),
+        encoding="utf-8",
+    )
     found = open_transcript(path).main.end.messages()
     assert [m.summary for m in found] == [True, False, False, False, False, False]
 

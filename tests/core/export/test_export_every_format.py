@@ -45,8 +45,12 @@ def exported(buffer: Buffer, shape: str, writer: str, folder: Path) -> Session:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
-@pytest.mark.parametrize(("shape", "writer"), TARGETS, ids=[writer or shape for shape, writer in TARGETS])
-def test_export_of_any_format_opens_as_its_shape(sample: Sample, shape: str, writer: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shape", "writer"), TARGETS, ids=[writer or shape for shape, writer in TARGETS]
+)
+def test_export_of_any_format_opens_as_its_shape(
+    sample: Sample, shape: str, writer: str, tmp_path: Path
+) -> None:
     for thread in sample.read().threads:
         for buffer in buffers(thread):
             if not any(message.parts for message in buffer.messages):

@@ -71,18 +71,26 @@ def test_advice_when_no_pause_needs_an_hour_is_the_shorter_lifetime() -> None:
 
 
 @pytest.mark.parametrize("pauses", [(1, 2, 3), (90, 120)])
-def test_advice_on_the_cache_when_one_hour_covers_no_pause_is_none(pauses: tuple[float, ...]) -> None:
+def test_advice_on_the_cache_when_one_hour_covers_no_pause_is_none(
+    pauses: tuple[float, ...],
+) -> None:
     assert kinds_of(advise(paused(*pauses))) == []
 
 
 def test_advice_when_tools_are_never_called_names_the_largest_servers() -> None:
     schema = {"description": "what it does " * 3_000}
-    tools = (Tool("Read", schema), Tool("mcp__github__search", schema), Tool("mcp__github__merge", schema))
+    tools = (
+        Tool("Read", schema),
+        Tool("mcp__github__search", schema),
+        Tool("mcp__github__merge", schema),
+    )
     thread = said(*[("read", f"f{n}.py x") for n in range(12)])
     prompt = Prompt("be brief", tools)
     usage = Usage(2, 30_000, 100, 10)
     requests = [replace(request, prompt=prompt, usage=usage) for request in thread.requests]
-    (piece,) = (one for one in advise(replace(thread, requests=requests)) if one.kind == "unused-tools")
+    (piece,) = (
+        one for one in advise(replace(thread, requests=requests)) if one.kind == "unused-tools"
+    )
     assert piece.finding.startswith("2 of 3 tool definitions were never called: ")
     assert "in each of 12 requests, about $" in piece.finding
     assert piece.evidence.startswith("The largest: the server github (")
@@ -90,17 +98,29 @@ def test_advice_when_tools_are_never_called_names_the_largest_servers() -> None:
 
 
 def test_advice_when_a_read_file_is_changed_names_the_stale_copy() -> None:
-    steps = [("user", "go"), ("read", f"a.py {FILE}"), ("write", "a.py"), *[("read", f"b{n}.py x") for n in range(40)]]
+    steps = [
+        ("user", "go"),
+        ("read", f"a.py {FILE}"),
+        ("write", "a.py"),
+        *[("read", f"b{n}.py x") for n in range(40)],
+    ]
     (piece,) = (one for one in advise(said(*steps)) if one.kind == "stale-copies")
     assert piece.finding.startswith("1 stale copy of 1 file took ")
-    assert piece.evidence == "a.py was read in message 2 and changed in message 3; it was not read again."
+    assert (
+        piece.evidence
+        == "a.py was read in message 2 and changed in message 3; it was not read again."
+    )
     again = said(*steps[:3], ("read", f"a.py {OTHER_FILE}"), *steps[3:])
     (piece,) = (one for one in advise(again) if one.kind == "stale-copies")
     assert piece.evidence.endswith("message 6 has the current text.")
 
 
 def test_advice_when_a_file_is_read_three_times_counts_the_older_copies() -> None:
-    steps = [("user", "go"), *[("read", f"src/a.py {FILE}")] * 3, *[("read", f"b{n}.py x") for n in range(40)]]
+    steps = [
+        ("user", "go"),
+        *[("read", f"src/a.py {FILE}")] * 3,
+        *[("read", f"b{n}.py x") for n in range(40)],
+    ]
     (piece,) = (one for one in advise(said(*steps)) if one.kind == "duplicates")
     assert "were duplicates of files" in piece.finding
     assert piece.evidence.startswith("The largest is a.py (3 times, ")
@@ -117,8 +137,12 @@ def test_advice_when_the_client_compacts_before_its_own_rule_names_the_setting()
 
 
 def test_advice_when_the_window_is_nearly_full_names_the_first_request() -> None:
-    (piece,) = (one for one in advise(paused(1, 1, 1), window=53_000) if one.kind == "late-compaction")
-    assert piece.finding.startswith("3 requests filled more than 95% of the window, up to 53,002 of 53,000 tokens.")
+    (piece,) = (
+        one for one in advise(paused(1, 1, 1), window=53_000) if one.kind == "late-compaction"
+    )
+    assert piece.finding.startswith(
+        "3 requests filled more than 95% of the window, up to 53,002 of 53,000 tokens."
+    )
     assert piece.request == 1
 
 
@@ -148,10 +172,17 @@ def test_file_copies_when_an_edit_fails_stay_current() -> None:
 
 
 def test_amount_of_an_unpriced_model_is_told_in_tokens() -> None:
-    steps = [("user", "go"), ("read", f"a.py {FILE}"), ("write", "a.py"), *[("read", f"b{n}.py x") for n in range(40)]]
+    steps = [
+        ("user", "go"),
+        ("read", f"a.py {FILE}"),
+        ("write", "a.py"),
+        *[("read", f"b{n}.py x") for n in range(40)],
+    ]
     thread = said(*steps)
     requests = [replace(request, model="unheard-of") for request in thread.requests]
-    (piece,) = (one for one in advise(replace(thread, requests=requests)) if one.kind == "stale-copies")
+    (piece,) = (
+        one for one in advise(replace(thread, requests=requests)) if one.kind == "stale-copies"
+    )
     assert piece.usd is None
     assert "$" not in piece.finding
     assert piece.tokens > Decimal(2_000)

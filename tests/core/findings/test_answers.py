@@ -59,10 +59,22 @@ def session(*threads: Thread) -> Session:
 
 def loss(request: int = 5, tokens: int = 0, kind: str = "summary") -> CompactionLoss:
     """A compaction that made the agent read a file of so many tokens again, a tenth of a cent each."""
-    again = (GotBack("file", "a.py", request, "a0", 0, tokens, Decimal(tokens) / 1000),) if tokens else ()
+    again = (
+        (GotBack("file", "a.py", request, "a0", 0, tokens, Decimal(tokens) / 1000),)
+        if tokens
+        else ()
+    )
     row = LostRow(Fact("path", "src/a.py"), "m0")
     return CompactionLoss(
-        0, "main", request, kind, "auto", 9_000, 900, rows=(row,), forgetting=Forgetting(request, again)
+        0,
+        "main",
+        request,
+        kind,
+        "auto",
+        9_000,
+        900,
+        rows=(row,),
+        forgetting=Forgetting(request, again),
     )
 
 
@@ -74,12 +86,16 @@ def test_filled_answer_of_sample_agrees_with_breakdown_of_fullest_request() -> N
     answer = filled_answer(sample, sample.main, window_at)
     pressures = known_pressures(sample.main)
     size = sizer(pressures, 78)
-    tree = break_down(size, size.pressure, sample.main.place(78).buffer(), tool_calls(sample, sample.main)).tree
+    tree = break_down(
+        size, size.pressure, sample.main.place(78).buffer(), tool_calls(sample, sample.main)
+    ).tree
     shares = {child.name: per_cent(child.tokens / tree.tokens) for child in tree.children}
     assert answer.request == 78
     assert answer.headline == "Request 78 was the fullest: 152,241 tokens (76.1%)."
     assert answer.strong == "152,241 tokens (76.1%)"
-    assert answer.detail.startswith(f"{shares['tool results']} were tool results and {shares['tool calls']} tool calls")
+    assert answer.detail.startswith(
+        f"{shares['tool results']} were tool results and {shares['tool calls']} tool calls"
+    )
     assert max(pressure.tokens or 0 for pressure in pressures) == 152_241
 
 
@@ -92,7 +108,10 @@ def test_filled_answer_when_session_shrank_names_the_fullest_request_not_the_las
 
 def test_filled_answer_when_last_request_is_fullest_says_so() -> None:
     thread = grown(Usage(1_000), Usage(90_000))
-    assert "Request 1, the last, was the fullest" in filled_answer(session(thread), thread, window_at).text
+    assert (
+        "Request 1, the last, was the fullest"
+        in filled_answer(session(thread), thread, window_at).text
+    )
 
 
 def test_filled_answer_of_one_request_says_that_there_is_one() -> None:
@@ -127,16 +146,27 @@ def test_not_recorded_part_is_explained_by_what_the_file_lacks() -> None:
     bare = grown(Usage(9_000), Usage(9_500))
     assert not_recorded_words(bare, 0, 8_000) == "system prompt, tool definitions"
     held = replace(bare.requests[0], prompt=Prompt("Be kind.", (Tool("Read", {}),)))
-    assert not_recorded_words(replace(bare, requests=[held]), 0, 8_000) == "text that the client or the provider adds"
+    assert (
+        not_recorded_words(replace(bare, requests=[held]), 0, 8_000)
+        == "text that the client or the provider adds"
+    )
     compacted = replace(bare, compactions=(Compaction(1, "auto"),))
     assert not_recorded_words(compacted, 0, 8_000) == "system prompt, tool definitions"
-    assert not_recorded_words(compacted, 1, 8_000) == "system prompt, tool definitions, re-attached files"
-    assert not_recorded_words(bare, 0, LARGEST_PROMPT + 1) == "system prompt, tool definitions, earlier messages"
+    assert (
+        not_recorded_words(compacted, 1, 8_000)
+        == "system prompt, tool definitions, re-attached files"
+    )
+    assert (
+        not_recorded_words(bare, 0, LARGEST_PROMPT + 1)
+        == "system prompt, tool definitions, earlier messages"
+    )
     answer = filled_answer(session(bare), bare, window_at)
     assert "is not recorded in this file (system prompt, tool definitions)" in answer.detail
 
 
-def test_filled_answer_when_the_provider_counts_less_than_is_recorded_names_no_share_above_all() -> None:
+def test_filled_answer_when_the_provider_counts_less_than_is_recorded_names_no_share_above_all() -> (
+    None
+):
     stretch = Stretch(own=[Message("m", "user", (Text('{"a": 1}' * 250),))])
     request = Request(0, stretch.view(), prompt=Prompt("", ()), usage=Usage(1_000), model=MODEL)
     thread = Thread("main", "", MODEL, (request,), stretch.own, stretch.view())
@@ -153,7 +183,9 @@ def test_lost_answer_of_sample_agrees_with_the_loss_of_its_compaction() -> None:
     answer = lost_answer(sample, sample.main)
     assert answer.headline == found.forgetting.sentence
     assert found.forgetting.calls == 2
-    wishes = [row for row in found.rows if row.is_open and row.fact.kind in ("instruction", "constraint")]
+    wishes = [
+        row for row in found.rows if row.is_open and row.fact.kind in ("instruction", "constraint")
+    ]
     assert {row.verdict for row in wishes} == {"unsure"}
     assert answer.detail.startswith(f"{len(wishes)} open instructions of the user may be gone: ")
     assert wishes[0].fact.text[:40] in answer.detail
@@ -167,9 +199,14 @@ def test_lost_answer_without_compaction_says_that_everything_is_still_in_context
 
 def test_lost_answer_when_only_another_thread_compacted_says_so() -> None:
     main = grown(Usage(1_000))
-    other = replace(grown(Usage(1_000), Usage(500)), id="agent", compactions=(Compaction(1, "auto"),))
+    other = replace(
+        grown(Usage(1_000), Usage(500)), id="agent", compactions=(Compaction(1, "auto"),)
+    )
     answer = lost_answer(session(main, other), main)
-    assert answer.headline == "No compaction in this thread: its whole conversation is still in context."
+    assert (
+        answer.headline
+        == "No compaction in this thread: its whole conversation is still in context."
+    )
     assert answer.detail == "Other threads have 1 compaction."
 
 
@@ -180,8 +217,13 @@ def test_lost_answer_without_messages_says_that_it_is_unknown() -> None:
 def test_lost_answer_of_several_compactions_is_about_the_one_that_was_dearest_to_repair() -> None:
     losses = [loss(5), loss(20, tokens=400), loss(30, tokens=100)]
     answer = describe_losses(losses)
-    assert answer.headline == "After request 19 the agent spent 1 call, 400 tokens, $0.40 to get back what it had."
-    assert answer.detail.startswith("That was the worst of 3 compactions; together 2 calls, 500 tokens, $0.50.")
+    assert (
+        answer.headline
+        == "After request 19 the agent spent 1 call, 400 tokens, $0.40 to get back what it had."
+    )
+    assert answer.detail.startswith(
+        "That was the worst of 3 compactions; together 2 calls, 500 tokens, $0.50."
+    )
     assert (answer.request, answer.strong) == (20, "1 call, 400 tokens, $0.40")
 
 
@@ -202,7 +244,9 @@ def test_lost_answer_counts_what_is_gone_and_what_may_be() -> None:
     assert answer.detail == "1 open instruction of the user is gone, 1 may be: “Never push.”."
 
 
-@pytest.mark.parametrize(("kind", "noun"), [("drop", "silent drops"), ("micro", "micro-compactions")])
+@pytest.mark.parametrize(
+    ("kind", "noun"), [("drop", "silent drops"), ("micro", "micro-compactions")]
+)
 def test_lost_answer_names_the_kind_of_event(kind: str, noun: str) -> None:
     answer = describe_losses([loss(kind=kind), loss(9, kind=kind)])
     assert f"the worst of 2 {noun}." in answer.detail
@@ -222,8 +266,13 @@ def test_cost_answer_of_sample_agrees_with_the_cost_of_the_session() -> None:
     assert answer.headline == (
         f"The dearest cache miss was request {dearest.request}: {dollars(dearest.usd)} of {dollars(found.bill.total)}."
     )
-    assert "40,513 tokens were re-sent: the pause was 7 min 32 s and the cache expires after 5 min." in answer.detail
-    assert "2 cache misses outside compactions: 78,698 tokens, $0.45 of it avoidable." in answer.detail
+    assert (
+        "40,513 tokens were re-sent: the pause was 7 min 32 s and the cache expires after 5 min."
+        in answer.detail
+    )
+    assert (
+        "2 cache misses outside compactions: 78,698 tokens, $0.45 of it avoidable." in answer.detail
+    )
 
 
 def test_cost_answer_without_usage_says_that_the_cost_is_unknown() -> None:
@@ -248,7 +297,10 @@ def test_cost_answer_without_cache_says_that_none_was_used() -> None:
 
 def test_cost_answer_when_only_another_thread_compacted_says_that_it_did() -> None:
     used = (Usage(10, 0, 30_000, 100), Usage(10, 30_000, 500, 100))
-    main, other = grown(*used), replace(grown(*used), id="agent", compactions=(Compaction(1, "auto"),))
+    main, other = (
+        grown(*used),
+        replace(grown(*used), id="agent", compactions=(Compaction(1, "auto"),)),
+    )
     whole = session(main, other)
     assert lost_answer(whole, main).headline.startswith("No compaction in this thread")
     assert "The compaction of another thread " in cost_answer(whole, main).detail
@@ -269,7 +321,9 @@ def test_cost_answer_after_a_long_pause_names_pause_and_lifetime() -> None:
     assert "the pause was 1 h 12 min and the cache expires after 5 min." in detail
 
 
-@pytest.mark.parametrize("cause", ["prefix-changed", "model-changed", "tools-changed", "restart", "unknown", "expired"])
+@pytest.mark.parametrize(
+    "cause", ["prefix-changed", "model-changed", "tools-changed", "restart", "unknown", "expired"]
+)
 def test_cause_sentence_of_every_cause_is_a_clause(cause: str) -> None:
     miss = Rebilling("main", 3, 10, 10, None, None, cause, "")  # type: ignore[arg-type]
     words = cause_sentence(miss)
@@ -283,19 +337,33 @@ def test_cost_answer_when_the_dearest_miss_is_in_another_thread_names_that_threa
     answer = cost_answer(session(main, other))
     assert answer.headline.startswith("The dearest cache miss was request 1 of agent-7: $")
     assert (answer.request, answer.thread) == (1, "agent-7")
-    assert cost_answer(session(main, other), other).headline.startswith("The dearest cache miss was request 1: $")
+    assert cost_answer(session(main, other), other).headline.startswith(
+        "The dearest cache miss was request 1: $"
+    )
 
 
 # -- words
 
 
 def test_durations_are_spelled_with_two_units_at_most() -> None:
-    spelled = {12: "12 s", 119.6: "2 min", 452: "7 min 32 s", 3_600: "1 h", 8_640: "2 h 24 min", 260_000: "3 days"}
+    spelled = {
+        12: "12 s",
+        119.6: "2 min",
+        452: "7 min 32 s",
+        3_600: "1 h",
+        8_640: "2 h 24 min",
+        260_000: "3 days",
+    }
     assert {seconds: duration(seconds) for seconds in spelled} == spelled
 
 
 def test_times_are_spelled_as_people_say_them() -> None:
-    assert [times(number) for number in (1, 2, 5, 1_200)] == ["once", "twice", "5 times", "1,200 times"]
+    assert [times(number) for number in (1, 2, 5, 1_200)] == [
+        "once",
+        "twice",
+        "5 times",
+        "1,200 times",
+    ]
 
 
 def test_all_answers_come_in_the_order_of_the_questions() -> None:

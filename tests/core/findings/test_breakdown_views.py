@@ -35,5 +35,9 @@ def test_search_when_a_tool_matches_keeps_all_below_it() -> None:
 def test_changes_when_two_buffers_differ_add_up_to_the_change_of_the_buffer() -> None:
     before, after = read(("a", 30), ("b", 50)), read(("b", 55), ("c", 200))
     changes = compare_breakdowns(before, after)
-    assert [(change.part[-1], change.change) for change in changes] == [("c", 200), ("a", -30), ("b", 5)]
+    assert [(change.part[-1], change.change) for change in changes] == [
+        ("c", 200),
+        ("a", -30),
+        ("b", 5),
+    ]
     assert sum(change.change for change in changes) == after.tokens - before.tokens

@@ -22,8 +22,12 @@ from tests.shared import transcripts
 Find: TypeAlias = Callable[[Session, Thread], object]
 FINDS: dict[str, Find] = {
     "arrivals": lambda session, thread: arrivals(thread),
-    "drops": lambda session, thread: [replace(drop, thread="") for drop in thread_drops(thread).found],
-    "misses": lambda session, thread: [replace(miss, thread="") for miss in cache_breaks(thread, session)],
+    "drops": lambda session, thread: [
+        replace(drop, thread="") for drop in thread_drops(thread).found
+    ],
+    "misses": lambda session, thread: [
+        replace(miss, thread="") for miss in cache_breaks(thread, session)
+    ],
     "cache": lambda session, thread: cache_facts(thread),
     "sizes": lambda session, thread: list(known_pressures(thread)),
     "window": lambda session, thread: find_window(session, thread),
@@ -35,19 +39,25 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[Session]:
     """A made session with a compaction every 20 requests, and a few others of any kind."""
     made = make_session(tmp_path_factory.mktemp("made") / "made.jsonl", 1, per_compaction=20)
     sample = Path(__file__).resolve().parents[3] / "resources" / "sample.jsonl"
-    others = sorted(transcripts("claude-code/**/*.jsonl"), key=lambda path: path.stat().st_size)[-3:-1]
+    others = sorted(transcripts("claude-code/**/*.jsonl"), key=lambda path: path.stat().st_size)[
+        -3:-1
+    ]
     return [open_transcript(path) for path in (made, sample, *others)]
 
 
 def lengths(thread: Thread) -> list[int]:
     """Return some numbers of requests, in order, the last two of them one apart."""
     count = len(thread.requests)
-    return sorted({at for at in (1, 7, count // 3, count // 2, count - 1, count) if 0 < at <= count})
+    return sorted(
+        {at for at in (1, 7, count // 3, count // 2, count - 1, count) if 0 < at <= count}
+    )
 
 
 def shortened(thread: Thread, length: int) -> Thread:
     """Return the thread as it was when it had so many requests."""
-    compactions = [compaction for compaction in thread.compactions if compaction.before_request < length]
+    compactions = [
+        compaction for compaction in thread.compactions if compaction.before_request < length
+    ]
     return replace(thread, requests=thread.requests[:length], compactions=compactions)
 
 
@@ -59,7 +69,9 @@ def named(session: Session, thread: Thread, name: str) -> tuple[Session, Thread]
 
 
 @pytest.mark.parametrize("name", FINDS)
-def test_finding_of_a_thread_that_grew_is_that_of_the_whole_thread(name: str, sessions: Sequence[Session]) -> None:
+def test_finding_of_a_thread_that_grew_is_that_of_the_whole_thread(
+    name: str, sessions: Sequence[Session]
+) -> None:
     find = FINDS[name]
     for session in sessions:
         threads = [shortened(session.main, length) for length in lengths(session.main)]
@@ -68,7 +80,9 @@ def test_finding_of_a_thread_that_grew_is_that_of_the_whole_thread(name: str, se
         assert grown == whole
 
 
-def test_marks_of_the_user_in_a_thread_that_grew_are_those_of_the_whole_thread(sessions: Sequence[Session]) -> None:
+def test_marks_of_the_user_in_a_thread_that_grew_are_those_of_the_whole_thread(
+    sessions: Sequence[Session],
+) -> None:
     for session in sessions:
         former: UserMarks | None = None
         for length in lengths(session.main):

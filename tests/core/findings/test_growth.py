@@ -9,7 +9,10 @@ from tests.core.sessions import compacted, said
 
 def test_jump_when_a_large_file_is_read_names_the_call_and_the_growth() -> None:
     thread = said(
-        ("user", "go"), ("read", "a.py x"), ("read", "data/rates.csv " + "1,2,3 " * 2_000), ("answer", "done")
+        ("user", "go"),
+        ("read", "a.py x"),
+        ("read", "data/rates.csv " + "1,2,3 " * 2_000),
+        ("answer", "done"),
     )
     jump = find_largest_jump(thread)
     assert jump is not None
@@ -32,6 +35,7 @@ def test_jump_without_two_reports_is_none() -> None:
     thread = said(("user", "go"), ("answer", "done"))
     assert find_largest_jump(thread) is None
     silent = [
-        replace(request, usage=None) for request in said(("user", "a"), ("read", "b c"), ("answer", "d")).requests
+        replace(request, usage=None)
+        for request in said(("user", "a"), ("read", "b c"), ("answer", "d")).requests
     ]
     assert find_largest_jump(Thread("main", requests=silent)) is None

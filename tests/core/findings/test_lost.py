@@ -31,8 +31,12 @@ from tests.core.policies.build import assistant, result, user
 
 SAMPLE = Path(__file__).parents[3] / "resources" / "sample.jsonl"
 ASKED = user("Keep the importers small. Never touch migrations/0001_rates.py please.")
-READ = assistant("We decided to store rates per day.", ("c1", "Read", {"file_path": "/home/dev/ledger/rates.py"}))
-TOLD = result("c1", "1\tclass RateBook:\n2\t    quoted_day = 1\nsee src/writer_map.py and ledger/rates.py")
+READ = assistant(
+    "We decided to store rates per day.", ("c1", "Read", {"file_path": "/home/dev/ledger/rates.py"})
+)
+TOLD = result(
+    "c1", "1\tclass RateBook:\n2\t    quoted_day = 1\nsee src/writer_map.py and ledger/rates.py"
+)
 FAILED = result("c2", "RateError: no rate for 2026-11-01 in the table")
 
 
@@ -78,8 +82,13 @@ def test_verdict_of_a_step_after_which_the_user_went_on_is_done() -> None:
     step, rule = user("Please commit it now."), user("Never push to main.")
     before = Stretch(own=[step, rule])
     summary = Message("s", "user", (Text("Work goes on."),), summary=True)
-    verdicts = {row.fact.text: (row.verdict, row.why) for row in lost_between(before.own, [summary])}
-    assert verdicts["Please commit it now."] == ("done", "A step of the moment: the user went on after it.")
+    verdicts = {
+        row.fact.text: (row.verdict, row.why) for row in lost_between(before.own, [summary])
+    }
+    assert verdicts["Please commit it now."] == (
+        "done",
+        "A step of the moment: the user went on after it.",
+    )
     assert verdicts["Never push to main."] == ("gone", "")
 
 
@@ -93,8 +102,12 @@ def test_verdict_of_an_error_is_done_when_the_same_command_succeeds_later() -> N
     assert [row.verdict for row in done if row.fact.kind == "error"] == ["done"]
 
 
-def test_verdict_of_a_task_is_done_when_the_user_has_gone_on_twice_and_of_a_requirement_never() -> None:
-    asked = user("Can we create an issue for each of the parts? We need to break this up into smaller parts.")
+def test_verdict_of_a_task_is_done_when_the_user_has_gone_on_twice_and_of_a_requirement_never() -> (
+    None
+):
+    asked = user(
+        "Can we create an issue for each of the parts? We need to break this up into smaller parts."
+    )
     summary = Message("s", "user", (Text("Work goes on."),), summary=True)
     for later, verdict in ((1, "gone"), (2, "done")):
         rows = lost_between([asked, *(user("The tests are red.") for _ in range(later))], [summary])
@@ -102,25 +115,40 @@ def test_verdict_of_a_task_is_done_when_the_user_has_gone_on_twice_and_of_a_requ
         assert [row.verdict for row in rows if row.fact.text.startswith("We need")] == ["gone"]
 
 
-def test_verdict_of_an_error_of_a_call_that_only_looked_is_done_when_any_call_succeeds_later() -> None:
-    looked = assistant("", ("c0", "Bash", {"command": 'repo="a/b" && gh api repos/$repo/comments | jq ".[]; .[0]"'}))
+def test_verdict_of_an_error_of_a_call_that_only_looked_is_done_when_any_call_succeeds_later() -> (
+    None
+):
+    looked = assistant(
+        "",
+        ("c0", "Bash", {"command": 'repo="a/b" && gh api repos/$repo/comments | jq ".[]; .[0]"'}),
+    )
     failed = result("c0", "jq: error (at <stdin>:4): Cannot index string with string", True)
     other = [assistant("", ("c1", "Bash", {"command": "go test ./..."})), result("c1", "ok")]
     summary = Message("s", "user", (Text("Work goes on."),), summary=True)
     assert failed.result is not None
     printed = replace(failed, parts=(replace(failed.result, is_error=False),))
-    for messages, verdict in (([failed], "gone"), ([failed, *other], "done"), ([printed, *other], "gone")):
+    for messages, verdict in (
+        ([failed], "gone"),
+        ([failed, *other], "done"),
+        ([printed, *other], "gone"),
+    ):
         rows = lost_between([looked, *messages], [summary])
         assert [row.verdict for row in rows if row.fact.kind == "error"] == [verdict]
 
 
 def test_items_under_a_head_that_says_skipped_are_decisions_and_made_addresses_are_told() -> None:
-    listed = assistant("**Questionable/Skip:**\n- **Wrapper function** - may grow later\n- Exported, but unused")
+    listed = assistant(
+        "**Questionable/Skip:**\n- **Wrapper function** - may grow later\n- Exported, but unused"
+    )
     made = assistant("", ("c1", "Bash", {"command": "gh pr create --draft"}))
     address = result("c1", "https://github.com/a/b/pull/133")
     summary = Message("s", "user", (Text("Work goes on."),), summary=True)
     rows = [row for row in lost_between([listed, made, address], [summary]) if row.is_worth_telling]
-    texts = ["https://github.com/a/b/pull/133", "Wrapper function** - may grow later", "Exported, but unused"]
+    texts = [
+        "https://github.com/a/b/pull/133",
+        "Wrapper function** - may grow later",
+        "Exported, but unused",
+    ]
     assert [row.fact.text for row in rows] == texts
 
 
@@ -137,21 +165,32 @@ def test_pull_request_that_a_later_call_names_by_its_number_was_needed_again() -
     call = assistant("", ("c9", "Bash", {"command": "gh api repos/a/b/pulls/133/comments"}))
     told = thread("Work goes on.", call)
     before = Stretch(own=[ASKED, assistant("See https://github.com/a/b/pull/133 please.")])
-    requests = [Request(0, Stretch(own=[ASKED]).view()), Request(1, before.view()), *told.requests[2:]]
+    requests = [
+        Request(0, Stretch(own=[ASKED]).view()),
+        Request(1, before.view()),
+        *told.requests[2:],
+    ]
     (one,) = losses(replace(told, requests=requests, messages=[*before.own, *told.messages[4:]]))
-    assert [(row.fact.kind, row.needed[0].how) for row in one.rows if row.needed] == [("url", "call")]
+    assert [(row.fact.kind, row.needed[0].how) for row in one.rows if row.needed] == [
+        ("url", "call")
+    ]
 
 
 def test_verdict_between_gone_and_carried_is_unsure_and_shows_the_nearest_sentence() -> None:
     said = user("Please write every rate of the importer into the ledger table of the bank.")
-    summary = Message("s", "user", (Text("The ledger table has a column for the rate."),), summary=True)
+    summary = Message(
+        "s", "user", (Text("The ledger table has a column for the rate."),), summary=True
+    )
     (row,) = (one for one in lost_between([said], [summary]) if one.fact.kind == "instruction")
     assert (row.verdict, row.nearest) == ("unsure", "The ledger table has a column for the rate.")
 
 
 def test_verdict_on_a_wish_in_another_language_than_the_summary_is_unsure() -> None:
     said = user("退款要记回原来的科目，所以规则照样适用。")
-    told = [Message("s", "user", (Text(text),), summary=True) for text in ("Refunds go back.", "今天写了导入的代码。")]
+    told = [
+        Message("s", "user", (Text(text),), summary=True)
+        for text in ("Refunds go back.", "今天写了导入的代码。")
+    ]
     verdicts = [[row.verdict for row in lost_between([said], [one])] for one in told]
     assert verdicts == [["unsure"], ["gone"]]
 
@@ -159,16 +198,28 @@ def test_verdict_on_a_wish_in_another_language_than_the_summary_is_unsure() -> N
 def test_forgetting_counts_a_file_that_is_read_again_and_not_one_that_is_new() -> None:
     lines = "\n".join(f"line {n} of the table of rates" for n in range(40))
     first = [assistant("", ("c1", "Read", {"file_path": "/a/rates.py"})), result("c1", lines)]
-    again = [assistant("", ("c2", "Read", {"file_path": "/a/rates.py", "limit": 20})), result("c2", lines[:400])]
+    again = [
+        assistant("", ("c2", "Read", {"file_path": "/a/rates.py", "limit": 20})),
+        result("c2", lines[:400]),
+    ]
     new = [assistant("", ("c3", "Read", {"file_path": "/a/other.py"})), result("c3", lines)]
-    before, told = Stretch(own=[ASKED, *first]), Message("s", "user", (Text("Work goes on."),), summary=True)
+    before, told = (
+        Stretch(own=[ASKED, *first]),
+        Message("s", "user", (Text("Work goes on."),), summary=True),
+    )
     after = Stretch(own=[told])
-    requests = [Request(0, Stretch(own=[ASKED]).view()), Request(1, before.view()), Request(2, after.view())]
+    requests = [
+        Request(0, Stretch(own=[ASKED]).view()),
+        Request(1, before.view()),
+        Request(2, after.view()),
+    ]
     after.append(*again, *new)
     requests.append(Request(3, after.view()))
     messages = [ASKED, *first, told, *again, *new]
     made = [Compaction(2, "auto", summary=told)]
-    (one,) = losses(Thread("main", requests=requests, messages=messages, end=after.view(), compactions=made))
+    (one,) = losses(
+        Thread("main", requests=requests, messages=messages, end=after.view(), compactions=made)
+    )
     assert [(back.how, back.what) for back in one.forgetting.again] == [("file", "/a/rates.py")]
     assert one.forgetting.sentence.startswith("After request 1 the agent spent 1 call, ")
     assert one.forgetting.sentence.endswith(" to get back what it had.")
@@ -177,10 +228,17 @@ def test_forgetting_counts_a_file_that_is_read_again_and_not_one_that_is_new() -
 def test_names_of_one_folder_are_one_line_and_unneeded_names_none() -> None:
     use = NeededAgain(5, "call", "m", 10)
     rows = [LostRow(Fact("path", f"src/{name}.py"), "m", needed=(use,)) for name in "ab"]
-    lines = shown_lines([*rows, LostRow(Fact("path", "src/c.py"), "m"), LostRow(Fact("decision", "Use it."), "m")])
+    lines = shown_lines(
+        [*rows, LostRow(Fact("path", "src/c.py"), "m"), LostRow(Fact("decision", "Use it."), "m")]
+    )
     assert [line.text for line in lines] == ["src/: a.py, b.py", "Use it."]
-    deep = [LostRow(Fact("path", f"/h/me/app/{name}"), "m", needed=(use,)) for name in ("a/x.py", "b/y.py")]
-    names = [LostRow(Fact("identifier", name), "m", needed=(use,)) for name in ("load_rates", "RateBook")]
+    deep = [
+        LostRow(Fact("path", f"/h/me/app/{name}"), "m", needed=(use,))
+        for name in ("a/x.py", "b/y.py")
+    ]
+    names = [
+        LostRow(Fact("identifier", name), "m", needed=(use,)) for name in ("load_rates", "RateBook")
+    ]
     assert [line.text for line in shown_lines([*deep, *names])] == [
         "/h/me/app/: a/x.py, b/y.py",
         "load_rates, RateBook",
@@ -201,7 +259,12 @@ def test_what_the_summary_says_in_other_words_is_not_lost() -> None:
 
 def test_what_was_needed_again_comes_first_and_tells_how() -> None:
     again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
-    later = [again, result("c9", "quoted_day " * 200), user("what of RateBook?"), assistant("RateBook is gone")]
+    later = [
+        again,
+        result("c9", "quoted_day " * 200),
+        user("what of RateBook?"),
+        assistant("RateBook is gone"),
+    ]
     (one,) = losses(thread("Work goes on.", *later))
     rows = {row.fact.text: row for row in one.rows}
     assert next(row.fact.text for row in one.rows if row.fact.kind == "path") == "src/writer_map.py"
@@ -230,15 +293,26 @@ def test_a_replay_says_the_same_of_an_unreadable_summary() -> None:
     again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
     found = recorded(Ground(thread("", again)))
     losses = found.losses
-    assert (losses.lost_words, losses.needed_words, losses.needs_are_known) == ("at most 9", "unknown", False)
+    assert (losses.lost_words, losses.needed_words, losses.needs_are_known) == (
+        "at most 9",
+        "unknown",
+        False,
+    )
     document = described(found)
-    assert document["loss"]["summary_readable"] is document["compactions"][0]["summary_readable"] is False
+    assert (
+        document["loss"]["summary_readable"]
+        is document["compactions"][0]["summary_readable"]
+        is False
+    )
     row = policies_lines([found], None)[-1].split("  ")
     assert {"at most 9 of 9", "unknown"} <= {cell.strip() for cell in row}
     assert "unknown" in list(regrets_lines([found]))[-1]
     readable = recorded(Ground(thread("Work goes on.", again)))
     assert (readable.losses.lost_words, readable.losses.needed_words) == ("9", "1")
-    assert "summary_readable" not in described(readable)["loss"] | described(readable)["compactions"][0]
+    assert (
+        "summary_readable"
+        not in described(readable)["loss"] | described(readable)["compactions"][0]
+    )
 
 
 def test_of_two_summaries_one_that_can_be_read_tells_the_least_that_was_needed() -> None:
@@ -248,14 +322,19 @@ def test_of_two_summaries_one_that_can_be_read_tells_the_least_that_was_needed()
     stretch = Stretch(own=[sealed])
     requests = [*one.requests, Request(len(one.requests), stretch.view())]
     made = [*one.compactions, Compaction(len(one.requests), "auto", summary=sealed)]
-    found = recorded(Ground(replace(one, requests=requests, compactions=made, end=stretch.view()))).losses
+    found = recorded(
+        Ground(replace(one, requests=requests, compactions=made, end=stretch.view()))
+    ).losses
     assert found.needed_words == "at least 1"
     assert found.lost_words.startswith("at most ")
 
 
 def test_a_pin_that_an_unreadable_summary_may_hold_says_so() -> None:
     (kept,) = recorded(Ground(thread(""))).pins[:1]
-    assert describe_fate(kept) == "gone since request 2, by auto compaction, whose summary cannot be read"
+    assert (
+        describe_fate(kept)
+        == "gone since request 2, by auto compaction, whose summary cannot be read"
+    )
 
 
 def test_a_drop_that_nobody_announced_is_listed() -> None:
@@ -273,13 +352,17 @@ def repeated() -> Thread:
     messages = [one for stretch in views for one in stretch.own]
     made = [Compaction(at, "auto", "edit") for at in (1, 3)]
     requests = [Request(n, stretch.view()) for n, stretch in enumerate(views)]
-    return Thread("main", requests=requests, messages=messages, end=views[-1].view(), compactions=made)
+    return Thread(
+        "main", requests=requests, messages=messages, end=views[-1].view(), compactions=made
+    )
 
 
 def test_facts_lost_together_of_a_fact_that_was_lost_twice_count_once_as_in_a_comparison() -> None:
     thread = repeated()
     found = recorded_losses(Session("made", (thread,)), thread)
-    paths = [sum(row.fact.text == "src/parser_table.py" for row in loss.rows) for loss in found.each]
+    paths = [
+        sum(row.fact.text == "src/parser_table.py" for row in loss.rows) for loss in found.each
+    ]
     assert sum(paths) == 2
     compared = recorded(Ground(thread)).losses
     assert (found.together.lost, found.together.facts) == (compared.lost, compared.facts)
@@ -297,18 +380,24 @@ def test_a_drop_of_which_no_message_shows_what_went_is_no_loss_of_nothing() -> N
     (one,) = losses(grown)
     assert (one.kind, one.is_shown, one.lost) == ("drop", False, 0)
     assert describe(one)["loss_shown"] is False
-    assert any("what was removed is not in the file" in line for line in lost_lines(RecordedLosses((one,))))
+    assert any(
+        "what was removed is not in the file" in line for line in lost_lines(RecordedLosses((one,)))
+    )
     said = "1 silent drop before request 1. The provider counted fewer tokens, and no message shows what was removed."
     assert describe_losses([one]).text == said
     (other,) = losses(thread("Something else now.", announced=False))
-    assert describe_losses([one, other]).text.endswith("What 1 silent drop removed is not in the file.")
+    assert describe_losses([one, other]).text.endswith(
+        "What 1 silent drop removed is not in the file."
+    )
 
 
 def test_a_step_loses_by_the_same_rule() -> None:
     buffer = thread("Work goes on.").requests[1].view.messages()
     rows = lost_between(buffer, [Message("s", "user", (Text("Work goes on."),), summary=True)])
     (one,) = losses(thread("Work goes on."))
-    assert [(row.fact, row.verdict) for row in rows] == [(row.fact, row.verdict) for row in one.rows]
+    assert [(row.fact, row.verdict) for row in rows] == [
+        (row.fact, row.verdict) for row in one.rows
+    ]
     assert [row.hurts for row in rows] == sorted(row.hurts for row in rows)
     assert lost_between(buffer, buffer) == ()
 
@@ -322,9 +411,15 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     session = open_transcript(SAMPLE)
     (one,) = lost_by_compactions(session, session.main)
     document = describe(one)
-    assert document["facts"]["lost"] == sum(row["fate"] != "paraphrased" for row in document["lost"])
+    assert document["facts"]["lost"] == sum(
+        row["fate"] != "paraphrased" for row in document["lost"]
+    )
     assert {row["fate"] for row in document["lost"] if row["verdict"] == "done"} == {"done"}
     assert document["paid_after_requests"] is not None
     assert document["cost_usd"] > 0
     assert {row["kind"] for row in document["lost"]} <= set(KINDS)
-    assert {use["how"] for row in document["lost"] for use in row["needed_again"]} <= {"tool_call", "answer", "user"}
+    assert {use["how"] for row in document["lost"] for use in row["needed_again"]} <= {
+        "tool_call",
+        "answer",
+        "user",
+    }

@@ -16,7 +16,9 @@ from inspector.resources import resource
 from tests.core.policies.build import assistant, user
 
 RULE = LostRow(Fact("constraint", "Never push to main."), "u1", "gone")
-PERHAPS = LostRow(Fact("instruction", "Write the rates per day."), "u2", "unsure", nearest="Rates are written.")
+PERHAPS = LostRow(
+    Fact("instruction", "Write the rates per day."), "u2", "unsure", nearest="Rates are written."
+)
 DONE = LostRow(Fact("instruction", "Commit it."), "u3", "done")
 CAME = "The user wants the rates stored per day. Work goes on."
 
@@ -40,7 +42,10 @@ def test_judged_row_is_carried_only_with_words_that_the_summary_has() -> None:
     assert "1. Write the rates per day." in question([PERHAPS], CAME).text
     said = 'Here: [{"row": 1, "verdict": "carried", "evidence": "rates stored per day"}]'
     rows = judged([RULE, PERHAPS], CAME, Scripted([Answer(text=said)]))
-    assert [(row.verdict, row.nearest) for row in rows] == [("gone", ""), ("carried", "rates stored per day")]
+    assert [(row.verdict, row.nearest) for row in rows] == [
+        ("gone", ""),
+        ("carried", "rates stored per day"),
+    ]
     made_up = '[{"row": 1, "verdict": "carried", "evidence": "rates in a table of cents"}]'
     assert judged([PERHAPS], CAME, Scripted([Answer(text=made_up)])) == (PERHAPS,)
 
@@ -63,7 +68,9 @@ def test_judge_option_says_the_price_before_and_keeps_rows_when_the_model_answer
     assert out.count("not sure  ") >= 4
 
 
-def test_give_back_option_prints_chosen_rows_and_refuses_others(capsys: pytest.CaptureFixture[str]) -> None:
+def test_give_back_option_prints_chosen_rows_and_refuses_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     sample = str(resource("sample.jsonl"))
     assert main(["lost", sample, "--give-back", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("- ")
@@ -72,8 +79,14 @@ def test_give_back_option_prints_chosen_rows_and_refuses_others(capsys: pytest.C
 
 
 def test_inventions_are_names_that_nothing_before_holds_with_the_nearest_source() -> None:
-    before = [user("The importer needs ledger-core version 3.2.17 for the rates."), assistant("I read src/rates.py.")]
+    before = [
+        user("The importer needs ledger-core version 3.2.17 for the rates."),
+        assistant("I read src/rates.py."),
+    ]
     told = "The importer needs ledger-core version 3.1.17 for the rates. It is in src/rates.py, see load_rate_table."
     found = inventions(Message("s", "user", (Text(told),), summary=True), before)
-    assert [(one.fact.text, one.is_changed) for one in found] == [("3.1.17", True), ("load_rate_table", False)]
+    assert [(one.fact.text, one.is_changed) for one in found] == [
+        ("3.1.17", True),
+        ("load_rate_table", False),
+    ]
     assert found[0].nearest == "The importer needs ledger-core version 3.2.17 for the rates."

@@ -12,7 +12,15 @@ from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import Pin, PinHistory, PinIndex, collect_pins, describe_fate, pins_kept, recorded_pins
+from inspector.core.replay.pins import (
+    Pin,
+    PinHistory,
+    PinIndex,
+    collect_pins,
+    describe_fate,
+    pins_kept,
+    recorded_pins,
+)
 from inspector.core.replay.report import recorded, replay_report
 from inspector.core.session import Compaction, Request, Session, Thread
 
@@ -39,7 +47,9 @@ def session(*turns: Turn) -> Thread:
         elif kind == "user":
             add(Message(f"u{n}", "user", (Text(text),)))
         else:
-            requests.append(Request(len(requests), stretch.view(), model="claude-opus-4-5-20251101"))
+            requests.append(
+                Request(len(requests), stretch.view(), model="claude-opus-4-5-20251101")
+            )
             if kind == "answer":
                 add(Message(f"a{n}", "assistant", (Text(text),)))
                 continue
@@ -47,7 +57,9 @@ def session(*turns: Turn) -> Thread:
                 Message(f"a{n}", "assistant", (ToolCall(f"c{n}", "Edit", {"file_path": text}),)),
                 Message(f"t{n}", "tool", (ToolResult(f"c{n}", "done"),)),
             )
-    return Thread("main", requests=requests, messages=listed, end=stretch.view(), compactions=compactions)
+    return Thread(
+        "main", requests=requests, messages=listed, end=stretch.view(), compactions=compactions
+    )
 
 
 def follow(thread: Thread, given: Sequence[str] = ()) -> tuple[PinHistory, ...]:
@@ -76,7 +88,12 @@ def test_pin_after_a_compaction_that_drops_it_is_gone() -> None:
 
 
 def test_a_summary_that_says_it_keeps_it() -> None:
-    script = ("user", RULE), ("answer", "Yes."), ("compact", f"The user said:\n- “{RULE}”"), ("answer", "On we go.")
+    script = (
+        ("user", RULE),
+        ("answer", "Yes."),
+        ("compact", f"The user said:\n- “{RULE}”"),
+        ("answer", "On we go."),
+    )
     one = histories(*script)[RULE]
     assert states(one) == [(0, 0, "verbatim"), (1, 1, "verbatim")]
     assert [span.message for span in one.spans] == ["u0", "s2"]
@@ -86,17 +103,28 @@ def test_a_summary_that_says_it_keeps_it() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("Please do not change the public interface of the reader.", "Do not change the reader's public interface."),
-        (RULE, "The work goes on, and the user wants us to never touch the migrations folders of the service."),
+        (
+            "Please do not change the public interface of the reader.",
+            "Do not change the reader's public interface.",
+        ),
+        (
+            RULE,
+            "The work goes on, and the user wants us to never touch the migrations folders of the service.",
+        ),
         (
             "By the way: please do not sort the rates by hand any more, I do.",
             "Then “do not sort the rates by hand any more”.",
         ),
-        ("不要修改 migrations 目录下的任何文件。", "用户要求：不要修改 migrations 目录下面的任何文件"),
+        (
+            "不要修改 migrations 目录下的任何文件。",
+            "用户要求：不要修改 migrations 目录下面的任何文件",
+        ),
     ],
 )
 def test_in_other_words(rule: str, said: str) -> None:
-    one = histories(("user", rule), ("answer", "Yes."), ("compact", f"Summary.\n{said}"), ("answer", "So."))[rule]
+    one = histories(
+        ("user", rule), ("answer", "Yes."), ("compact", f"Summary.\n{said}"), ("answer", "So.")
+    )[rule]
     assert states(one) == [(0, 0, "verbatim"), (1, 1, "paraphrased")]
     assert one.spans[1].evidence == said
     assert one.spans[1].message == "s2"
@@ -106,7 +134,10 @@ def test_in_other_words(rule: str, said: str) -> None:
     ("rule", "said"),
     [
         (RULE, "We touched the migrations folder."),
-        ("Do not change the public interface of the reader.", "Change the public interface of the reader."),
+        (
+            "Do not change the public interface of the reader.",
+            "Change the public interface of the reader.",
+        ),
         ("不要修改 migrations 目录下的文件。", "修改了 migrations 目录下的文件"),
         (RULE, "The reader is mended and its tests pass."),
     ],
@@ -120,16 +151,28 @@ def test_what_says_something_else_is_no_paraphrase(rule: str, said: str) -> None
     ("first", "second"),
     [
         (f"The user said: {RULE}", "Work goes on."),
-        (f"The user said:\n- “{RULE}”", "The user wants us to never touch the migrations folder of the service."),
+        (
+            f"The user said:\n- “{RULE}”",
+            "The user wants us to never touch the migrations folder of the service.",
+        ),
         ("The user said: Never touch\nthe migrations folder!", f"Still: {RULE}"),
         ("Do not touch the migrations folder.", "We touched the migrations folder."),
         ("Nothing.", "Nothing."),
     ],
 )
 def test_lost_says_the_same_of_a_sentence(first: str, second: str) -> None:
-    script = ("user", RULE), ("answer", "a"), ("compact", first), ("answer", "b"), ("compact", second), ("answer", "c")
+    script = (
+        ("user", RULE),
+        ("answer", "a"),
+        ("compact", first),
+        ("answer", "b"),
+        ("compact", second),
+        ("answer", "c"),
+    )
     thread = session(*script)
-    (pinned,) = (one for one in recorded_pins(thread, PinIndex(collect_pins(thread))) if one.pin.text == RULE)
+    (pinned,) = (
+        one for one in recorded_pins(thread, PinIndex(collect_pins(thread))) if one.pin.text == RULE
+    )
     before, losses = "verbatim", lost_by_compactions(Session("made", (thread,)), thread)
     assert len(losses) == 2
     for one in losses:
@@ -137,14 +180,18 @@ def test_lost_says_the_same_of_a_sentence(first: str, second: str) -> None:
         span = pinned.at(one.before_request)
         assert span is not None
         if before == "verbatim":
-            assert {"verbatim": "kept", "paraphrased": "paraphrased", "gone": "lost"}[span.state] == fate
+            assert {"verbatim": "kept", "paraphrased": "paraphrased", "gone": "lost"}[
+                span.state
+            ] == fate
         before = span.state
 
 
 REMINDER = "<system-reminder>\nNever mention this. Note: {0} was changed.\n</system-reminder>\n"
 
 
-def test_what_a_client_puts_around_the_words_of_the_user_is_not_his_and_does_not_hide_them() -> None:
+def test_what_a_client_puts_around_the_words_of_the_user_is_not_his_and_does_not_hide_them() -> (
+    None
+):
     found = histories(("user", REMINDER.format("a.py") + RULE), ("answer", "ok"))
     assert list(found) == [RULE]
     assert found[RULE].kept
@@ -167,7 +214,14 @@ def test_as_other_clients_wrap_it(text: str) -> None:
 
 
 def test_said_again_it_stands_again() -> None:
-    script = ("user", RULE), ("answer", "a"), ("compact", "Work."), ("answer", "b"), ("user", RULE), ("answer", "c")
+    script = (
+        ("user", RULE),
+        ("answer", "a"),
+        ("compact", "Work."),
+        ("answer", "b"),
+        ("user", RULE),
+        ("answer", "c"),
+    )
     one = histories(*script)[RULE]
     assert states(one) == [(0, 0, "verbatim"), (1, 1, "gone"), (2, 2, "verbatim")]
     assert describe_fate(one) == "verbatim again since 2, gone at 1"
@@ -211,14 +265,21 @@ def test_under_a_policy() -> None:
     shrunk = replay_report(ground, codex, codex.settings((), 30_000), offline)
     assert shrunk.compactions
     assert [one.pin for one in shrunk.pins] == [one.pin for one in kept.pins]
-    assert pins_kept(shrunk.pins)[0] == sum(one.kept for one in shrunk.pins if one.pin.origin != "instruction")
+    assert pins_kept(shrunk.pins)[0] == sum(
+        one.kept for one in shrunk.pins if one.pin.origin != "instruction"
+    )
 
 
 TURNS = st.lists(
     st.one_of(
         st.tuples(st.just("user"), st.sampled_from([RULE, "Go on.", "不要改 a.py。"])),
-        st.tuples(st.just("answer"), st.sampled_from(["ok", RULE, "never touch the migrations folders"])),
-        st.tuples(st.just("compact"), st.sampled_from(["s", RULE, "Never touch the migrations folder at all."])),
+        st.tuples(
+            st.just("answer"), st.sampled_from(["ok", RULE, "never touch the migrations folders"])
+        ),
+        st.tuples(
+            st.just("compact"),
+            st.sampled_from(["s", RULE, "Never touch the migrations folder at all."]),
+        ),
         st.tuples(st.just("edit"), st.sampled_from(["a.py", "migrations/b.py"])),
     ),
     max_size=14,
@@ -239,12 +300,29 @@ def test_every_request_is_in_one_span_and_says_what_the_buffer_says(turns: list[
             assert not span.message or span.message in {message.id for message in request.view}
 
 
-_WORDS = ("never", "change", "billing", "folder", "without", "asking", "deploy", "release", "notes", "before", "tests")
+_WORDS = (
+    "never",
+    "change",
+    "billing",
+    "folder",
+    "without",
+    "asking",
+    "deploy",
+    "release",
+    "notes",
+    "before",
+    "tests",
+)
 _SPOKEN = st.lists(st.sampled_from(_WORDS), min_size=4, max_size=12).map(" ".join)
 
 
-@given(st.lists(_SPOKEN, min_size=1, max_size=6, unique=True), st.lists(_SPOKEN, min_size=1, max_size=3))
-def test_pin_that_a_message_paraphrases_is_among_those_that_are_compared(pins: list[str], said: list[str]) -> None:
+@given(
+    st.lists(_SPOKEN, min_size=1, max_size=6, unique=True),
+    st.lists(_SPOKEN, min_size=1, max_size=3),
+)
+def test_pin_that_a_message_paraphrases_is_among_those_that_are_compared(
+    pins: list[str], said: list[str]
+) -> None:
     index = PinIndex([Pin(text) for text in pins])
     message = Message("a", "assistant", (Text(". ".join(said) + "."),))
     every = set(range(len(pins)))
@@ -254,7 +332,11 @@ def test_pin_that_a_message_paraphrases_is_among_those_that_are_compared(pins: l
 
 def test_pin_without_a_word_of_the_message_is_not_compared() -> None:
     index = PinIndex([Pin(RULE), Pin("Deploy nothing before the release notes are written.")])
-    message = Message("a", "assistant", (Text("I changed the billing folder and the release notes."),))
+    message = Message(
+        "a", "assistant", (Text("I changed the billing folder and the release notes."),)
+    )
     assert index.likely_paraphrased(message, {0, 1}) == {0, 1}
     assert index.likely_paraphrased(message, {1}) == {1}
-    assert not index.likely_paraphrased(Message("b", "assistant", (Text("All tests pass now."),)), {0, 1})
+    assert not index.likely_paraphrased(
+        Message("b", "assistant", (Text("All tests pass now."),)), {0, 1}
+    )

@@ -34,6 +34,8 @@ def test_nobody_paraphrases_what_was_said_in_another_project() -> None:
             for one in foreign.compactions if other != project else ():
                 if one.summary is not None:
                     pairs += len(pins)
-                    claimed += sum(index.paraphrase(n, one.summary) is not None for n in range(len(pins)))
+                    claimed += sum(
+                        index.paraphrase(n, one.summary) is not None for n in range(len(pins))
+                    )
     assert pairs > 300 or not ARE_REAL
     assert claimed <= pairs / 500

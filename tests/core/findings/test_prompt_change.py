@@ -50,7 +50,9 @@ def test_change_when_the_system_prompt_differs_comes_before_messages() -> None:
 def test_change_when_tools_differ_names_them() -> None:
     tools = (Tool("Read", {"a": 2}), Tool("Bash", {}))
     found = change(request("one"), request("one", prompt=replace(SYSTEM, tools=tools)))
-    assert found.sentence == "The tool definitions changed: removed Write; added Bash; changed Read."
+    assert (
+        found.sentence == "The tool definitions changed: removed Write; added Bash; changed Read."
+    )
     swapped = tuple(reversed(SYSTEM.tools or ()))
     moved = change(request("one"), request("one", prompt=replace(SYSTEM, tools=swapped)))
     assert moved.sentence == "The tool definitions changed: their order."

@@ -20,7 +20,9 @@ Place = tuple[int, int, int]
 def found(messages: list[Message]) -> tuple[Repeat, ...]:
     thread = Thread("main", messages=messages, end=Stretch(own=messages).view())
     size = sizer(known_pressures(thread), None)
-    return repeats(size, Buffer(tuple(messages), NOT_IN_FILE), tool_calls(Session("x", (thread,)), thread))
+    return repeats(
+        size, Buffer(tuple(messages), NOT_IN_FILE), tool_calls(Session("x", (thread,)), thread)
+    )
 
 
 def said(texts: list[str]) -> list[Message]:
@@ -38,7 +40,9 @@ def places(one: Repeat) -> list[list[Place]]:
 def spans(lines: list[str]) -> list[tuple[int, int]]:
     """(first line, line after the last) of all that are long enough."""
     pairs = product(range(len(lines)), range(len(lines) + 1))
-    return [(a, b) for a, b in pairs if a < b and sum(len(line) + 1 for line in lines[a:b]) >= LEAST]
+    return [
+        (a, b) for a, b in pairs if a < b and sum(len(line) + 1 for line in lines[a:b]) >= LEAST
+    ]
 
 
 def brute(texts: list[list[str]], *, shortest: bool) -> set[Place]:
@@ -52,7 +56,11 @@ def brute(texts: list[list[str]], *, shortest: bool) -> set[Place]:
         all_spans = [(n, a, b) for (n, a), b in kept.items()]
     marked: set[Place] = set()
     for n, a, b in all_spans:
-        same = [(m, c, d) for m, c, d in all_spans if texts[m][c:d] == texts[n][a:b] and (m, c) != (n, a)]
+        same = [
+            (m, c, d)
+            for m, c, d in all_spans
+            if texts[m][c:d] == texts[n][a:b] and (m, c) != (n, a)
+        ]
         apart = [(m, c, d) for m, c, d in same if m != n or d <= a or b <= c]
         if apart and not (shortest and _overlaps([(n, a, b), *same])):
             marked |= {(n, 0, line) for line in range(a, b)}
@@ -80,18 +88,28 @@ def test_all_that_repeats_is_found_and_nothing_else(texts: list[list[str]]) -> N
     assert brute(texts, shortest=True) <= marked <= brute(texts, shortest=False)
 
 
-BODY = [f"line {n} says something that no other line of this file says, {n * 7919}" for n in range(1, 41)]
+BODY = [
+    f"line {n} says something that no other line of this file says, {n * 7919}"
+    for n in range(1, 41)
+]
 
 
 def read(at: int, path: str, lines: list[str], first: int) -> list[Message]:
     """A file read by a tool that prints line numbers."""
     shown = "\n".join(f"{n:6}→{line}" for n, line in enumerate(lines, first))
     call = ToolCall(f"c{at}", "Read", {"file_path": path, "offset": first})
-    return [Message(f"a{at}", "assistant", (call,)), Message(f"r{at}", "tool", (ToolResult(f"c{at}", shown),))]
+    return [
+        Message(f"a{at}", "assistant", (call,)),
+        Message(f"r{at}", "tool", (ToolResult(f"c{at}", shown),)),
+    ]
 
 
 def test_a_file_read_whole_and_in_part() -> None:
-    messages = [*read(0, "src/a.py", BODY, 1), *read(1, "src/a.py", BODY[:20], 1), *read(2, "src/a.py", BODY, 1)]
+    messages = [
+        *read(0, "src/a.py", BODY, 1),
+        *read(1, "src/a.py", BODY[:20], 1),
+        *read(2, "src/a.py", BODY, 1),
+    ]
     first, second = found(messages)
     assert (first.times, first.messages, first.what) == (3, (1, 3, 5), "src/a.py lines 1-20")
     assert (second.times, second.messages, second.what) == (2, (1, 5), "src/a.py lines 21-40")
@@ -102,7 +120,11 @@ def test_numbers_before_lines_are_no_part_of_them() -> None:
     (one,) = found([*read(0, "src/a.py", BODY, 101), pasted])
     assert one.messages == (1, 2)
     assert one.what == "src/a.py"
-    written = Message("w", "assistant", (ToolCall("w", "Write", {"file_path": "b.py", "content": "\n".join(BODY)}),))
+    written = Message(
+        "w",
+        "assistant",
+        (ToolCall("w", "Write", {"file_path": "b.py", "content": "\n".join(BODY)}),),
+    )
     (one,) = found([*read(0, "src/a.py", BODY, 1), written])
     assert (one.messages, one.what) == ((1, 2), BODY[0][:80])
 
@@ -118,4 +140,7 @@ def test_numbers_are_taken_off_alike() -> None:
     assert lines_of("00001| a\n00002|   b") == ["a", "  b"]
     assert lines_of("3:def f():\n4:    pass") == ["def f():", "    pass"]
     assert lines_of("see 3: that") == ["see 3: that"]
-    assert len(list(searched(Message("m", "assistant", (ToolCall("c", "Bash", {"command": "ls"}),))))) == 0
+    assert (
+        len(list(searched(Message("m", "assistant", (ToolCall("c", "Bash", {"command": "ls"}),)))))
+        == 0
+    )

@@ -22,11 +22,15 @@ def thread(*views: View, messages: tuple[Message, ...] = ()) -> Thread:
 
 def plain_stays(one: Thread) -> dict[int, Stay]:
     """The slow and obvious way."""
-    buffers = [{id(m) for m in view.messages()} for view in (*(r.view for r in one.requests), one.end)]
+    buffers = [
+        {id(m) for m in view.messages()} for view in (*(r.view for r in one.requests), one.end)
+    ]
     found = {}
     for key in set().union(*buffers):
         standing = [n for n, buffer in enumerate(buffers) if key in buffer]
-        found[key] = Stay(standing[0], None if standing[-1] == len(buffers) - 1 else standing[-1] + 1)
+        found[key] = Stay(
+            standing[0], None if standing[-1] == len(buffers) - 1 else standing[-1] + 1
+        )
     return found
 
 
@@ -69,7 +73,9 @@ def test_what_never_stood_in_a_buffer_comes_last() -> None:
 )
 def test_what_is_searched(text: str, case: bool, part: int | None) -> None:
     message = Message(
-        "a", "assistant", (Thinking("Deep"), ToolCall("c", "Grep", {"pat": "x.y"}), Image("image/png", "AAAA"))
+        "a",
+        "assistant",
+        (Thinking("Deep"), ToolCall("c", "Grep", {"pat": "x.y"}), Image("image/png", "AAAA")),
     )
     hits = find_text(thread(Stretch(own=[message]).view()), text, case)
     assert [hit.part for hit in hits] == ([] if part is None else [part])

@@ -8,7 +8,9 @@ from inspector.core.session import Request, Thread
 PATH = "/app/a.py"
 
 
-def called(number: int, name: str, path: str = PATH, is_error: bool = False) -> tuple[Message, Message]:
+def called(
+    number: int, name: str, path: str = PATH, is_error: bool = False
+) -> tuple[Message, Message]:
     call = ToolCall(f"c{number}", name, {"file_path": path})
     result = ToolResult(f"c{number}", f"text {number}", is_error)
     return Message(f"a{number}", "assistant", (call,)), Message(f"r{number}", "tool", (result,))
@@ -25,7 +27,9 @@ def thread_of(*turns: tuple[Message, ...]) -> Thread:
     for index, turn in enumerate(turns):
         messages += turn
         requests.append(Request(index, Stretch(own=messages).view()))
-    return Thread("main", messages=messages, requests=tuple(requests), end=Stretch(own=messages).view())
+    return Thread(
+        "main", messages=messages, requests=tuple(requests), end=Stretch(own=messages).view()
+    )
 
 
 def only_file(thread: Thread) -> SessionFile:
@@ -62,19 +66,30 @@ def test_file_is_stale_if_the_buffer_holds_only_an_older_version() -> None:
     assert file.state_in(held(*read)) == "stale"
     assert file.state_in(held(*read, *edit)) == "in context"
     assert file.state_in(held(*again)) == "in context"
-    assert file.state_in(held(read[0])) == "not in context", "a call without its result shows nothing"
+    assert file.state_in(held(read[0])) == "not in context", (
+        "a call without its result shows nothing"
+    )
     assert file.until(0).state_in(held(*read)) == "in context", "nothing was written by then"
 
 
 def test_attached_files_count_and_a_change_that_a_client_tells_begins_a_version() -> None:
-    first, change = attached(0, f"File {PATH}:\nimport os"), attached(1, f"File {PATH} was changed:\n+ x")
+    first, change = (
+        attached(0, f"File {PATH}:\nimport os"),
+        attached(1, f"File {PATH} was changed:\n+ x"),
+    )
     file = only_file(thread_of((first,), (change,)))
     assert [(use.kind, use.version) for use in file.uses] == [("attached", 1), ("attached", 2)]
-    assert not session_files(thread_of((attached(2, f"File {PATH}:\nx", mark=""),))), "the user wrote that"
+    assert not session_files(thread_of((attached(2, f"File {PATH}:\nx", mark=""),))), (
+        "the user wrote that"
+    )
 
 
 def test_patch_names_its_files_and_a_search_names_none() -> None:
-    patch = ToolCall("p", "apply_patch", "*** Begin Patch\n*** Update File: b.py\n*** Add File: c.py\n*** End Patch")
+    patch = ToolCall(
+        "p",
+        "apply_patch",
+        "*** Begin Patch\n*** Update File: b.py\n*** Add File: c.py\n*** End Patch",
+    )
     patched = Message("a", "assistant", (patch,)), Message("r", "tool", (ToolResult("p", "ok"),))
     grep = ToolCall("g", "Grep", {"pattern": "x", "path": "/app"})
     searched = Message("s", "assistant", (grep,)), Message("q", "tool", (ToolResult("g", "a.py"),))

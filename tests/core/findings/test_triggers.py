@@ -3,7 +3,12 @@
 import pytest
 
 from inspector.core.buffer import Stretch
-from inspector.core.findings.triggers import ClientTrigger, ObservedTrigger, client_trigger, observed_triggers
+from inspector.core.findings.triggers import (
+    ClientTrigger,
+    ObservedTrigger,
+    client_trigger,
+    observed_triggers,
+)
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.tokens.pressure import known_pressures
@@ -51,9 +56,24 @@ def test_they_are_worked_out_once_a_thread() -> None:
     ("sizes", "window", "words", "label"),
     [
         ((153_212,), 200_000, "Claude Code compacts at 76.6%, observed once", "Claude Code 76.6%"),
-        ((154_900, 155_500), 200_000, "Claude Code compacts at 77.6%, observed twice", "Claude Code 77.6%"),
-        ((157_000, 176_700), 200_000, "Claude Code compacts at 78.5% to 88.3%, observed twice", "Claude Code 78–88%"),
-        ((9_100, 9_200, 9_300), None, "Claude Code compacts at 9,100 to 9,300, observed 3 times", None),
+        (
+            (154_900, 155_500),
+            200_000,
+            "Claude Code compacts at 77.6%, observed twice",
+            "Claude Code 77.6%",
+        ),
+        (
+            (157_000, 176_700),
+            200_000,
+            "Claude Code compacts at 78.5% to 88.3%, observed twice",
+            "Claude Code 78–88%",
+        ),
+        (
+            (9_100, 9_200, 9_300),
+            None,
+            "Claude Code compacts at 9,100 to 9,300, observed 3 times",
+            None,
+        ),
     ],
 )
 def test_client_trigger_words_name_client_share_and_observations(
@@ -64,7 +84,9 @@ def test_client_trigger_words_name_client_share_and_observations(
     assert label in (None, trigger.label)
 
 
-def opened(main: Thread, client: str, kind: str = "claude-code", window: int | None = 200_000) -> ClientTrigger | None:
+def opened(
+    main: Thread, client: str, kind: str = "claude-code", window: int | None = 200_000
+) -> ClientTrigger | None:
     session = Session(kind, (main,), client=client)
     return client_trigger(session, main, known_pressures(main), window)
 
@@ -72,7 +94,12 @@ def opened(main: Thread, client: str, kind: str = "claude-code", window: int | N
 def test_client_trigger_when_observed_goes_before_the_rules_of_its_version() -> None:
     found = opened(thread(Compaction(5, "auto", tokens_before=153_212)), "Claude Code 2.1.62")
     assert found is not None
-    assert (found.client, found.version, found.tokens, found.observed) == ("Claude Code", "2.1.62", (153_212,), True)
+    assert (found.client, found.version, found.tokens, found.observed) == (
+        "Claude Code",
+        "2.1.62",
+        (153_212,),
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,13 +123,19 @@ def test_client_trigger_of_a_client_without_known_rules_is_none() -> None:
 
 
 def test_client_trigger_of_an_unknown_client_that_compacted_is_named_the_client() -> None:
-    found = opened(thread(Compaction(5, "auto", tokens_before=5_000)), "", "anthropic", window=10_000)
+    found = opened(
+        thread(Compaction(5, "auto", tokens_before=5_000)), "", "anthropic", window=10_000
+    )
     assert found is not None
     assert found.words == "The client compacts at 50.0%, observed once"
 
 
 def test_client_trigger_of_a_session_of_several_versions_names_none() -> None:
-    found = opened(thread(Compaction(5, "auto", tokens_before=5_000)), "Claude Code 2.1.36 to 2.1.37", window=10_000)
+    found = opened(
+        thread(Compaction(5, "auto", tokens_before=5_000)),
+        "Claude Code 2.1.36 to 2.1.37",
+        window=10_000,
+    )
     assert found is not None
     assert (found.client, found.version) == ("Claude Code", "")
 
@@ -113,7 +146,9 @@ def test_real_sessions_tell_their_line() -> None:
         pytest.skip("no real transcripts here")
     for path in paths:
         main = open_transcript(path).main
-        automatic = [one for one in main.compactions if one.trigger == "auto" and one.kind == "summary"]
+        automatic = [
+            one for one in main.compactions if one.trigger == "auto" and one.kind == "summary"
+        ]
         found = triggers(main, 200_000)
         assert [one.before_request for one in found] == [one.before_request for one in automatic]
         assert all(one.ratio is not None and one.ratio > 0.75 for one in found)

@@ -83,9 +83,19 @@ def laid_out(session: Session) -> list[tuple[Any, ...]]:
     """All that a session says, with its buffers laid out: views are equal only where they share memory."""
     return [
         (
-            (thread.id, thread.title, thread.model, thread.parent, thread.parent_call, thread.prompt),
+            (
+                thread.id,
+                thread.title,
+                thread.model,
+                thread.parent,
+                thread.parent_call,
+                thread.prompt,
+            ),
             list(thread.messages),
-            [(replace(request, view=EMPTY_VIEW), request.view.messages()) for request in thread.requests],
+            [
+                (replace(request, view=EMPTY_VIEW), request.view.messages())
+                for request in thread.requests
+            ],
             list(thread.compactions),
             thread.end.messages(),
         )
@@ -93,7 +103,9 @@ def laid_out(session: Session) -> list[tuple[Any, ...]]:
     ]
 
 
-def spoilt(values: Sequence[tuple[int, Any]], bad: Any, depth: int = 3) -> Iterator[list[tuple[int, Any]]]:
+def spoilt(
+    values: Sequence[tuple[int, Any]], bad: Any, depth: int = 3
+) -> Iterator[list[tuple[int, Any]]]:
     """The records over and over, each time with `bad` in another place, down to so many levels."""
     for n, (line, value) in enumerate(values):
         for changed in _replaced(value, bad, depth):
@@ -107,7 +119,10 @@ def _replaced(value: Any, bad: Any, depth: int) -> Iterator[Any]:
             yield from ({**value, key: changed} for changed in _replaced(inner, bad, depth - 1))
     elif depth and isinstance(value, list):
         for n, inner in enumerate(value):
-            yield from ([*value[:n], changed, *value[n + 1 :]] for changed in _replaced(inner, bad, depth - 1))
+            yield from (
+                [*value[:n], changed, *value[n + 1 :]]
+                for changed in _replaced(inner, bad, depth - 1)
+            )
 
 
 def deep(levels: int = 900) -> Any:

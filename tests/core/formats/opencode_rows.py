@@ -7,23 +7,40 @@ SESSION = "ses_1"
 
 
 def session(name: str = SESSION, **more: Any) -> dict[str, Any]:
-    return {"id": name, "title": f"title of {name}", "version": "1.18.33", "directory": "/home/dev/project", **more}
+    return {
+        "id": name,
+        "title": f"title of {name}",
+        "version": "1.18.33",
+        "directory": "/home/dev/project",
+        **more,
+    }
 
 
 def user(name: str, at: int, *parts: Any, **more: Any) -> dict[str, Any]:
     """A message of the user; a text stands for a part."""
     return {
         "info": {"id": name, "role": "user", "time": {"created": at}, **more},
-        "parts": _parts(name, [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]),
+        "parts": _parts(
+            name,
+            [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts],
+        ),
     }
 
 
-def assistant(name: str, at: int, prompt: int, *parts: Any, done: bool = True, **more: Any) -> dict[str, Any]:
+def assistant(
+    name: str, at: int, prompt: int, *parts: Any, done: bool = True, **more: Any
+) -> dict[str, Any]:
     """One step of the assistant with its parts; `prompt` tokens were reported, 0 = nothing yet."""
     tokens = {"input": prompt, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}}
     said = [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
     ends = [{"type": "step-finish", "reason": "stop", "tokens": tokens}] if prompt and done else []
-    info: dict[str, Any] = {"id": name, "role": "assistant", "modelID": "claude-x", "time": {"created": at}, **more}
+    info: dict[str, Any] = {
+        "id": name,
+        "role": "assistant",
+        "modelID": "claude-x",
+        "time": {"created": at},
+        **more,
+    }
     if done:
         info["time"] = {"created": at, "completed": at + 1}
         info["finish"] = "stop"
@@ -35,12 +52,20 @@ def _parts(name: str, parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def tool(call: str, status: str = "completed", **state: Any) -> dict[str, Any]:
-    said = {"completed": {"output": f"output of {call}"}, "error": {"error": "it failed"}}.get(status, {})
+    said = {"completed": {"output": f"output of {call}"}, "error": {"error": "it failed"}}.get(
+        status, {}
+    )
     return {
         "type": "tool",
         "tool": "bash",
         "callID": call,
-        "state": {"status": status, "input": {"command": call}, "time": {"start": 1}, **said, **state},
+        "state": {
+            "status": status,
+            "input": {"command": call},
+            "time": {"start": 1},
+            **said,
+            **state,
+        },
     }
 
 
@@ -58,5 +83,10 @@ def rows(*messages: dict[str, Any], name: str = SESSION, **more: Any) -> list[di
         found.append({"table": "message", "row": {"id": info["id"], "data": data, **base}})
         for part in message["parts"]:
             about = {"id": part["id"], "message_id": info["id"], **base}
-            found.append({"table": "part", "row": {**about, "data": {k: v for k, v in part.items() if k != "id"}}})
+            found.append(
+                {
+                    "table": "part",
+                    "row": {**about, "data": {k: v for k, v in part.items() if k != "id"}},
+                }
+            )
     return found

@@ -19,7 +19,13 @@ class Recording:
     """Collects records; `like` is worked out against the exchange named, or the last one of the same path."""
 
     def __init__(self, like: bool = True) -> None:
-        first = {"type": "proxy", "version": 1, "id": "r-1", "time": "2026-01-01T00:00:00Z", "upstream": "http://x"}
+        first = {
+            "type": "proxy",
+            "version": 1,
+            "id": "r-1",
+            "time": "2026-01-01T00:00:00Z",
+            "upstream": "http://x",
+        }
         self.records: list[dict[str, Any]] = [first]
         self.bodies: dict[int, dict[str, Any]] = {}
         self._like = like
@@ -69,8 +75,13 @@ class Recording:
             if key not in every and isinstance(value, list) and isinstance(former, list):
                 pairs = zip(value, former, strict=False)
                 shortest = min(len(value), len(former))
-                first[key] = next((n for n, (one, other) in enumerate(pairs) if one != other), shortest)
-        rest = {key: value[first.get(key, 0) :] if key in first else value for key, value in body.items()}
+                first[key] = next(
+                    (n for n, (one, other) in enumerate(pairs) if one != other), shortest
+                )
+        rest = {
+            key: value[first.get(key, 0) :] if key in first else value
+            for key, value in body.items()
+        }
         rest = {key: value for key, value in rest.items() if key not in every}
         return {"body": rest, "like": {"exchange": named, "all": every, "first": first}}
 
@@ -81,7 +92,12 @@ class Recording:
 
     def reply(self, number: int, body: Any = None, *, status: int = 200, **more: Any) -> int:
         """A response. `stream`, `frames` or `text` instead of the body as they are given."""
-        record = {"type": "response", "exchange": number, "time": "2026-01-01T01:00:00Z", "status": status}
+        record = {
+            "type": "response",
+            "exchange": number,
+            "time": "2026-01-01T01:00:00Z",
+            "status": status,
+        }
         told = {"body": body} if body is not None else {}
         self.records.append({**record, "headers": [], "ended": "complete", **told, **more})
         return number
@@ -92,7 +108,9 @@ class Recording:
 
     def save(self, path: Path) -> Path:
         """As the file that the proxy would have left."""
-        path.write_text("".join(json.dumps(record) + "\n" for record in self.records), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(record) + "\n" for record in self.records), encoding="utf-8"
+        )
         return path
 
 
@@ -127,7 +145,13 @@ def user(text: str, **more: Any) -> dict[str, Any]:
 def said(*blocks: dict[str, Any], tokens: int = 100, **more: Any) -> dict[str, Any]:
     """A whole answer of Anthropic's."""
     usage = {"input_tokens": tokens, "output_tokens": 5}
-    told = {"type": "message", "role": "assistant", "model": "claude-x", "usage": usage, "stop_reason": "end_turn"}
+    told = {
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-x",
+        "usage": usage,
+        "stop_reason": "end_turn",
+    }
     return {**told, "content": list(blocks), **more}
 
 
@@ -145,14 +169,23 @@ def result(number: int, content: str = "text") -> dict[str, Any]:
 
 
 def body(messages: list[Any], **more: Any) -> dict[str, Any]:
-    return {"model": "claude-x", "max_tokens": 10, "system": "sys", "tools": [TOOL], "messages": list(messages), **more}
+    return {
+        "model": "claude-x",
+        "max_tokens": 10,
+        "system": "sys",
+        "tools": [TOOL],
+        "messages": list(messages),
+        **more,
+    }
 
 
 def assistant(answer: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": answer["content"]}
 
 
-def turns(recording: Recording, count: int, headers: dict[str, str] | None = None, word: str = "go") -> list[Any]:
+def turns(
+    recording: Recording, count: int, headers: dict[str, str] | None = None, word: str = "go"
+) -> list[Any]:
     """So many turns of an agent with a tool. Returns the conversation that it ends with."""
     messages: list[Any] = [user(word)]
     for n in range(count):

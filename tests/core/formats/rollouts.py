@@ -4,12 +4,18 @@ from typing import Any
 
 
 def item(kind: str, **fields: Any) -> dict[str, Any]:
-    return {"timestamp": "2026-03-01T10:00:00Z", "type": "response_item", "payload": {"type": kind, **fields}}
+    return {
+        "timestamp": "2026-03-01T10:00:00Z",
+        "type": "response_item",
+        "payload": {"type": kind, **fields},
+    }
 
 
 def says(role: str, text: str) -> dict[str, Any]:
     return item(
-        "message", role=role, content=[{"type": "output_text" if role == "assistant" else "input_text", "text": text}]
+        "message",
+        role=role,
+        content=[{"type": "output_text" if role == "assistant" else "input_text", "text": text}],
     )
 
 
@@ -23,11 +29,16 @@ class Counts:
     def __init__(self) -> None:
         self.total = 0
 
-    def __call__(self, prompt: int, output: int = 1, cached: int = 0, reasoning: int = 0) -> dict[str, Any]:
+    def __call__(
+        self, prompt: int, output: int = 1, cached: int = 0, reasoning: int = 0
+    ) -> dict[str, Any]:
         self.total += prompt + output
         last = {"input_tokens": prompt, "cached_input_tokens": cached, "output_tokens": output}
         last |= {"reasoning_output_tokens": reasoning, "total_tokens": prompt + output}
-        return event("token_count", info={"total_token_usage": {"total_tokens": self.total}, "last_token_usage": last})
+        return event(
+            "token_count",
+            info={"total_token_usage": {"total_tokens": self.total}, "last_token_usage": last},
+        )
 
 
 def call(name: str) -> dict[str, Any]:

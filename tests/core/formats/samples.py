@@ -147,13 +147,29 @@ def _journal() -> list[Any]:
     call = {"type": "tool_call", "id": "c1", "name": "read_file", "arguments": {"path": "a.py"}}
     done = {"type": "tool_result", "call_id": "c1", "content": "x = 1", "is_error": False}
     answers = [
-        {"messages": [{"id": f"a{n}", "role": "assistant", "parts": parts}], "usage": {"input": 90 + n, "output": 4}}
+        {
+            "messages": [{"id": f"a{n}", "role": "assistant", "parts": parts}],
+            "usage": {"input": 90 + n, "output": 4},
+        }
         for n, parts in enumerate(([text("I look."), call], [text("It is 1.")]))
     ]
     about = {"thread": "main", "time": "t"}
     return [
-        {"type": "journal", "version": 1, "id": "j", "time": "t", "policy": "roku", "model": "oak-2", "window": 1000},
-        {"type": "thread", "id": "main", "time": "t", "prompt": {"system": "Be brief.", "tools": []}},
+        {
+            "type": "journal",
+            "version": 1,
+            "id": "j",
+            "time": "t",
+            "policy": "roku",
+            "model": "oak-2",
+            "window": 1000,
+        },
+        {
+            "type": "thread",
+            "id": "main",
+            "time": "t",
+            "prompt": {"system": "Be brief.", "tools": []},
+        },
         message("u1", "user", text("What is x?")),
         {"type": "request", **about, "model": "oak-2"},
         {"type": "answer", **about, "answer": answers[0]},
@@ -174,7 +190,15 @@ def _second_opencode() -> list[Any]:
         return {"table": f"opencode2.{name}", "row": columns}
 
     messages = [
-        row("session_message", id=f"msg_{seq}", session_id="ses_1", type=kind, seq=seq, time_created=seq, data=data)
+        row(
+            "session_message",
+            id=f"msg_{seq}",
+            session_id="ses_1",
+            type=kind,
+            seq=seq,
+            time_created=seq,
+            data=data,
+        )
         for seq, (kind, data) in enumerate(OPENCODE_SECOND)
     ]
     return [row("database", session="ses_1"), row("session_v2", id="ses_1", title="t"), *messages]
@@ -182,7 +206,11 @@ def _second_opencode() -> list[Any]:
 
 def _payloads() -> dict[str, list[Any]]:
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": "barn"}'}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"at": "barn"}'},
+    }
     result = {"role": "tool", "tool_call_id": "c1", "content": "a goat"}
     asked = {"role": "user", "content": "What is in the barn?"}
     items = [
@@ -190,13 +218,22 @@ def _payloads() -> dict[str, list[Any]]:
         {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c1", "output": "a goat"},
     ]
-    chat = [{"role": "system", "content": "Be brief."}, asked, {"role": "assistant", "tool_calls": [call]}, result]
+    chat = [
+        {"role": "system", "content": "Be brief."},
+        asked,
+        {"role": "assistant", "tool_calls": [call]},
+        result,
+    ]
     recording = Recording()
     answer = said(text("Look."), {"type": "tool_use", "id": "c1", "name": "look", "input": {}})
     return {
         "anthropic": [body(turns(recording, 2))],
-        "openai-chat": [{"model": "oak-2", "max_completion_tokens": 9, "messages": chat, "tools": [tool]}],
-        "openai-responses": [{"model": "oak-2", "instructions": "Be brief.", "store": False, "input": items}],
+        "openai-chat": [
+            {"model": "oak-2", "max_completion_tokens": 9, "messages": chat, "tools": [tool]}
+        ],
+        "openai-responses": [
+            {"model": "oak-2", "instructions": "Be brief.", "store": False, "input": items}
+        ],
         "anthropic with a response": [{"request": body([user("Hello.")]), "response": answer}],
     }
 
@@ -230,4 +267,9 @@ def samples() -> tuple[Sample, ...]:
 def _gemini_document() -> dict[str, Any]:
     messages = [value for value in GEMINI_LINES if "type" in value]
     last = {value["id"]: value for value in messages}
-    return {"sessionId": "s", "projectHash": "ab", "startTime": "t", "messages": list(last.values())}
+    return {
+        "sessionId": "s",
+        "projectHash": "ab",
+        "startTime": "t",
+        "messages": list(last.values()),
+    }

@@ -41,18 +41,29 @@ class Sender:
         self.send()
         self.bodies.append(deepcopy(self._messages))
         blocks: Lines = [{"type": "text", "text": words}]
-        blocks += [{"type": "tool_use", "id": f"t{self._count}-{n}", "name": n, "input": {}} for n in calls]
+        blocks += [
+            {"type": "tool_use", "id": f"t{self._count}-{n}", "name": n, "input": {}} for n in calls
+        ]
         id_ = f"m{self._count}"
         for block in blocks:
             usage = {"input_tokens": 999 + len(self.bodies), "output_tokens": 5}
-            message = {"id": id_, "role": "assistant", "model": "claude-opus-5", "content": [block], "usage": usage}
+            message = {
+                "id": id_,
+                "role": "assistant",
+                "model": "claude-opus-5",
+                "content": [block],
+                "usage": usage,
+            }
             self._record("assistant", message=message, requestRef=self._last[0])
         self._say({"role": "assistant", "content": blocks}, in_records=True)
 
     def results(self, reminders: list[str]) -> None:
         """What came back for the calls of the last answer, in one wire message; a system item behind it."""
         calls = [block for block in self._messages[-1]["content"] if block["type"] == "tool_use"]
-        blocks = [{"type": "tool_result", "tool_use_id": one["id"], "content": f"of {one['id']}"} for one in calls]
+        blocks = [
+            {"type": "tool_result", "tool_use_id": one["id"], "content": f"of {one['id']}"}
+            for one in calls
+        ]
         for block in blocks:
             self._record("user", message={"role": "user", "content": [block]})
         self._say({"role": "user", "content": blocks}, in_records=True)
@@ -75,7 +86,10 @@ class Sender:
         for n, message in enumerate(self._messages):
             first, *others = message["content"] if isinstance(message["content"], list) else [{}]
             if first.get("type") == "tool_result" and first["content"] != "[cleared]":
-                self._messages[n] = {**message, "content": [{**first, "content": "[cleared]"}, *others]}
+                self._messages[n] = {
+                    **message,
+                    "content": [{**first, "content": "[cleared]"}, *others],
+                }
                 return
 
     def withdraw(self) -> None:
@@ -94,11 +108,20 @@ class Sender:
                 self._told.add(name)
                 self.lines.append({"type": "api-request-blob", "hash": name, "message": message})
         base, before = self._last
-        keep = next((n for n, (one, other) in enumerate(zip(before, hashes, strict=False)) if one != other), None)
+        keep = next(
+            (n for n, (one, other) in enumerate(zip(before, hashes, strict=False)) if one != other),
+            None,
+        )
         keep = min(len(before), len(hashes)) if keep is None else keep
         self._count += 1
         under = {"base": base} if base else {}
-        request = {"type": "api-request", "id": f"q{self._count}", "keep": keep, "tail": hashes[keep:], **under}
+        request = {
+            "type": "api-request",
+            "id": f"q{self._count}",
+            "keep": keep,
+            "tail": hashes[keep:],
+            **under,
+        }
         self.lines.append(request)
         self._last = (f"q{self._count}", hashes)
 
@@ -114,7 +137,13 @@ class Sender:
 
     def _record(self, kind: str, **fields: Any) -> None:
         self._count += 1
-        record = {"type": kind, "uuid": f"u{self._count}", "parentUuid": self._leaf, "isSidechain": False, **fields}
+        record = {
+            "type": kind,
+            "uuid": f"u{self._count}",
+            "parentUuid": self._leaf,
+            "isSidechain": False,
+            **fields,
+        }
         self.lines.append({**record, "sessionId": "s1", "version": "2.1.330"})
         self._leaf = f"u{self._count}"
 

@@ -9,7 +9,9 @@ from inspector.core.session import Session
 
 def span(number: int, said: list[Any], **more: Any) -> dict[str, Any]:
     """A call as the Python SDK writes it."""
-    attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(said)} if said else {}
+    attributes = (
+        {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(said)} if said else {}
+    )
     return {
         "name": "chat",
         "context": {"trace_id": "0xa", "span_id": f"0x{number}"},

@@ -15,7 +15,12 @@ from tests.core.formats.test_traffic import buffers, prompts
 
 def frame(kind: str, value: Any, **headers: str) -> bytes:
     """A message of a binary event stream."""
-    named = {":event-type": kind, ":content-type": "application/json", ":message-type": "event", **headers}
+    named = {
+        ":event-type": kind,
+        ":content-type": "application/json",
+        ":message-type": "event",
+        **headers,
+    }
     head = b"".join(
         bytes([len(name)]) + name.encode() + b"\x07" + len(text).to_bytes(2, "big") + text.encode()
         for name, text in named.items()
@@ -42,9 +47,21 @@ def bedrock(path: str, body: Any, said: bytes | Any) -> Session:
         "headers": [],
         "postData": {"text": json.dumps(body)},
     }
-    response = {"status": 200, "headers": [{"name": "Content-Type", "value": kind}], "content": content}
+    response = {
+        "status": 200,
+        "headers": [{"name": "Content-Type", "value": kind}],
+        "content": content,
+    }
     archive = {
-        "log": {"entries": [{"startedDateTime": "2026-01-01T00:00:00Z", "request": request, "response": response}]}
+        "log": {
+            "entries": [
+                {
+                    "startedDateTime": "2026-01-01T00:00:00Z",
+                    "request": request,
+                    "response": response,
+                }
+            ]
+        }
     }
     format_ = detect(Head([archive], archive))
     assert format_.name == "har"
@@ -55,14 +72,33 @@ CONVERSE = {
     "system": [{"text": "You count."}, {"cachePoint": {"type": "default"}}],
     "messages": [
         {"role": "user", "content": [{"text": "Count."}]},
-        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "next", "input": {"after": 0}}}]},
+        {
+            "role": "assistant",
+            "content": [{"toolUse": {"toolUseId": "t", "name": "next", "input": {"after": 0}}}],
+        },
         {
             "role": "user",
-            "content": [{"toolResult": {"toolUseId": "t", "content": [{"json": {"n": 1}}], "status": "success"}}],
+            "content": [
+                {
+                    "toolResult": {
+                        "toolUseId": "t",
+                        "content": [{"json": {"n": 1}}],
+                        "status": "success",
+                    }
+                }
+            ],
         },
     ],
     "toolConfig": {
-        "tools": [{"toolSpec": {"name": "next", "description": "d", "inputSchema": {"json": {"type": "object"}}}}]
+        "tools": [
+            {
+                "toolSpec": {
+                    "name": "next",
+                    "description": "d",
+                    "inputSchema": {"json": {"type": "object"}},
+                }
+            }
+        ]
     },
 }
 USED = {"inputTokens": 50, "outputTokens": 4, "totalTokens": 84, "cacheReadInputTokens": 30}
@@ -71,7 +107,10 @@ USED = {"inputTokens": 50, "outputTokens": 4, "totalTokens": 84, "cacheReadInput
 def check_converse(session: Session) -> None:
     (request,) = session.main.requests
     assert buffers(session.main) == [["user: Count.", "assistant: next", 'tool: {"n":1}']]
-    assert (request.prompt.system, [tool.name for tool in request.prompt.tools or ()]) == ("You count.", ["next"])
+    assert (request.prompt.system, [tool.name for tool in request.prompt.tools or ()]) == (
+        "You count.",
+        ["next"],
+    )
     assert request.usage
     assert (request.usage.prompt, request.usage.cache_read, request.usage.output) == (80, 30, 4)
     assert (request.model, request.finish) == ("oak-2:0", "end_turn")
@@ -90,8 +129,14 @@ def test_bedrock_converse() -> None:
 def test_bedrock_converse_as_a_stream() -> None:
     said = [
         frame("messageStart", {"role": "assistant"}),
-        frame("contentBlockDelta", {"delta": {"reasoningContent": {"text": "Hm."}}, "contentBlockIndex": 0}),
-        frame("contentBlockDelta", {"delta": {"reasoningContent": {"signature": "sig"}}, "contentBlockIndex": 0}),
+        frame(
+            "contentBlockDelta",
+            {"delta": {"reasoningContent": {"text": "Hm."}}, "contentBlockIndex": 0},
+        ),
+        frame(
+            "contentBlockDelta",
+            {"delta": {"reasoningContent": {"signature": "sig"}}, "contentBlockIndex": 0},
+        ),
         frame("contentBlockDelta", {"delta": {"text": "On"}, "contentBlockIndex": 1}),
         frame("contentBlockDelta", {"delta": {"text": "e."}, "contentBlockIndex": 1}),
         frame("contentBlockStop", {"contentBlockIndex": 1}),
@@ -114,19 +159,34 @@ def test_bedrock_invoke_as_a_stream() -> None:
     events = [
         {
             "type": "message_start",
-            "message": {"type": "message", "role": "assistant", "usage": {"input_tokens": 9, "output_tokens": 1}},
+            "message": {
+                "type": "message",
+                "role": "assistant",
+                "usage": {"input_tokens": 9, "output_tokens": 1},
+            },
         },
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "One."}},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "text_delta", "text": "One."},
+        },
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 3},
+        },
         {"type": "message_stop"},
     ]
-    said = b"".join(frame("chunk", {"bytes": b64encode(json.dumps(one).encode()).decode()}) for one in events)
+    said = b"".join(
+        frame("chunk", {"bytes": b64encode(json.dumps(one).encode()).decode()}) for one in events
+    )
     session = bedrock("/model/oak-2%3A0/invoke-with-response-stream", body, said)
     assert (buffers(session.main), prompts(session)) == ([["user: Count."]], [[(9, 3)]])
     assert session.main.requests[0].model == "oak-2:0"
     failed = said[: len(said) // 3] + b"broken"
     assert any(
-        "damaged at byte" in one.what for one in bedrock("/model/m/invoke-with-response-stream", body, failed).problems
+        "damaged at byte" in one.what
+        for one in bedrock("/model/m/invoke-with-response-stream", body, failed).problems
     )
 
 
@@ -150,20 +210,31 @@ def test_an_agent_of_bedrock_tells_the_calls_of_its_models() -> None:
     def said(n: int, text: str, used: int) -> bytes:
         usage = {"inputTokens": used, "outputTokens": 2}
         return traced(
-            modelInvocationOutput={"traceId": f"t-{n}", "rawResponse": {"content": text}, "metadata": {"usage": usage}}
+            modelInvocationOutput={
+                "traceId": f"t-{n}",
+                "rawResponse": {"content": text},
+                "metadata": {"usage": usage},
+            }
         )
 
     user, one = {"role": "user", "content": "Count."}, {"role": "assistant", "content": "One."}
     parts = [asked(0, user), said(0, "One.", 40), asked(1, user, one, user), said(1, "Two.", 52)]
     path = "/agents/A/agentAliases/B/sessions/C/text"
     session = bedrock(path, {"inputText": "Count.", "enableTrace": True}, b"".join(parts))
-    assert buffers(session.main) == [["user: Count."], ["user: Count.", "assistant: One.", "user: Count."]]
+    assert buffers(session.main) == [
+        ["user: Count."],
+        ["user: Count.", "assistant: One.", "user: Count."],
+    ]
     assert prompts(session) == [[(40, 2), (52, 2)]]
     sorting = {"role": "user", "content": "Is it a question? Count."}
     before = [asked(7, sorting, kind="PRE_PROCESSING"), said(7, "Yes.", 30)]
     session = bedrock(path, {"inputText": "Count.", "enableTrace": True}, b"".join(before + parts))
-    assert prompts(session) == [[(40, 2), (52, 2)]], "what only sorts questions is no step of the agent"
-    assert [(one.kind, one.thread, one.before_request) for one in session.side_calls] == [("pre-processing", "main", 0)]
+    assert prompts(session) == [[(40, 2), (52, 2)]], (
+        "what only sorts questions is no step of the agent"
+    )
+    assert [(one.kind, one.thread, one.before_request) for one in session.side_calls] == [
+        ("pre-processing", "main", 0)
+    ]
     alone = bedrock(path, {"inputText": "Count.", "enableTrace": True}, b"".join(before))
     assert prompts(alone) == [[(30, 2)]], "unless it is all that there is"
     untraced = bedrock(path, {"inputText": "Count."}, frame("chunk", {"bytes": "T25lLg=="}))
@@ -174,7 +245,10 @@ def test_an_agent_of_bedrock_tells_the_calls_of_its_models() -> None:
 def test_an_event_stream_is_checked() -> None:
     whole = frame("a", {"n": 1}) + frame("b", {"n": 2})
     found = list(stream_messages(whole))
-    assert [one.headers[":event-type"] for one in found if isinstance(one, StreamMessage)] == ["a", "b"]
+    assert [one.headers[":event-type"] for one in found if isinstance(one, StreamMessage)] == [
+        "a",
+        "b",
+    ]
     half = len(whole) // 2
     spoilt_payload = bytes([*whole[: half - 6], whole[half - 6] ^ 1, *whole[half - 5 :]])
     first, second = stream_messages(spoilt_payload)

@@ -20,11 +20,19 @@ BUFFERS = {
     "broken_parent.jsonl": [["u1"], ["u1", "m1", "u2"]],
     "rewind.jsonl": [["u1"], ["u1", "m1", "u2"], ["u1", "m1", "u3"], ["u4"]],
     # the withdrawn prompt is not sent; an answer that the client wrote itself is, but is no call
-    "withdrawn.jsonl": [["u1"], ["u1", "m1", "u3"], ["u1", "m1", "u3", "m2", "u4", "u5", "m3", "u6"]],
+    "withdrawn.jsonl": [
+        ["u1"],
+        ["u1", "m1", "u3"],
+        ["u1", "m1", "u3", "m2", "u4", "u5", "m3", "u6"],
+    ],
     "attachments.jsonl": [["u1", "x1", "x2"], ["u1", "x1", "x2", "m1", "r1", "x5", "x6", "x8"]],
     "boundary.jsonl": [["u1"], ["u1", "m1", "r1"], ["c1"]],
     # summary, what was kept, then what came later; the kept tail as parent does not bring the old buffer back
-    "boundary_keeps.jsonl": [["u1"], ["u1", "m1", "r1", "x1"], ["c1", "m1", "r1", "x1", "m2", "u2"]],
+    "boundary_keeps.jsonl": [
+        ["u1"],
+        ["u1", "m1", "r1", "x1"],
+        ["c1", "m1", "r1", "x1", "m2", "u2"],
+    ],
     "boundary_segment.jsonl": [["u1"], ["u1", "m1", "u2"], ["c1", "u2", "m2", "u3"]],
     "boundary_repeats.jsonl": [["u1"], ["c1", "m1", "r1"]],
     "boundary_early.jsonl": [["u1"], ["c1", "u2", "u3", "u4", "u5"]],
@@ -51,7 +59,10 @@ def test_each_request_was_sent_these_messages(name: str) -> None:
 
 
 def test_every_sample_is_in_a_table() -> None:
-    assert {path.name for path in DATA.glob("*.jsonl")} == set(BUFFERS) | {"agent-f01.jsonl", "agent-f02.jsonl"}
+    assert {path.name for path in DATA.glob("*.jsonl")} == set(BUFFERS) | {
+        "agent-f01.jsonl",
+        "agent-f02.jsonl",
+    }
 
 
 @pytest.mark.parametrize("name", BUFFERS)
@@ -59,7 +70,9 @@ def test_the_format_is_told_by_content(name: str) -> None:
     assert sniffed(name) >= 0.7
 
 
-@pytest.mark.parametrize("name", sorted(set(BUFFERS) - {"suffix.jsonl", "odd.jsonl", "iflow.jsonl"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(BUFFERS) - {"suffix.jsonl", "odd.jsonl", "iflow.jsonl"})
+)
 def test_buffers_are_ones_a_provider_takes(name: str) -> None:
     for request in read(name).main.requests:
         assert not find_refusals(request.buffer())
@@ -105,7 +118,10 @@ def test_what_is_written_for_an_hour_is_told_apart() -> None:
         usage = value.get("message", {}).get("usage")
         if usage:
             written = usage["cache_creation_input_tokens"]
-            usage["cache_creation"] = {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": written - 10}
+            usage["cache_creation"] = {
+                "ephemeral_5m_input_tokens": 10,
+                "ephemeral_1h_input_tokens": written - 10,
+            }
     usages = [request.usage for request in read_values(lines).main.requests]
     assert [(one.cache_write, one.cache_write_5m, one.cache_write_1h) for one in usages if one] == [
         (1000, 10, 990),
@@ -143,7 +159,10 @@ def test_results_of_one_answer_travelled_together() -> None:
 
 def test_attachments_become_the_text_that_was_sent() -> None:
     by_id = {message.id: message for message in read("attachments.jsonl").main.messages}
-    assert (by_id["x1"].role, by_id["x1"].text) == ("system", "<system-reminder>\nlinux\n</system-reminder>")
+    assert (by_id["x1"].role, by_id["x1"].text) == (
+        "system",
+        "<system-reminder>\nlinux\n</system-reminder>",
+    )
     assert by_id["x2"].text.endswith("- skill: does things")
     assert by_id["x8"].text == "File b.py:\n7\tone\n8\ttwo"
     assert {id_: by_id[id_].mark for id_ in ("x1", "x2", "x6", "x8")} == dict.fromkeys(
@@ -170,7 +189,11 @@ def test_what_the_client_wrote_is_marked() -> None:
 def test_a_boundary_is_a_compaction() -> None:
     main = read("boundary.jsonl").main
     (compaction,) = main.compactions
-    assert (compaction.kind, compaction.trigger, compaction.before_request) == ("summary", "auto", 2)
+    assert (compaction.kind, compaction.trigger, compaction.before_request) == (
+        "summary",
+        "auto",
+        2,
+    )
     assert (compaction.tokens_before, compaction.tokens_after, compaction.kept) == (155000, None, 0)
     assert compaction.summary is not None
     assert (compaction.summary.id, compaction.summary.summary, compaction.line) == ("c1", True, 5)
@@ -198,9 +221,14 @@ def test_messages_are_listed_once(name: str) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_a_summary_without_a_boundary_is_a_compaction_and_one_behind_a_boundary_is_no_second() -> None:
+def test_a_summary_without_a_boundary_is_a_compaction_and_one_behind_a_boundary_is_no_second() -> (
+    None
+):
     found = read("boundary_alone.jsonl").main.compactions
-    assert [(c.trigger, c.before_request, c.tokens_before) for c in found] == [("", 1, None), ("manual", 2, 77)]
+    assert [(c.trigger, c.before_request, c.tokens_before) for c in found] == [
+        ("", 1, None),
+        ("manual", 2, 77),
+    ]
     assert [c.summary.id for c in found if c.summary] == ["c1", "c2"]
 
 
@@ -209,12 +237,19 @@ def test_micro_compaction_leaves_a_placeholder_from_then_on() -> None:
     (compaction,) = main.compactions
     assert (compaction.kind, compaction.before_request, compaction.cleared) == ("micro", 2, ("r1",))
     assert compaction.tokens_before is None  # its preTokens count tool results only
-    before, after = ({message.id: message for message in main.requests[n].view}["r1"].result for n in (1, 2))
+    before, after = (
+        {message.id: message for message in main.requests[n].view}["r1"].result for n in (1, 2)
+    )
     assert before is not None
     assert after is not None
-    assert (before.content, after.content) == ("a very long text", "[Old tool result content cleared]")
+    assert (before.content, after.content) == (
+        "a very long text",
+        "[Old tool result content cleared]",
+    )
     assert main.requests[2].view.messages()[2].mark == "placeholder"
-    assert main.requests[2].view.messages()[1] is main.requests[1].view.messages()[1]  # the rest is shared
+    assert (
+        main.requests[2].view.messages()[1] is main.requests[1].view.messages()[1]
+    )  # the rest is shared
 
 
 def test_a_result_too_large_to_send_is_what_was_sent_instead() -> None:
@@ -252,7 +287,11 @@ def test_files_of_agents_are_threads_nested_as_they_were_started() -> None:
     session = read("with_agents.jsonl", "agent-f02.jsonl", "agent-f01.jsonl", "agent-f00.jsonl")
     threads = {thread.id: thread for thread in session.threads}
     assert set(threads) == {"main", "f00", "f01", "f02"}
-    assert (threads["f00"].parent, threads["f00"].parent_call, threads["f00"].title) == ("main", "t1", "general: count")
+    assert (threads["f00"].parent, threads["f00"].parent_call, threads["f00"].title) == (
+        "main",
+        "t1",
+        "general: count",
+    )
     assert (threads["f01"].parent, threads["f01"].parent_call) == ("f00", "t2")
     assert threads["f02"].title.startswith("Warmup")
     assert sum(len(thread.requests) for thread in session.threads) == 6
@@ -265,7 +304,11 @@ def test_what_an_agent_was_started_with_may_lie_beside_it() -> None:
     reader = ClaudeCodeReader()
     for number, value in values(DATA / "agent-f01.jsonl"):
         reader.feed(number, value, "subagents/agent-f01.jsonl")
-    reader.feed(1, {"agentType": "explore", "toolUseId": "t9", "description": "look"}, "subagents/agent-f01.meta.json")
+    reader.feed(
+        1,
+        {"agentType": "explore", "toolUseId": "t9", "description": "look"},
+        "subagents/agent-f01.meta.json",
+    )
     thread = reader.session().threads[0]
     assert thread.id == "main"
     assert thread.title == "explore: look"
@@ -329,7 +372,10 @@ def test_iflow_results_are_kept_as_they_are() -> None:
 
 
 def test_images_in_prompts_and_results_are_kept() -> None:
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+    }
     said = {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"content": [image]}}
     attached = {
         "type": "attachment",
@@ -342,16 +388,36 @@ def test_images_in_prompts_and_results_are_kept() -> None:
         },
     }
     messages = read_values([(1, said), (2, attached)]).main.messages
-    assert [message.parts[-1] for message in messages] == [Image("image/png", "AAAA"), Image("image/png", "BBBB")]
+    assert [message.parts[-1] for message in messages] == [
+        Image("image/png", "AAAA"),
+        Image("image/png", "BBBB"),
+    ]
 
 
 def _turn(number: int, parent: str | None) -> list[Any]:
     time = "2026-01-01T00:00:00.000Z"
     said = {"role": "user", "content": "continue"}
-    answer = {"id": f"m{number}", "role": "assistant", "model": "m", "content": [{"type": "text", "text": f"{number}"}]}
+    answer = {
+        "id": f"m{number}",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": f"{number}"}],
+    }
     return [
-        {"type": "user", "uuid": f"u{number}", "parentUuid": parent, "timestamp": time, "message": said},
-        {"type": "assistant", "uuid": f"a{number}", "parentUuid": f"u{number}", "timestamp": time, "message": answer},
+        {
+            "type": "user",
+            "uuid": f"u{number}",
+            "parentUuid": parent,
+            "timestamp": time,
+            "message": said,
+        },
+        {
+            "type": "assistant",
+            "uuid": f"a{number}",
+            "parentUuid": f"u{number}",
+            "timestamp": time,
+            "message": answer,
+        },
     ]
 
 
@@ -375,8 +441,20 @@ def test_a_history_copied_under_new_uuids_is_read_once() -> None:
 
 def test_what_a_run_printed_has_its_sub_agents_apart() -> None:
     def said(name: str, *blocks: dict[str, Any], agent: str | None = None) -> dict[str, Any]:
-        message = {"id": name, "role": "assistant", "model": "m", "content": list(blocks), "usage": {"input_tokens": 9}}
-        return {"type": "assistant", "message": message, "parent_tool_use_id": agent, "session_id": "s", "uuid": name}
+        message = {
+            "id": name,
+            "role": "assistant",
+            "model": "m",
+            "content": list(blocks),
+            "usage": {"input_tokens": 9},
+        }
+        return {
+            "type": "assistant",
+            "message": message,
+            "parent_tool_use_id": agent,
+            "session_id": "s",
+            "uuid": name,
+        }
 
     def came(call: str, agent: str | None = None) -> dict[str, Any]:
         content = [{"type": "tool_result", "tool_use_id": call, "content": f"result of {call}"}]
@@ -395,10 +473,25 @@ def test_what_a_run_printed_has_its_sub_agents_apart() -> None:
             "uuid": "i",
             "claude_code_version": "2.1.126",
         },
-        {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}, "session_id": "s", "uuid": "r"},
+        {
+            "type": "rate_limit_event",
+            "rate_limit_info": {"status": "allowed"},
+            "session_id": "s",
+            "uuid": "r",
+        },
         {"type": "stream_event", "event": {}, "session_id": "s"},
-        {"type": "system", "subtype": "thinking_tokens", "estimated_tokens": 50, "session_id": "s", "uuid": "t"},
-        {"type": "control_request", "request_id": "q", "request": {"subtype": "can_use_tool", "tool_name": "Read"}},
+        {
+            "type": "system",
+            "subtype": "thinking_tokens",
+            "estimated_tokens": 50,
+            "session_id": "s",
+            "uuid": "t",
+        },
+        {
+            "type": "control_request",
+            "request_id": "q",
+            "request": {"subtype": "can_use_tool", "tool_name": "Read"},
+        },
         {"type": "control_response", "response": {"subtype": "success", "request_id": "q"}},
         said("m1", used("c1", "Task")),
         said("m2", used("c2", "Read"), agent="c1"),
@@ -423,6 +516,8 @@ def test_a_file_with_a_hole_says_so() -> None:
     cut = [(line, value) for line, value in lines if value.get("uuid") != hung_on]
     later = next(line for line, value in cut if value.get("parentUuid") == hung_on)
     (note,) = read_values(cut).notes
-    assert note.startswith(f"1 of the records on which others hang is not in this file (line {later})")
+    assert note.startswith(
+        f"1 of the records on which others hang is not in this file (line {later})"
+    )
     late = [*cut, *((line, value) for line, value in lines if value.get("uuid") == hung_on)]
     assert not read_values(late).notes

@@ -27,7 +27,9 @@ SAMPLES = sorted(DATA.glob("*.jsonl"))
 
 
 def each(paths: list[Path]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("path", paths, ids=lambda path: f"{path.parent.name}-{path.name}"[-60:])
+    return pytest.mark.parametrize(
+        "path", paths, ids=lambda path: f"{path.parent.name}-{path.name}"[-60:]
+    )
 
 
 @each(REAL)
@@ -77,11 +79,17 @@ def calls_in(lines: list[tuple[int, Any]], *, sidechain: bool) -> int:
 def test_calls_and_results_of_a_real_session_pair(path: Path) -> None:
     """Only where the file lacks a record may a buffer hold a call without its result, or the reverse."""
     lines = values(path)
-    calls, results = named_in(lines, "tool_use", "id"), named_in(lines, "tool_result", "tool_use_id")
+    calls, results = (
+        named_in(lines, "tool_use", "id"),
+        named_in(lines, "tool_result", "tool_use_id"),
+    )
     thread = read_values(lines).main
     for request in thread.requests[:: max(1, len(thread.requests) // 40)]:
         for invalid in find_refusals(request.buffer()):
-            assert invalid.rule not in ("empty-message", "empty-text"), (invalid, request.index)  # it was answered
+            assert invalid.rule not in ("empty-message", "empty-text"), (
+                invalid,
+                request.index,
+            )  # it was answered
             message = next(m for m in request.view if m.id == invalid.message)
             asked = {call.id for call in message.calls}
             answered = {message.result.call_id} if message.result else set()
@@ -109,14 +117,19 @@ def thread_summed_up(thread: Thread) -> Any:
     return (
         (thread.id, thread.title, thread.model, thread.parent, thread.parent_call, thread.prompt),
         (buffers(thread), list(thread.messages), list(thread.end), list(thread.compactions)),
-        [(request.usage, request.finish, request.line, request.model) for request in thread.requests],
+        [
+            (request.usage, request.finish, request.line, request.model)
+            for request in thread.requests
+        ],
     )
 
 
 @each(SAMPLES + REAL[:6])
 def test_spaces_do_not_matter(path: Path) -> None:
     lines = values(path)
-    spaced = [(n, loads(json.dumps(value, indent=1, ensure_ascii=True).encode())) for n, value in lines]
+    spaced = [
+        (n, loads(json.dumps(value, indent=1, ensure_ascii=True).encode())) for n, value in lines
+    ]
     assert summed_up(read_values(lines)) == summed_up(read_values(spaced))
 
 
@@ -147,7 +160,16 @@ def test_lines_in_any_order_lose_no_message(path: Path) -> None:
 
 def test_bad_lines_in_between_do_not_lose_the_rest() -> None:
     lines = values(DATA / "interleaved.jsonl")
-    odd: list[Any] = [None, 7, "x", [], {}, {"type": 5}, {"type": "user"}, {"type": "assistant", "message": []}]
+    odd: list[Any] = [
+        None,
+        7,
+        "x",
+        [],
+        {},
+        {"type": 5},
+        {"type": "user"},
+        {"type": "assistant", "message": []},
+    ]
     mixed = [(n * 10 + k, value) for n, line in lines for k, value in enumerate([*odd, line])]
     assert buffers(read_values(mixed).main) == buffers(read_values(lines).main)
 
@@ -160,11 +182,20 @@ def made(n: int) -> list[tuple[int, Any]]:
     lines: list[tuple[int, Any]] = []
     for k in range(n):
         role = "user" if k % 2 == 0 else "assistant"
-        message: dict[str, Any] = {"role": role, "content": [{"type": "text", "text": f"number {k}"}]}
+        message: dict[str, Any] = {
+            "role": role,
+            "content": [{"type": "text", "text": f"number {k}"}],
+        }
         if role == "assistant":
-            message |= {"id": f"m{k}", "usage": {"input_tokens": k, "output_tokens": 1}, "model": "claude-opus-5"}
+            message |= {
+                "id": f"m{k}",
+                "usage": {"input_tokens": k, "output_tokens": 1},
+                "model": "claude-opus-5",
+            }
         parent = f"u{k - 1}" if k else None
-        lines.append((k + 1, {"type": role, "uuid": f"u{k}", "parentUuid": parent, "message": message}))
+        lines.append(
+            (k + 1, {"type": role, "uuid": f"u{k}", "parentUuid": parent, "message": message})
+        )
     return lines
 
 
@@ -196,7 +227,11 @@ def test_20000_of_anything(kind: str) -> None:
             case "compact":
                 value |= {"type": "system", "subtype": "compact_boundary", "parentUuid": None}
             case "rewind":
-                value |= {"type": "assistant", "parentUuid": "u0", "message": {"id": f"r{k}", "content": "again"}}
+                value |= {
+                    "type": "assistant",
+                    "parentUuid": "u0",
+                    "message": {"id": f"r{k}", "content": "again"},
+                }
             case "line":
                 block = {"type": "tool_use", "id": f"t{k}", "name": "Bash", "input": {}}
                 value |= {"type": "assistant", "message": {"id": "m1", "content": [block]}}
@@ -208,13 +243,24 @@ def test_20000_of_anything(kind: str) -> None:
 
 def test_many_unknown_records_are_one_problem() -> None:
     session = read_values([(n + 1, {"type": "new-thing", "n": n}) for n in range(5_000)])
-    assert [(problem.line, problem.what) for problem in session.problems] == [(1, "unknown record type 'new-thing'")]
+    assert [(problem.line, problem.what) for problem in session.problems] == [
+        (1, "unknown record type 'new-thing'")
+    ]
 
 
 # ---- made up -------------------------------------------------------------------------------------------------------
 
-WORDS = st.sampled_from(["u1", "u2", "u3", "a1", "m1", "m2", "t1", "t2", "f00", "", "side.x", "Task", "Warmup"])
-LEAF = st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(allow_nan=False), WORDS, st.text(max_size=5))
+WORDS = st.sampled_from(
+    ["u1", "u2", "u3", "a1", "m1", "m2", "t1", "t2", "f00", "", "side.x", "Task", "Warmup"]
+)
+LEAF = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 5),
+    st.floats(allow_nan=False),
+    WORDS,
+    st.text(max_size=5),
+)
 NAMES = """
     type uuid parentUuid message content id usage model isSidechain agentId sessionId attachment subtype data
     compactMetadata preservedMessages preservedSegment uuids headUuid tailUuid microcompactMetadata compactedToolIds
@@ -223,7 +269,9 @@ NAMES = """
 """
 KEYS = st.sampled_from(NAMES.split())
 JSON: st.SearchStrategy[Any] = st.recursive(
-    LEAF, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=6)), max_leaves=12
+    LEAF,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=6)),
+    max_leaves=12,
 )
 KINDS = "user assistant system attachment progress summary other"
 WIRE = ["api-request-shape", "api-request", "api-request-blob"]
@@ -237,7 +285,11 @@ BLOCKS = st.one_of(
 )
 MESSAGES = st.fixed_dictionaries(
     {"content": st.one_of(WORDS, st.lists(BLOCKS, max_size=3))},
-    optional={"id": WORDS, "model": st.sampled_from(["claude-opus-5", "<synthetic>"]), "usage": JSON},
+    optional={
+        "id": WORDS,
+        "model": st.sampled_from(["claude-opus-5", "<synthetic>"]),
+        "usage": JSON,
+    },
 )
 META = st.fixed_dictionaries(
     {},
@@ -263,7 +315,9 @@ RECORDS = st.fixed_dictionaries(
         "microcompactMetadata": META,
         "attachment": JSON,
         "data": st.one_of(
-            st.fixed_dictionaries({"type": st.just("agent_progress"), "agentId": WORDS, "normalizedMessages": JSON}),
+            st.fixed_dictionaries(
+                {"type": st.just("agent_progress"), "agentId": WORDS, "normalizedMessages": JSON}
+            ),
             JSON,
         ),
         "toolUseResult": JSON,
@@ -280,8 +334,17 @@ RECORDS = st.fixed_dictionaries(
 
 
 @settings(max_examples=150)
-@given(st.lists(st.tuples(st.one_of(RECORDS, JSON), st.sampled_from(["", "", "agent-a.jsonl", "agent-a.meta.json"]))))
-def test_nothing_fed_in_any_order_raises_or_breaks_the_invariants(fed: list[tuple[Any, str]]) -> None:
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(RECORDS, JSON),
+            st.sampled_from(["", "", "agent-a.jsonl", "agent-a.meta.json"]),
+        )
+    )
+)
+def test_nothing_fed_in_any_order_raises_or_breaks_the_invariants(
+    fed: list[tuple[Any, str]],
+) -> None:
     reader = ClaudeCodeReader()
     for n, (value, file) in enumerate(fed, 1):
         reader.feed(n, value, file)
@@ -302,10 +365,15 @@ def test_records_that_share_one_uuid_are_kept_and_told() -> None:
         lines = [(line, value) for line, value in values(DATA / "plain.jsonl")]
         wanted = read_values(lines)
         shared = [
-            (line, {**value, **dict.fromkeys(names, "REDACTED")} if "uuid" in value else value) for line, value in lines
+            (line, {**value, **dict.fromkeys(names, "REDACTED")} if "uuid" in value else value)
+            for line, value in lines
         ]
         session = read_values(shared)
         assert len(session.main.requests) == len(wanted.main.requests)
-        said = [[(message.role, message.parts) for message in one.view] for one in session.main.requests]
-        assert said == [[(message.role, message.parts) for message in one.view] for one in wanted.main.requests]
+        said = [
+            [(message.role, message.parts) for message in one.view] for one in session.main.requests
+        ]
+        assert said == [
+            [(message.role, message.parts) for message in one.view] for one in wanted.main.requests
+        ]
         assert [problem.what[:7] for problem in session.problems] == ["records"]

@@ -11,7 +11,12 @@ PLAN = "Implement the following plan:\n\n# Feed the goat"
 
 
 def row(kind: str, name: str, parent: str | None, **more: Any) -> dict[str, Any]:
-    about = {"sessionId": "s", "version": "2.1.60", "timestamp": "2026-01-01T00:00:00Z", "isSidechain": False}
+    about = {
+        "sessionId": "s",
+        "version": "2.1.60",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "isSidechain": False,
+    }
     return {"type": kind, "uuid": name, "parentUuid": parent, **about, **more}
 
 
@@ -23,7 +28,9 @@ def answer(name: str, parent: str, prompt: int, *blocks: dict[str, Any]) -> dict
     usage = {"input_tokens": 3, "cache_read_input_tokens": prompt - 3, "output_tokens": 8}
     message = {"id": f"msg_{name}", "role": "assistant", "model": "claude-opus-4-6", "usage": usage}
     content = [*(blocks or ({"type": "text", "text": "Yes."},))]
-    return row("assistant", name, parent, requestId=f"req_{name}", message={**message, "content": content})
+    return row(
+        "assistant", name, parent, requestId=f"req_{name}", message={**message, "content": content}
+    )
 
 
 def read(*rows: dict[str, Any]) -> Session:

@@ -24,7 +24,9 @@ class Lines:
 
     def add(self, uuid: str, kind: str, **more: Any) -> None:
         parent = self.values[-1]["uuid"] if self.values else None
-        self.values.append({"type": kind, "uuid": uuid, "parentUuid": parent, "version": self.version, **more})
+        self.values.append(
+            {"type": kind, "uuid": uuid, "parentUuid": parent, "version": self.version, **more}
+        )
 
     def say(self, uuid: str, content: Any, **more: Any) -> None:
         self.add(uuid, "user", message={"role": "user", "content": content}, **more)
@@ -33,7 +35,11 @@ class Lines:
         self.say(uuid, [{"type": "tool_result", "tool_use_id": call, "content": content}])
 
     def answer(self, id_: str, *blocks: dict[str, Any], read: int = 0, fresh: int = 1000) -> None:
-        usage = {"input_tokens": 10, "cache_read_input_tokens": read, "cache_creation_input_tokens": fresh}
+        usage = {
+            "input_tokens": 10,
+            "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": fresh,
+        }
         for n, block in enumerate(blocks):
             message = {
                 "id": id_,
@@ -70,7 +76,9 @@ def said(words: str) -> dict[str, Any]:
         ("2.0.34", {"plan": "do", "tools": []}),
     ],
 )
-def test_a_plan_that_the_client_copied_into_the_call_was_not_sent(version: str, kept: dict[str, Any]) -> None:
+def test_a_plan_that_the_client_copied_into_the_call_was_not_sent(
+    version: str, kept: dict[str, Any]
+) -> None:
     lines = Lines(version)
     lines.say("u1", "Plan it")
     lines.answer("m1", called("t1", "ExitPlanMode", plan="do", tools=[]))
@@ -110,7 +118,13 @@ def test_a_hook_that_runs_first_is_no_new_beginning() -> None:
     lines.add("p1", "progress", data={"type": "hook_progress"})
     lines.say("u1", "Go")
     lines.answer("m1", said("Yes"))
-    lines.add("b1", "system", subtype="compact_boundary", parentUuid=None, compactMetadata={"trigger": "auto"})
+    lines.add(
+        "b1",
+        "system",
+        subtype="compact_boundary",
+        parentUuid=None,
+        compactMetadata={"trigger": "auto"},
+    )
     lines.say("c1", "In short: ...", isCompactSummary=True)
     lines.add("p2", "progress", parentUuid=None, data={"type": "hook_progress"})
     lines.say("u2", "Go on")
@@ -232,7 +246,9 @@ def test_many_turns_cost_what_is_new_in_them() -> None:
 # ---- results that were cleared without a record ----------------------------------------------------------------------
 
 
-def long_session(version: str = "2.1.14", sizes: tuple[int, ...] = (60_000,) * 5, tool: str = "Read") -> Lines:
+def long_session(
+    version: str = "2.1.14", sizes: tuple[int, ...] = (60_000,) * 5, tool: str = "Read"
+) -> Lines:
     """A result of so many characters a call; the counts of the last call fall as if some had been cleared."""
     lines = Lines(version)
     lines.say("u1", "Go")
@@ -314,7 +330,9 @@ def test_what_was_cleared_stays_cleared_when_the_user_goes_back(recorded: bool) 
     lines.answer("m11", said("Or so"), fresh=60_000)
     lines.values[-1]["parentUuid"] = "r1"  # gone back
     main = lines.read().main
-    marked = [[m.id for m in request.view if m.mark == "placeholder"] for request in main.requests[5:]]
+    marked = [
+        [m.id for m in request.view if m.mark == "placeholder"] for request in main.requests[5:]
+    ]
     assert marked == [["r0", "r1", "r2"], ["r0", "r1", "r2"], ["r0", "r1"]]
     assert len(main.requests[6].view) == len(main.requests[5].view)
 
@@ -378,7 +396,13 @@ def test_a_clearing_that_a_summary_follows_at_once_is_one_compaction_with_it() -
     lines = long_session()
     meta = {"trigger": "auto", "compactedToolIds": ["t0", "t1", "t2"]}
     lines.add("b1", "system", subtype="microcompact_boundary", microcompactMetadata=meta)
-    lines.add("b2", "system", subtype="compact_boundary", parentUuid=None, compactMetadata={"trigger": "auto"})
+    lines.add(
+        "b2",
+        "system",
+        subtype="compact_boundary",
+        parentUuid=None,
+        compactMetadata={"trigger": "auto"},
+    )
     lines.say("c1", "In short: ...", isCompactSummary=True)
     lines.answer("m9", said("Done"), fresh=30_000)
     assert cleared(lines) == [("summary", "auto", 5, ("r0", "r1", "r2"))]
@@ -395,15 +419,21 @@ def recorded_session() -> list[tuple[int, Any]]:
 
 
 REAL = (
-    [path for path in transcripts("**/*.jsonl") if b'"microcompact_boundary"' in path.read_bytes()] if ARE_REAL else []
+    [path for path in transcripts("**/*.jsonl") if b'"microcompact_boundary"' in path.read_bytes()]
+    if ARE_REAL
+    else []
 )
-RECORDED = {path.parent.parent.name: values(path) for path in REAL} | {"made up": recorded_session()}
+RECORDED = {path.parent.parent.name: values(path) for path in REAL} | {
+    "made up": recorded_session()
+}
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_rule_gives_every_recorded_list(name: str) -> None:
     lines = RECORDED[name]
-    marks = [n for n, (_, value) in enumerate(lines) if value.get("subtype") == "microcompact_boundary"]
+    marks = [
+        n for n, (_, value) in enumerate(lines) if value.get("subtype") == "microcompact_boundary"
+    ]
     for n in marks:
         cleared, _ = oldest_results(read_values(lines[:n]).main.end.messages())
         assert cleared == lines[n][1]["microcompactMetadata"]["compactedToolIds"]
@@ -413,4 +443,7 @@ def test_the_rule_gives_every_recorded_list(name: str) -> None:
 
 
 def buffer_words(request: Request) -> list[tuple[str, str]]:
-    return [(message.id, message.result.content if message.result else message.text) for message in request.view]
+    return [
+        (message.id, message.result.content if message.result else message.text)
+        for message in request.view
+    ]

@@ -38,7 +38,11 @@ def wire(messages: tuple[Message, ...]) -> Said:
 
 
 def body(messages: Lines) -> Said:
-    return [piece for one in messages for piece in wire(read_wire_messages(one["role"], one["content"], id="w"))]
+    return [
+        piece
+        for one in messages
+        for piece in wire(read_wire_messages(one["role"], one["content"], id="w"))
+    ]
 
 
 def rebuilt(session: Session) -> list[Said]:
@@ -80,7 +84,11 @@ def test_a_summary_comes_behind_the_file_that_is_attached_again() -> None:
         "We read a file.",
     ]
     assert [message.summary for message in main.requests[1].view] == [False, True]
-    assert [message.text for message in main.end] == [reminder("notes.txt: first line"), "We read a file.", "Done."]
+    assert [message.text for message in main.end] == [
+        reminder("notes.txt: first line"),
+        "We read a file.",
+        "Done.",
+    ]
     assert len(main.compactions) == 1
 
 
@@ -123,7 +131,11 @@ def test_what_the_file_does_not_hold_is_what_the_records_say(lost: str) -> None:
     else:
         lines = [line for line in sender.lines if line["type"] != "api-request-blob"]
     last = read_values(list(enumerate(lines, 1))).main.requests[1].view.messages()
-    assert [message.text or (message.result and message.result.content) for message in last if message.mark == ""] == [
+    assert [
+        message.text or (message.result and message.result.content)
+        for message in last
+        if message.mark == ""
+    ] == [
         "Look.",
         "I read.",
         last[-1].result and last[-1].result.content,
@@ -165,14 +177,21 @@ def _held(requests: Any) -> int:
         while id(stretch) not in stretches:
             stretches[id(stretch)] = stretch
             stretch = stretch.base.stretch if stretch.base else stretch
-    return sum(len(stretch) - (stretch.base.length if stretch.base else 0) for stretch in stretches.values())
+    return sum(
+        len(stretch) - (stretch.base.length if stretch.base else 0)
+        for stretch in stretches.values()
+    )
 
 
 # ---- any session ---------------------------------------------------------------------------------------------------
 
-WORDS = st.sampled_from(["the environment", "the skills", "git status: clean", "a reminder", "another one"])
+WORDS = st.sampled_from(
+    ["the environment", "the skills", "git status: clean", "a reminder", "another one"]
+)
 SOME = st.lists(WORDS, max_size=2, unique=True)
-TURN = st.tuples(SOME, SOME, st.lists(st.tuples(st.sampled_from(["", "Read", "Bash"]), SOME), max_size=3))
+TURN = st.tuples(
+    SOME, SOME, st.lists(st.tuples(st.sampled_from(["", "Read", "Bash"]), SOME), max_size=3)
+)
 BETWEEN = st.sampled_from(["", "", "", "resume", "compact", "unanswered", "clear"])
 
 
@@ -209,7 +228,9 @@ def test_every_buffer_is_the_body_that_was_sent(turns: list[tuple[Any, str]]) ->
 # ---- sessions at hand ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", list(transcripts("clients/claude-2.1.330*/*.jsonl")), ids=lambda path: path.stem[:8])
+@pytest.mark.parametrize(
+    "path", list(transcripts("clients/claude-2.1.330*/*.jsonl")), ids=lambda path: path.stem[:8]
+)
 def test_real_sessions_have_the_messages_that_were_sent(path: Path) -> None:
     lines = [value for _, value in values(path)]
     counts: dict[str, int] = {}
@@ -220,9 +241,15 @@ def test_real_sessions_have_the_messages_that_were_sent(path: Path) -> None:
     references = list(dict.fromkeys(line["requestRef"] for line in lines if "requestRef" in line))
     main = read_values(list(enumerate(lines, 1))).main
 
-    assert [len(wire(request.view.messages())) for request in main.requests] == [counts[one] for one in references]
+    assert [len(wire(request.view.messages())) for request in main.requests] == [
+        counts[one] for one in references
+    ]
     for request in main.requests:
         roles = [message.role for message in request.view]
         assert roles.count("system") == 1 or not ARE_REAL
-        prompt = next(n for n, message in enumerate(request.view) if message.mark == "" and message.role == "user")
+        prompt = next(
+            n
+            for n, message in enumerate(request.view)
+            if message.mark == "" and message.role == "user"
+        )
         assert {message.mark for message in request.view.messages()[:prompt]} <= {"attachment"}

@@ -22,16 +22,36 @@ from tests.shared import ARE_REAL, transcripts
 HISTORY_FILE = "api_conversation_history.json"
 
 
-def shown(say: str, text: str, index: int | None = -1, cut: list[int] | None = None) -> dict[str, Any]:
-    value = {"ts": 1_770_482_470_000, "type": "say", "say": say, "text": text, "conversationHistoryIndex": index}
+def shown(
+    say: str, text: str, index: int | None = -1, cut: list[int] | None = None
+) -> dict[str, Any]:
+    value = {
+        "ts": 1_770_482_470_000,
+        "type": "say",
+        "say": say,
+        "text": text,
+        "conversationHistoryIndex": index,
+    }
     return value | ({"conversationHistoryDeletedRange": cut} if cut else {})
 
 
 def asked(
-    index: int | None, fresh: int, read: int = 0, written: int = 0, cut: list[int] | None = None, **more: Any
+    index: int | None,
+    fresh: int,
+    read: int = 0,
+    written: int = 0,
+    cut: list[int] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
-    about = {"request": "…", "tokensIn": fresh, "tokensOut": 7 if fresh + read + written else 0, "cacheReads": read}
-    record = shown("api_req_started", json.dumps({**about, "cacheWrites": written, **more}), index, cut)
+    about = {
+        "request": "…",
+        "tokensIn": fresh,
+        "tokensOut": 7 if fresh + read + written else 0,
+        "cacheReads": read,
+    }
+    record = shown(
+        "api_req_started", json.dumps({**about, "cacheWrites": written, **more}), index, cut
+    )
     return record | {"modelInfo": {"providerId": "oak", "modelId": "oak-2", "mode": "act"}}
 
 
@@ -49,7 +69,11 @@ LOG = [
 
 def item(n: int) -> dict[str, Any]:
     if n % 2 == 0:
-        text = "<task>\nplant a tree\n</task>" if n == 0 else f"[read_file for '{n}'] Result:\nleaf {n}"
+        text = (
+            "<task>\nplant a tree\n</task>"
+            if n == 0
+            else f"[read_file for '{n}'] Result:\nleaf {n}"
+        )
         return {"role": "user", "content": [{"type": "text", "text": text}]}
     tokens = {"prompt": 10, "completion": 7, "cached": 600 * n}
     about = {"modelInfo": {"modelId": "oak-2"}, "metrics": {"tokens": tokens}}
@@ -94,7 +118,11 @@ def test_with_providers_like_openai_nothing_is_written_to_a_cache() -> None:
     assert first.usage is not None
     assert second.usage is not None
     assert (first.usage.input, first.usage.cache_write) == (10, 400)
-    assert (second.usage.input, second.usage.cache_read, second.usage.cache_write) == (200, 6_400, 0)
+    assert (second.usage.input, second.usage.cache_read, second.usage.cache_write) == (
+        200,
+        6_400,
+        0,
+    )
 
 
 def test_what_was_cut_off() -> None:
@@ -134,13 +162,25 @@ def test_read_log_alone_when_answer_is_shown_in_pieces_joins_them_without_result
     check(session)
     first, answer, second = session.main.messages
     assert first.text == "<task>\nplant a tree\n</task>"
-    assert [part_text(part) for part in answer.parts] == ["where?", "I look.", '{"tool":"searchFiles","regex":"leaf"}']
+    assert [part_text(part) for part in answer.parts] == [
+        "where?",
+        "I look.",
+        '{"tool":"searchFiles","regex":"leaf"}',
+    ]
     assert [one.category for one in segments(second)] == ["tool results"]
-    assert (second.text, second.mark) == ("[search_files for 'leaf'] Result:\nFound 47 results.", "meta")
+    assert (second.text, second.mark) == (
+        "[search_files for 'leaf'] Result:\nFound 47 results.",
+        "meta",
+    )
 
 
 def test_words_of_the_user_in_a_log_alone_are_sent_until_they_are_cut() -> None:
-    log = [*LOG[:4], shown("user_feedback", "water it daily", 1), asked(1, 10, 2_000), asked(3, 10, 2_000, 0, [2, 3])]
+    log = [
+        *LOG[:4],
+        shown("user_feedback", "water it daily", 1),
+        asked(1, 10, 2_000),
+        asked(3, 10, 2_000, 0, [2, 3]),
+    ]
     thread = told([*log, asked(5, 10, 2_000)]).main
     texts = [[message.text for message in view] for view in thread.typed]
     task, feedback = "plant a tree\nsoon", "water it daily"
@@ -204,7 +244,9 @@ VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=6),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*LOG[-1], *HISTORY[1], "say", "tokensIn"]), inner, max_size=5)
+        | st.dictionaries(
+            st.sampled_from([*LOG[-1], *HISTORY[1], "say", "tokensIn"]), inner, max_size=5
+        )
     ),
     max_leaves=12,
 )
@@ -216,7 +258,9 @@ def test_any_values(log: list[Any], history: list[Any]) -> None:
     check(told(LOG[:2] + log, HISTORY[:1] + history))
 
 
-@pytest.mark.parametrize("path", tuple(transcripts("cline/**/*.json")), ids=lambda path: path.parent.name[:8])
+@pytest.mark.parametrize(
+    "path", tuple(transcripts("cline/**/*.json")), ids=lambda path: path.parent.name[:8]
+)
 def test_real_ones(path: Path) -> None:
     session = told(loads(path.read_bytes()))
     check(session)
@@ -233,14 +277,19 @@ def test_both_files_of_a_zipped_task_are_read(tmp_path: Path, lead: str) -> None
             (place / name).write_text(json.dumps(value))
             archive.writestr(f"{lead}{name}", json.dumps(value))
         archive.writestr("other/ui_messages.json", json.dumps(LOG[:2]))
-    alone, zipped = open_transcript(place / HISTORY_FILE), open_transcript(f"{path}#{lead}{HISTORY_FILE}")
+    alone, zipped = (
+        open_transcript(place / HISTORY_FILE),
+        open_transcript(f"{path}#{lead}{HISTORY_FILE}"),
+    )
     assert [(one.usage, one.view.messages()) for one in zipped.main.requests] == [
         (one.usage, one.view.messages()) for one in alone.main.requests
     ]
     assert any(one.usage for one in zipped.main.requests)
     assert {one.id for one in zipped.held} == {f"{lead}ui_messages.json", "other/ui_messages.json"}
     same = open_transcript(f"{path}#{lead}ui_messages.json")
-    assert [one.view.messages() for one in same.main.requests] == [one.view.messages() for one in zipped.main.requests]
+    assert [one.view.messages() for one in same.main.requests] == [
+        one.view.messages() for one in zipped.main.requests
+    ]
     folder = open_transcript(place)
     assert [one.usage for one in folder.main.requests] == [one.usage for one in alone.main.requests]
     assert not folder.held, "a task is one session"

@@ -18,14 +18,31 @@ def text(words: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": words}]
 
 
-def answer(number: int, content: list[dict[str, Any]], prompt: int, read: int = 0, written: int = 0) -> dict[str, Any]:
-    used = {"inputTokens": prompt, "outputTokens": 9, "cacheReadTokens": read, "cacheWriteTokens": written, "cost": 0.1}
-    about = {"ts": 1_764_000_000_000 + number, "modelInfo": {"id": "oak-2", "provider": "acorn"}, "metrics": used}
+def answer(
+    number: int, content: list[dict[str, Any]], prompt: int, read: int = 0, written: int = 0
+) -> dict[str, Any]:
+    used = {
+        "inputTokens": prompt,
+        "outputTokens": 9,
+        "cacheReadTokens": read,
+        "cacheWriteTokens": written,
+        "cost": 0.1,
+    }
+    about = {
+        "ts": 1_764_000_000_000 + number,
+        "modelInfo": {"id": "oak-2", "provider": "acorn"},
+        "metrics": used,
+    }
     return {"id": f"m{number}", "role": "assistant", "content": content, **about}
 
 
 def asked(number: int, content: Any) -> dict[str, Any]:
-    return {"id": f"m{number}", "role": "user", "content": content, "ts": 1_764_000_000_000 + number}
+    return {
+        "id": f"m{number}",
+        "role": "user",
+        "content": content,
+        "ts": 1_764_000_000_000 + number,
+    }
 
 
 CALL = {"type": "tool_use", "id": "t", "name": "read_files", "input": {"paths": ["a.py"]}}
@@ -41,7 +58,12 @@ ROWS = [
 
 
 def messages(rows: Any, agent: str = "lead", **more: Any) -> dict[str, Any]:
-    about = {"version": 1, "updated_at": "2026-10-01T00:00:00.000Z", "agent": agent, "sessionId": "s1"}
+    about = {
+        "version": 1,
+        "updated_at": "2026-10-01T00:00:00.000Z",
+        "agent": agent,
+        "sessionId": "s1",
+    }
     return {**about, **more, "messages": rows, "system_prompt": "Be brief."}
 
 
@@ -58,7 +80,8 @@ def file(tmp_path: Path) -> Path:
 
 def buffers(session: Session) -> list[list[str]]:
     return [
-        [one.result.content if one.result else one.text for one in request.view] for request in session.main.requests
+        [one.result.content if one.result else one.text for one in request.view]
+        for request in session.main.requests
     ]
 
 
@@ -78,12 +101,18 @@ def test_every_answer_is_a_call(file: Path) -> None:
     ]
     assert session.main.prompt.system == "Be brief."
     assert session.main.requests[1].time.startswith("2025-11-24T16:00:00.003")
-    assert [(one.path, one.format) for one in found_sessions(file.parents[4])] == [(file, "cline-session")]
+    assert [(one.path, one.format) for one in found_sessions(file.parents[4])] == [
+        (file, "cline-session")
+    ]
 
 
 def test_a_cache_beside_the_prompt_is_known_by_one_call(file: Path) -> None:
     file.write_text(
-        json.dumps(messages([ROWS[0], answer(1, text("a"), 5, 60), asked(2, "b"), answer(3, text("c"), 70, 60)]))
+        json.dumps(
+            messages(
+                [ROWS[0], answer(1, text("a"), 5, 60), asked(2, "b"), answer(3, text("c"), 70, 60)]
+            )
+        )
     )
     assert prompts(open_transcript(file)) == [(65, 60, 0), (130, 60, 0)]
 
@@ -91,13 +120,22 @@ def test_a_cache_beside_the_prompt_is_known_by_one_call(file: Path) -> None:
 def test_the_last_compaction(file: Path) -> None:
     """What stands for the first messages: a summary, and some of them as they were."""
     kept = [asked(9, text("Summary: it was looked at.")), {**ROWS[3], "id": "another"}]
-    state = {"version": 1, "updated_at": "2026-10-01T00:00:00.000Z", "source_message_count": 4, "messages": kept}
+    state = {
+        "version": 1,
+        "updated_at": "2026-10-01T00:00:00.000Z",
+        "source_message_count": 4,
+        "messages": kept,
+    }
     (file.parent / "s1.compaction.json").write_text(json.dumps(state))
     session = open_transcript(file)
     check(session)
     assert buffers(session)[2] == ["Summary: it was looked at.", "It prints.", "Again."]
     (made,) = session.main.compactions
-    assert (made.before_request, made.kept, made.summary and made.summary.text) == (2, 1, "Summary: it was looked at.")
+    assert (made.before_request, made.kept, made.summary and made.summary.text) == (
+        2,
+        1,
+        "Summary: it was looked at.",
+    )
     assert session.main.requests[2].view.messages()[1] is session.main.messages[3]
     file.write_text(json.dumps(messages(ROWS[:4])))
     session = open_transcript(file)
@@ -105,7 +143,9 @@ def test_the_last_compaction(file: Path) -> None:
 
 
 def test_agents_that_it_started_are_threads(file: Path) -> None:
-    told = messages([asked(0, "Find it."), answer(1, text("Found."), 40)], "subagent", taskType="subagent_task")
+    told = messages(
+        [asked(0, "Find it."), answer(1, text("Found."), 40)], "subagent", taskType="subagent_task"
+    )
     (file.parent / "agent-7.messages.json").write_text(json.dumps(told))
     other = {**told, "sessionId": "s2"}
     (file.parent / "agent-8.messages.json").write_text(json.dumps(other))

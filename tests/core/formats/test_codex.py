@@ -47,15 +47,30 @@ def test_a_call_sees_what_stood_before_its_first_item() -> None:
 
 def test_the_items_of_a_response_are_one_message_and_parallel_answers_follow() -> None:
     message, first, second = sample("turns.jsonl").main.requests[1].view.messages()[3:6]
-    assert [type(part).__name__ for part in message.parts] == ["Thinking", "Text", "ToolCall", "ToolCall"]
-    assert [first.result and first.result.call_id, second.result and second.result.call_id] == ["c1", "c2"]
+    assert [type(part).__name__ for part in message.parts] == [
+        "Thinking",
+        "Text",
+        "ToolCall",
+        "ToolCall",
+    ]
+    assert [first.result and first.result.call_id, second.result and second.result.call_id] == [
+        "c1",
+        "c2",
+    ]
 
 
 def test_reasoning_has_the_reported_tokens_and_goes_when_the_user_writes_again() -> None:
     requests = sample("turns.jsonl").main.requests
-    thought = [part.tokens for message in requests[2].view for part in message.parts if isinstance(part, Thinking)]
+    thought = [
+        part.tokens
+        for message in requests[2].view
+        for part in message.parts
+        if isinstance(part, Thinking)
+    ]
     assert thought == [64, 32]
-    assert not [part for message in requests[3].view for part in message.parts if isinstance(part, Thinking)]
+    assert not [
+        part for message in requests[3].view for part in message.parts if isinstance(part, Thinking)
+    ]
 
 
 def test_a_compaction_keeps_the_very_messages_that_stay() -> None:
@@ -83,7 +98,8 @@ def test_a_rollout_of_old_has_its_items_bare() -> None:
     meta = {"type": "session_meta", "payload": head}
     assert FORMAT.sniff(Head(bare)) == 1.0
     old, new = (
-        told(FORMAT, numbered(lines)) for lines in (bare, [meta, {"type": "world_state", "payload": {}}, *items])
+        told(FORMAT, numbered(lines))
+        for lines in (bare, [meta, {"type": "world_state", "payload": {}}, *items])
     )
     assert not old.problems
     assert [one.parts for one in old.main.end] == [one.parts for one in new.main.end]
@@ -112,7 +128,12 @@ def test_a_sub_agent_is_a_thread_of_its_own_without_the_calls_of_its_parent() ->
     session = reader.session()
     check(session)
     child = session.thread("thread-child")
-    assert (child.parent, child.parent_call, child.title, child.model) == ("main", "s1", "Ada", "gpt-5.4")
+    assert (child.parent, child.parent_call, child.title, child.model) == (
+        "main",
+        "s1",
+        "Ada",
+        "gpt-5.4",
+    )
     assert [request.usage and request.usage.prompt for request in child.requests] == [350]
     assert [message.text for message in child.requests[0].view] == [
         "Split the work.",
@@ -122,7 +143,8 @@ def test_a_sub_agent_is_a_thread_of_its_own_without_the_calls_of_its_parent() ->
 
 
 @pytest.mark.parametrize(
-    ("name", "belongs"), [("rollout-child.jsonl", True), ("rollout-boss.jsonl", False), ("turns.jsonl", False)]
+    ("name", "belongs"),
+    [("rollout-child.jsonl", True), ("rollout-boss.jsonl", False), ("turns.jsonl", False)],
 )
 def test_a_companion_is_known_by_its_first_record(name: str, belongs: bool) -> None:
     head = Head([value for _, value in records(DATA / "codex" / name)])
@@ -145,7 +167,10 @@ def prompts(values: list[Any]) -> list[tuple[int | None, list[str]]]:
     session = told(FORMAT, numbered(values))
     check(session)
     assert not session.problems
-    return [(r.usage.prompt if r.usage else None, [m.text for m in r.view]) for r in session.main.requests]
+    return [
+        (r.usage.prompt if r.usage else None, [m.text for m in r.view])
+        for r in session.main.requests
+    ]
 
 
 def test_the_same_total_again_is_no_call() -> None:
@@ -157,7 +182,11 @@ def test_an_estimate_after_a_compaction_is_no_call() -> None:
     counts = Counts()
     first = counts(10)
     estimate = json.loads(json.dumps(first))
-    estimate["payload"]["info"]["last_token_usage"] = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 7}
+    estimate["payload"]["info"]["last_token_usage"] = {
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "total_tokens": 7,
+    }
     values = [
         says("user", "hi"),
         says("assistant", "ho"),
@@ -173,8 +202,17 @@ def test_an_estimate_after_a_compaction_is_no_call() -> None:
 def test_a_compaction_that_records_its_summary_alone_keeps_what_the_user_wrote() -> None:
     counts = Counts()
     early = {"type": "compacted", "payload": {"message": "in short"}}
-    values = [says("developer", "rules"), says("user", "hi"), says("assistant", "ho"), counts(10), early]
-    assert prompts([*values, says("assistant", "on"), counts(8)])[1] == (8, ["rules", "hi", "in short"])
+    values = [
+        says("developer", "rules"),
+        says("user", "hi"),
+        says("assistant", "ho"),
+        counts(10),
+        early,
+    ]
+    assert prompts([*values, says("assistant", "on"), counts(8)])[1] == (
+        8,
+        ["rules", "hi", "in short"],
+    )
 
 
 def test_the_call_that_made_a_summary_is_no_step() -> None:
@@ -187,14 +225,26 @@ def test_the_call_that_made_a_summary_is_no_step() -> None:
         assert prompts(values) == [(10, ["hi"]), (8, ["hi", "in short"])]
         session = told(FORMAT, numbered(values))
         (call,) = session.side_calls
-        assert (call.kind, call.thread, call.before_request, call.made) == ("compaction", "main", 1, 0)
+        assert (call.kind, call.thread, call.before_request, call.made) == (
+            "compaction",
+            "main",
+            1,
+            0,
+        )
         assert call.usage is not None
         assert (call.usage.prompt, call.model) == (9, "gpt-5.5")
 
 
 def test_answers_that_come_after_the_count_stand_before_the_next_call() -> None:
     counts = Counts()
-    values = [says("user", "hi"), call("a"), counts(10), answer("a"), says("assistant", "ho"), counts(20)]
+    values = [
+        says("user", "hi"),
+        call("a"),
+        counts(10),
+        answer("a"),
+        says("assistant", "ho"),
+        counts(20),
+    ]
     session = told(FORMAT, numbered(values))
     assert [len(request.view) for request in session.main.requests] == [1, 3]
 
@@ -222,14 +272,28 @@ def test_a_file_may_change_from_counts_first_to_items_first() -> None:
 
 
 def test_usage_records_count_and_token_counts_repeat_them() -> None:
-    record = {"type": "token_usage_record", "payload": {"usage": {"input_tokens": 10, "output_tokens": 2}}}
-    assert prompts([says("user", "hi"), says("assistant", "ho"), record, Counts()(10, 2)]) == [(10, ["hi"])]
+    record = {
+        "type": "token_usage_record",
+        "payload": {"usage": {"input_tokens": 10, "output_tokens": 2}},
+    }
+    assert prompts([says("user", "hi"), says("assistant", "ho"), record, Counts()(10, 2)]) == [
+        (10, ["hi"])
+    ]
 
 
 def test_a_version_that_writes_no_usage_records_may_take_the_thread_up() -> None:
     counts = Counts()
-    record = {"type": "token_usage_record", "payload": {"usage": {"input_tokens": 10, "output_tokens": 1}}}
-    values = [says("user", "hi"), says("assistant", "ho"), record, told_again := counts(10), told_again]
+    record = {
+        "type": "token_usage_record",
+        "payload": {"usage": {"input_tokens": 10, "output_tokens": 1}},
+    }
+    values = [
+        says("user", "hi"),
+        says("assistant", "ho"),
+        record,
+        told_again := counts(10),
+        told_again,
+    ]
     values += [says("user", "more"), says("assistant", "on"), counts(20)]
     assert [tokens for tokens, _ in prompts(values)] == [10, 20]
 
@@ -246,7 +310,12 @@ def reasoned(cached: int, prompt: int) -> list[int]:
         REASONING,
         says("assistant", "ho"),
     ]
-    values += [counts(1530, 420, 1024, 400), says("user", "more"), says("assistant", "yes"), counts(prompt, 5, cached)]
+    values += [
+        counts(1530, 420, 1024, 400),
+        says("user", "more"),
+        says("assistant", "yes"),
+        counts(prompt, 5, cached),
+    ]
     requests = told(FORMAT, numbered(values)).main.requests
     return [sum(isinstance(part, Thinking) for m in r.view for part in m.parts) for r in requests]
 
@@ -256,7 +325,9 @@ def reasoned(cached: int, prompt: int) -> list[int]:
     [(0, 1060, 0), (1024, 1055, 0), (1536, 1955, 2), (0, 1955, 2)],
     ids=["smaller", "smaller, start cached", "read from the cache", "as large as all together"],
 )
-def test_reasoning_leaves_the_buffer_when_the_counts_say_so(cached: int, prompt: int, left: int) -> None:
+def test_reasoning_leaves_the_buffer_when_the_counts_say_so(
+    cached: int, prompt: int, left: int
+) -> None:
     assert reasoned(cached, prompt) == [0, 1, left]
 
 
@@ -274,7 +345,10 @@ def test_what_a_search_found_stands_in_the_calls_own_prompt() -> None:
     requests = told(FORMAT, numbered([*values, call("b"), counts(9200)])).main.requests
     inside, said = requests[2].view.messages()[3:]
     assert requests[1].view.messages()[-1] is inside
-    assert [getattr(part, "tokens", None) for part in inside.parts] == [50, 9130 - 1000 - 30 - 100 - 50]
+    assert [getattr(part, "tokens", None) for part in inside.parts] == [
+        50,
+        9130 - 1000 - 30 - 100 - 50,
+    ]
     assert [type(part).__name__ for part in said.parts] == ["Thinking", "Text"]
 
 
@@ -283,7 +357,10 @@ SEARCHED = [REASONING, item("web_search_call", action={"query": "q"}), REASONING
 
 def found(session: Session) -> list[int]:
     """Tokens in each buffer that searches found."""
-    parts = ([part for message in request.view for part in message.parts] for request in session.main.requests)
+    parts = (
+        [part for message in request.view for part in message.parts]
+        for request in session.main.requests
+    )
     return [sum(part.tokens or 0 for part in one if isinstance(part, Opaque)) for one in parts]
 
 
@@ -296,12 +373,27 @@ def found(session: Session) -> list[int]:
         (1_600, 5_000, False),  # smaller, but what was found came from the cache
     ],
 )
-def test_what_a_search_found_is_gone_when_the_chain_breaks(prompt: int, cached: int, gone: bool) -> None:
+def test_what_a_search_found_is_gone_when_the_chain_breaks(
+    prompt: int, cached: int, gone: bool
+) -> None:
     """Then the client sends all of its own again, and the search without what it found."""
     counts = Counts()
     values = [says("user", "hi"), call("a"), counts(1_000, 30), answer("a", "x" * 400)]
-    values += [*SEARCHED, says("assistant", "ho"), call("b"), counts(9_130, 80, 1_000, 50), answer("b")]
-    values += [call("c"), counts(9_250, 20, 9_100), answer("c"), call("d"), counts(prompt, 20, cached), answer("d")]
+    values += [
+        *SEARCHED,
+        says("assistant", "ho"),
+        call("b"),
+        counts(9_130, 80, 1_000, 50),
+        answer("b"),
+    ]
+    values += [
+        call("c"),
+        counts(9_250, 20, 9_100),
+        answer("c"),
+        call("d"),
+        counts(prompt, 20, cached),
+        answer("d"),
+    ]
     session = told(FORMAT, numbered([*values, call("e"), counts(prompt + 50, 5, prompt)]))
     there = 9_130 - 1_000 - 30 - 100 - 50
     assert found(session) == [0, there, there, *([0, 0] if gone else [there, there])]
@@ -314,8 +406,17 @@ def test_what_a_search_found_is_gone_when_the_chain_breaks(prompt: int, cached: 
 def test_reasoning_and_what_a_search_found_go_together_or_apart() -> None:
     counts = Counts()
     values = [says("user", "hi"), call("z"), counts(1_000, 30), answer("z"), *SEARCHED, call("a")]
-    values += [counts(6_031, 530, 0, 500), answer("a"), says("assistant", "ho"), counts(6_562, 30, 6_000)]
-    for prompt, cached, left in ((6_100, 6_000, (4_500, 0)), (2_100, 900, (0, 500)), (1_600, 900, (0, 0))):
+    values += [
+        counts(6_031, 530, 0, 500),
+        answer("a"),
+        says("assistant", "ho"),
+        counts(6_562, 30, 6_000),
+    ]
+    for prompt, cached, left in (
+        (6_100, 6_000, (4_500, 0)),
+        (2_100, 900, (0, 500)),
+        (1_600, 900, (0, 0)),
+    ):
         again = [*values, says("user", "go on"), says("assistant", "no"), counts(prompt, 5, cached)]
         last = told(FORMAT, numbered(again)).main.requests[-1]
         parts = [part for message in last.view for part in message.parts]
@@ -324,9 +425,9 @@ def test_reasoning_and_what_a_search_found_go_together_or_apart() -> None:
 
 
 def test_items_for_the_clients_own_use_are_not_in_the_buffer() -> None:
-    assert prompts([says("user", "hi"), item("ghost_snapshot"), says("assistant", "ho"), Counts()(10)]) == [
-        (10, ["hi"])
-    ]
+    assert prompts(
+        [says("user", "hi"), item("ghost_snapshot"), says("assistant", "ho"), Counts()(10)]
+    ) == [(10, ["hi"])]
 
 
 def test_a_call_without_a_count_is_a_request_without_usage() -> None:
@@ -347,9 +448,16 @@ def test_a_file_without_its_head_opens_and_says_so() -> None:
 
 
 def test_a_fork_holds_the_calls_of_before_as_buffer_only() -> None:
-    meta = {"type": "session_meta", "payload": {"id": "f", "forked_from_id": "x", "timestamp": "2026-03-01T11:00:00Z"}}
+    meta = {
+        "type": "session_meta",
+        "payload": {"id": "f", "forked_from_id": "x", "timestamp": "2026-03-01T11:00:00Z"},
+    }
     counts = Counts()
-    old = [says("user", "hi"), says("assistant", "ho"), {**counts(10), "timestamp": "2026-03-01T10:00:01Z"}]
+    old = [
+        says("user", "hi"),
+        says("assistant", "ho"),
+        {**counts(10), "timestamp": "2026-03-01T10:00:01Z"},
+    ]
     new = [
         {**value, "timestamp": "2026-03-01T12:00:00Z"}
         for value in (says("user", "more"), says("assistant", "yes"), counts(20))
@@ -358,7 +466,12 @@ def test_a_fork_holds_the_calls_of_before_as_buffer_only() -> None:
 
 
 def test_unknown_records_are_listed_once_a_kind() -> None:
-    values = [{"type": "mystery", "payload": {}}, {"type": "mystery", "payload": {}}, 7, {"type": "response_item"}]
+    values = [
+        {"type": "mystery", "payload": {}},
+        {"type": "mystery", "payload": {}},
+        7,
+        {"type": "response_item"},
+    ]
     assert [problem.line for problem in told(FORMAT, numbered(values)).problems] == [1, 3, 4]
 
 

@@ -13,8 +13,27 @@ from inspector.core.formats.codex import FORMAT
 from inspector.core.formats.format import Head
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.fit import fit
-from tests.core.formats.feeding import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
-from tests.core.formats.rollouts import COMPACTED, REASONING, TURN, Counts, answer, call, event, says
+from tests.core.formats.feeding import (
+    DATA,
+    check,
+    deep,
+    laid_out,
+    numbered,
+    records,
+    respaced,
+    spoilt,
+    told,
+)
+from tests.core.formats.rollouts import (
+    COMPACTED,
+    REASONING,
+    TURN,
+    Counts,
+    answer,
+    call,
+    event,
+    says,
+)
 from tests.shared import transcripts
 
 REAL = [*transcripts("codex/**/*.jsonl"), *transcripts("clients/codex*.jsonl")]
@@ -54,11 +73,19 @@ NAMES = st.sampled_from(
     ]
 )
 ATOMS = (
-    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False) | st.text(max_size=4) | NAMES
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**40), 2**40)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=4)
+    | NAMES
 )
 VALUES = st.recursive(
     ATOMS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | st.text(max_size=3), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(NAMES | st.text(max_size=3), inner, max_size=5)
+    ),
     max_leaves=12,
 )
 
@@ -70,19 +97,31 @@ def test_nothing_raises_whatever_the_values(values: list[Any]) -> None:
     FORMAT.is_companion(Head(values), TURNS)
 
 
-KINDS = ["session_meta", "response_item", "event_msg", "turn_context", "compacted", "token_usage_record"]
+KINDS = [
+    "session_meta",
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "compacted",
+    "token_usage_record",
+]
 
 
 @given(
     st.lists(
-        st.builds(lambda kind, payload: {"type": kind, "payload": payload}, st.sampled_from(KINDS), VALUES), max_size=8
+        st.builds(
+            lambda kind, payload: {"type": kind, "payload": payload}, st.sampled_from(KINDS), VALUES
+        ),
+        max_size=8,
     )
 )
 def test_nothing_raises_whatever_the_payloads(values: list[Any]) -> None:
     check(told(FORMAT, numbered(values)))
 
 
-SCRIPT = st.sampled_from(["user", "say", "think", "call", "answer", "count", "turn", "compact", "abort"])
+SCRIPT = st.sampled_from(
+    ["user", "say", "think", "call", "answer", "count", "turn", "compact", "abort"]
+)
 
 
 @given(st.lists(SCRIPT, max_size=40))
@@ -104,7 +143,14 @@ def test_sessions_asked_for_at_any_time_do_not_change_later(script: list[str]) -
         reader.feed(line, make[step](line))
         session = reader.session()
         check(session)
-        seen.append((session, list(session.main.requests), list(session.main.messages), session.main.end.messages()))
+        seen.append(
+            (
+                session,
+                list(session.main.requests),
+                list(session.main.messages),
+                session.main.end.messages(),
+            )
+        )
     for session, requests, messages, end in seen:
         assert list(session.main.requests) == requests
         assert list(session.main.messages) == messages
@@ -116,7 +162,12 @@ def test_a_long_thread_is_no_deeper_than_a_short_one() -> None:
     values = [
         v
         for n in range(4000)
-        for v in (says("user", f"{n}"), REASONING, says("assistant", f"{n}"), counts(10 + n, 2, 0, 1))
+        for v in (
+            says("user", f"{n}"),
+            REASONING,
+            says("assistant", f"{n}"),
+            counts(10 + n, 2, 0, 1),
+        )
     ]
     session = told(FORMAT, numbered(values))
     assert len(session.main.requests) == 4000
@@ -143,21 +194,29 @@ def test_every_rollout_opens(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in REAL if "clients" not in path.parts], ids=lambda path: "/".join(path.parts[-3:])
+    "path",
+    [path for path in REAL if "clients" not in path.parts],
+    ids=lambda path: "/".join(path.parts[-3:]),
 )
 def test_all_counts_of_a_real_rollout_are_found(path: Path) -> None:
     """Calls are the changes of the running total."""
     totals, reported = [], []
     for _, value in records(path):
         info = value["payload"].get("info")
-        if info and info["last_token_usage"]["input_tokens"] and info["total_token_usage"] not in totals:
+        if (
+            info
+            and info["last_token_usage"]["input_tokens"]
+            and info["total_token_usage"] not in totals
+        ):
             totals.append(info["total_token_usage"])
             reported.append(read_responses_usage(info["last_token_usage"]))
     assert [request.usage for request in told(FORMAT, records(path)).main.requests] == reported
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in REAL if "clients" not in path.parts], ids=lambda path: "/".join(path.parts[-3:])
+    "path",
+    [path for path in REAL if "clients" not in path.parts],
+    ids=lambda path: "/".join(path.parts[-3:]),
 )
 def test_the_count_of_a_real_buffer_follows_the_reported_prompt(path: Path) -> None:
     line = fit(told(FORMAT, records(path)).main, estimator("tiktoken")).line

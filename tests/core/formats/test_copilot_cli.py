@@ -27,7 +27,13 @@ def event(name: str, kind: str, agent: str = "", **data: Any) -> dict[str, Any]:
 
 def called(name: str, *calls: str, said: str = "", agent: str = "", **more: Any) -> dict[str, Any]:
     requests = [{"toolCallId": call, "name": "view", "arguments": {"path": call}} for call in calls]
-    data = {"messageId": name, "model": "gpt-x", "content": said, "toolRequests": requests, "outputTokens": 7} | more
+    data = {
+        "messageId": name,
+        "model": "gpt-x",
+        "content": said,
+        "toolRequests": requests,
+        "outputTokens": 7,
+    } | more
     return event(name, "assistant.message", agent, **data)
 
 
@@ -37,7 +43,12 @@ def result(name: str, call: str, text: str) -> dict[str, Any]:
 
 
 def shutdown(calls: int, tokens: int, read: int = 0) -> dict[str, Any]:
-    usage = {"inputTokens": tokens, "outputTokens": 40, "cacheReadTokens": read, "reasoningTokens": 9}
+    usage = {
+        "inputTokens": tokens,
+        "outputTokens": 40,
+        "cacheReadTokens": read,
+        "reasoningTokens": 9,
+    }
     metrics = {"gpt-x": {"requests": {"count": calls, "cost": 1}, "usage": usage}}
     about: dict[str, Any] = {
         "currentTokens": 1_103,
@@ -45,14 +56,23 @@ def shutdown(calls: int, tokens: int, read: int = 0) -> dict[str, Any]:
         "conversationTokens": 100,
         "toolDefinitionsTokens": 200,
     }
-    return event("end", "session.shutdown", sessionStartTime=1_783_067_544_878, modelMetrics=metrics, **about)
+    return event(
+        "end", "session.shutdown", sessionStartTime=1_783_067_544_878, modelMetrics=metrics, **about
+    )
 
 
-START = event("s", "session.start", sessionId="5f5e", copilotVersion="1.0.64", selectedModel="gpt-x")
+START = event(
+    "s", "session.start", sessionId="5f5e", copilotVersion="1.0.64", selectedModel="gpt-x"
+)
 ASKED = [
     START,
     event("p1", "system.message", role="system", content="You are an agent."),
-    event("u1", "user.message", content="look", transformedContent="<current_datetime>now</current_datetime>\n\nlook"),
+    event(
+        "u1",
+        "user.message",
+        content="look",
+        transformedContent="<current_datetime>now</current_datetime>\n\nlook",
+    ),
     event("t1", "assistant.turn_start", turnId="0"),
 ]
 TURNS = [
@@ -60,10 +80,20 @@ TURNS = [
     called("a1", "c1", "c2", said="I look.", reasoningText="Two files.", reasoningOpaque="sig"),
     event("x1", "tool.execution_start", toolCallId="c1"),
     result("r2", "c2", "second"),
-    event("r1", "tool.execution_complete", toolCallId="c1", success=False, error={"message": "no such file"}),
+    event(
+        "r1",
+        "tool.execution_complete",
+        toolCallId="c1",
+        success=False,
+        error={"message": "no such file"},
+    ),
     event("e1", "assistant.turn_end", turnId="0"),
     event("t2", "assistant.turn_start", turnId="1"),
-    event("n1", "system.notification", content="<system_notification>\nshell 3 ended\n</system_notification>"),
+    event(
+        "n1",
+        "system.notification",
+        content="<system_notification>\nshell 3 ended\n</system_notification>",
+    ),
     called("a2", said="Done."),
     event("p2", "system.message", role="system", content="You are an agent."),
     event("u2", "user.message", content="more"),
@@ -104,9 +134,16 @@ def test_totals_are_totals_but_of_a_single_call() -> None:
     assert all(request.usage is None for request in many.main.requests)
     assert any("3 calls, 9,000 tokens in" in note for note in many.notes)
     assert any("1,103" in note and "tools 200" in note for note in many.notes)
-    (request,) = told(FORMAT, numbered([*ASKED, called("a1"), shutdown(1, 1_000, 900)])).main.requests
+    (request,) = told(
+        FORMAT, numbered([*ASKED, called("a1"), shutdown(1, 1_000, 900)])
+    ).main.requests
     assert request.usage is not None
-    assert (request.usage.prompt, request.usage.input, request.usage.cache_read, request.usage.output) == (
+    assert (
+        request.usage.prompt,
+        request.usage.input,
+        request.usage.cache_read,
+        request.usage.output,
+    ) == (
         *(1_000, 100, 900),
         40,
     )
@@ -148,8 +185,13 @@ def test_a_compaction_leaves_its_summary() -> None:
 
 def test_sub_agents_are_threads() -> None:
     begun = event("b", "subagent.started", "agent-1", toolCallId="c1", agentName="explore")
-    inside = [event("bu", "user.message", "agent-1", content="find it"), called("ba", said="Found.", agent="agent-1")]
-    session = told(FORMAT, numbered([*ASKED, called("a1", "c1"), begun, *inside, result("r", "c1", "Found.")]))
+    inside = [
+        event("bu", "user.message", "agent-1", content="find it"),
+        called("ba", said="Found.", agent="agent-1"),
+    ]
+    session = told(
+        FORMAT, numbered([*ASKED, called("a1", "c1"), begun, *inside, result("r", "c1", "Found.")])
+    )
     check(session)
     main, agent = session.threads
     assert [message.id for message in main.end] == ["u1", "a1", "r"]
@@ -172,14 +214,24 @@ def test_spoilt_events_never_raise() -> None:
     for bad in (None, 7, "x", [], {}, [None], {"content": 1}):
         for changed in spoilt(values, bad):
             check(told(FORMAT, changed))
-    check(told(FORMAT, numbered([event("x", kind, content=deep()) for kind in ("user.message", "assistant.message")])))
+    check(
+        told(
+            FORMAT,
+            numbered(
+                [event("x", kind, content=deep()) for kind in ("user.message", "assistant.message")]
+            ),
+        )
+    )
 
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=6),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*START, *START["data"], "content", "toolRequests", "modelMetrics"]), inner)
+        | st.dictionaries(
+            st.sampled_from([*START, *START["data"], "content", "toolRequests", "modelMetrics"]),
+            inner,
+        )
     ),
     max_leaves=10,
 )
@@ -190,7 +242,9 @@ def test_any_values(values: list[Any]) -> None:
     check(told(FORMAT, numbered(values)))
 
 
-@pytest.mark.parametrize("path", tuple(transcripts("copilot-cli/**/*.jsonl")), ids=lambda path: path.parts[-3])
+@pytest.mark.parametrize(
+    "path", tuple(transcripts("copilot-cli/**/*.jsonl")), ids=lambda path: path.parts[-3]
+)
 def test_real_ones(path: Path) -> None:
     session = told(FORMAT, records(path))
     check(session)

@@ -38,10 +38,20 @@ def part(kind: str, **data: Any) -> dict[str, Any]:
     return {"type": kind, "data": data}
 
 
-def row(name: str, role: str, *parts: dict[str, Any], session: str = "s1", done: str = "") -> dict[str, Any]:
+def row(
+    name: str, role: str, *parts: dict[str, Any], session: str = "s1", done: str = ""
+) -> dict[str, Any]:
     finish = [part("finish", reason=done, time=1)] if done else []
-    about = {"id": name, "session_id": session, "role": role, "model": "oak-2" if role == "assistant" else ""}
-    return {"table": "crush.messages", "row": {**about, "parts": [*parts, *finish], "created_at": 1_754_740_840}}
+    about = {
+        "id": name,
+        "session_id": session,
+        "role": role,
+        "model": "oak-2" if role == "assistant" else "",
+    }
+    return {
+        "table": "crush.messages",
+        "row": {**about, "parts": [*parts, *finish], "created_at": 1_754_740_840},
+    }
 
 
 def stored(name: str = "s1", tokens: int = 0, answer: int = 0, **more: Any) -> dict[str, Any]:
@@ -52,7 +62,10 @@ def stored(name: str = "s1", tokens: int = 0, answer: int = 0, **more: Any) -> d
         "summary_message_id": None,
         "cost": 0.5,
     }
-    return {"table": "crush.sessions", "row": {**about, "prompt_tokens": tokens, "completion_tokens": answer, **more}}
+    return {
+        "table": "crush.sessions",
+        "row": {**about, "prompt_tokens": tokens, "completion_tokens": answer, **more},
+    }
 
 
 def call(name: str) -> dict[str, Any]:
@@ -60,14 +73,34 @@ def call(name: str) -> dict[str, Any]:
 
 
 def result(name: str, text: str, **more: Any) -> dict[str, Any]:
-    return part("tool_result", tool_call_id=name, name="", content=text, metadata="x" * 900, is_error=False, **more)
+    return part(
+        "tool_result",
+        tool_call_id=name,
+        name="",
+        content=text,
+        metadata="x" * 900,
+        is_error=False,
+        **more,
+    )
 
 
 ROWS = [
     {"table": "crush.database", "row": {"session": "s1", "held": [{"id": "s1", "title": "one"}]}},
     stored(tokens=900, answer=300),
-    row("u1", "user", part("text", text="look"), part("binary", Path="a.png", MIMEType="image/png", Data="aaaa")),
-    row("a1", "assistant", part("reasoning", thinking="hm", signature="sig"), call("c1"), call("c2"), done="tool_use"),
+    row(
+        "u1",
+        "user",
+        part("text", text="look"),
+        part("binary", Path="a.png", MIMEType="image/png", Data="aaaa"),
+    ),
+    row(
+        "a1",
+        "assistant",
+        part("reasoning", thinking="hm", signature="sig"),
+        call("c1"),
+        call("c2"),
+        done="tool_use",
+    ),
     row("t1", "tool", result("c1", "one"), result("c2", "two")),
     row("e1", "assistant", done="error"),
     row("u2", "user", part("text", text="go on")),
@@ -111,20 +144,28 @@ def test_the_sum_stands_at_the_last_call() -> None:
 
 
 def test_what_it_cost_is_told_of_the_calls_that_tell_it() -> None:
-    priced = [{**one, "row": {**one["row"], "model": "gpt-5"}} if one["row"].get("model") else one for one in ROWS]
+    priced = [
+        {**one, "row": {**one["row"], "model": "gpt-5"}} if one["row"].get("model") else one
+        for one in ROWS
+    ]
     answer = describe_cost(session_cost(told(FORMAT, numbered(priced))))
     assert "Usage is recorded for 1 of 2 requests." in answer.text
 
 
 def test_after_a_summary() -> None:
     said = row("a3", "assistant", part("text", text="They looked."), done="end_turn")
-    after = [row("u3", "user", part("text", text="more")), row("a4", "assistant", call("c3"), done="tool_use")]
+    after = [
+        row("u3", "user", part("text", text="more")),
+        row("a4", "assistant", call("c3"), done="tool_use"),
+    ]
     fed = [*ROWS, said, stored(tokens=0, answer=40, summary_message_id="a3")]
     fresh = told(FORMAT, numbered(fed))
     check(fresh)
     assert prompts(fresh) == [None, None]  # the sum is that of the summary's own call
     assert [message.id for message in fresh.main.end] == ["a3"]
-    session = told(FORMAT, numbered([*fed, *after, stored(tokens=70, answer=40, summary_message_id="a3")]))
+    session = told(
+        FORMAT, numbered([*fed, *after, stored(tokens=70, answer=40, summary_message_id="a3")])
+    )
     check(session)
     assert buffers(session)[2:] == [["a3", "u3"]]
     assert prompts(session) == [None, None, 110]
@@ -136,7 +177,11 @@ def test_after_a_summary() -> None:
 def test_an_answer_that_is_being_written() -> None:
     reader = FORMAT.start()
     seen: list[tuple[Session, Any]] = []
-    fed = [*ROWS[:3], row("a1", "assistant", part("text", text="I")), row("a1", "assistant", part("text", text="I l"))]
+    fed = [
+        *ROWS[:3],
+        row("a1", "assistant", part("text", text="I")),
+        row("a1", "assistant", part("text", text="I l")),
+    ]
     for line, value in numbered([*fed, *ROWS[3:]]):
         reader.feed(line, value)
         seen.append((reader.session(), laid_out(reader.session())))
@@ -153,7 +198,9 @@ def test_sub_agents_are_threads() -> None:
     ]
     session = told(FORMAT, numbered([*ROWS, *agent]))
     check(session)
-    assert [(thread.id, thread.parent, thread.parent_call) for thread in session.threads[1:]] == [("c1", "main", "c1")]
+    assert [(thread.id, thread.parent, thread.parent_call) for thread in session.threads[1:]] == [
+        ("c1", "main", "c1")
+    ]
 
 
 @pytest.fixture
@@ -174,16 +221,30 @@ def put(writer: sqlite3.Connection, *values: dict[str, Any], at: int = 1_754_740
             about["parts"] = json.dumps(about["parts"])
         table, names = value["table"].removeprefix("crush."), ", ".join(about)
         marks = ", ".join("?" * len(about))
-        writer.execute(f"insert or replace into {table} ({names}) values ({marks})", tuple(about.values()))
+        writer.execute(
+            f"insert or replace into {table} ({names}) values ({marks})", tuple(about.values())
+        )
 
 
-def test_its_database_is_found_opened_and_followed(writer: sqlite3.Connection, tmp_path: Path) -> None:
+def test_its_database_is_found_opened_and_followed(
+    writer: sqlite3.Connection, tmp_path: Path
+) -> None:
     path = tmp_path / "project" / ".crush" / "crush.db"
-    listed = {"projects": [{"path": str(tmp_path / "project"), "data_dir": ".crush"}, {"path": "/gone", "data_dir": 7}]}
+    listed = {
+        "projects": [
+            {"path": str(tmp_path / "project"), "data_dir": ".crush"},
+            {"path": "/gone", "data_dir": 7},
+        ]
+    }
     (tmp_path / ".local/share/crush").mkdir(parents=True)
     (tmp_path / ".local/share/crush/projects.json").write_text(json.dumps(listed), encoding="utf-8")
     put(writer, *ROWS[1:-1])
-    put(writer, stored("s0"), row("o1", "user", part("text", text="else"), session="s0"), at=1_754_740_000)
+    put(
+        writer,
+        stored("s0"),
+        row("o1", "user", part("text", text="else"), session="s0"),
+        at=1_754_740_000,
+    )
     seen: list[Session] = []
     follower = Follower(path, seen.append)
     follower.look()
@@ -213,14 +274,18 @@ def test_spoilt_rows_never_raise() -> None:
     for bad in (None, 7, "x", [], {}, [None], {"data": 1}):
         for changed in spoilt(numbered(ROWS), bad):
             check(told(FORMAT, changed))
-    check(told(FORMAT, numbered([row("u", "user", deep()), row("v", "user", part("odd", x=deep()))])))
+    check(
+        told(FORMAT, numbered([row("u", "user", deep()), row("v", "user", part("odd", x=deep()))]))
+    )
 
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=6),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*ROWS[2], *ROWS[2]["row"], "type", "data"]), inner, max_size=5)
+        | st.dictionaries(
+            st.sampled_from([*ROWS[2], *ROWS[2]["row"], "type", "data"]), inner, max_size=5
+        )
     ),
     max_leaves=12,
 )
@@ -231,7 +296,9 @@ def test_any_values(values: list[Any]) -> None:
     check(told(FORMAT, numbered([*ROWS[:4], *values])))
 
 
-@pytest.mark.parametrize("path", tuple(transcripts("crush/[am]*/.crush/crush.db")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", tuple(transcripts("crush/[am]*/.crush/crush.db")), ids=lambda path: path.name
+)
 def test_real_ones(path: Path) -> None:
     for number in range(2 if ARE_REAL else 1):
         session = open_transcript(session_path(path, str(number)))

@@ -36,7 +36,10 @@ IDS = ("id", "uuid", "messageId", "message_id", "call_id", "callID", "tool_call_
 def with_same_ids(value: Any, names: Sequence[str]) -> Any:
     """The value as a publisher's redaction leaves it: every text under these names is the same."""
     if isinstance(value, dict):
-        redacted = {key: "REDACTED" if key in names and isinstance(one, str) else one for key, one in value.items()}
+        redacted = {
+            key: "REDACTED" if key in names and isinstance(one, str) else one
+            for key, one in value.items()
+        }
         return {key: with_same_ids(inner, names) for key, inner in redacted.items()}
     return [with_same_ids(inner, names) for inner in value] if isinstance(value, list) else value
 
@@ -48,7 +51,9 @@ def changed(fed: Sequence[Fed], change: Callable[[Any], Any]) -> list[Fed]:
 @each_sample
 @pytest.mark.parametrize("name", IDS)
 def test_ids_are_unique_when_the_file_says_one_id_everywhere(sample: Sample, name: str) -> None:
-    check_threads(read(sample.format, changed(sample.fed, lambda value: with_same_ids(value, (name,)))))
+    check_threads(
+        read(sample.format, changed(sample.fed, lambda value: with_same_ids(value, (name,))))
+    )
 
 
 @each_sample
@@ -77,7 +82,12 @@ def put(value: Any, path: Sequence[Any], new: Any) -> Any:
 def test_ids_are_unique_when_texts_of_the_file_are_exchanged(sample: Sample) -> None:
     """Any text of the file in the place of any other: thread names, message ids, ids of calls, and all the rest."""
     chance = Random(sample.name)
-    texts = [text for _, value, _ in sample.fed for path in places(value) if len(text := _text_at(value, path)) < 40]
+    texts = [
+        text
+        for _, value, _ in sample.fed
+        for path in places(value)
+        if len(text := _text_at(value, path)) < 40
+    ]
     for _ in range(60 if texts else 0):
         check_threads(read(sample.format, exchanged(sample.fed, chance, texts)))
 
@@ -103,7 +113,14 @@ def words(sample: Sample, fed: Sequence[Fed]) -> list[Any]:
     """What was said, request by request: what must be the same whatever the messages are called."""
     return [
         [
-            (request.usage, [(message.role, message.text) for message in request.view if message.role != "tool"])
+            (
+                request.usage,
+                [
+                    (message.role, message.text)
+                    for message in request.view
+                    if message.role != "tool"
+                ],
+            )
             for request in thread.requests
         ]
         for thread in read(sample.format, fed).threads
@@ -136,8 +153,12 @@ def test_redacted_ids_are_said_in_a_note() -> None:
     for name in ("opencode: export", "journal: run", "gemini-cli: document"):
         sample = SAMPLES[NAMES.index(name)]
         before = sample.read().notes
-        notes = read(sample.format, changed(sample.fed, lambda value: with_same_ids(value, ("id",)))).notes
-        assert next(note for note in notes if note not in before).startswith("Ids occur more than once in this file")
+        notes = read(
+            sample.format, changed(sample.fed, lambda value: with_same_ids(value, ("id",)))
+        ).notes
+        assert next(note for note in notes if note not in before).startswith(
+            "Ids occur more than once in this file"
+        )
 
 
 @pytest.mark.parametrize("odd", [{}, [], None, 7])
@@ -151,21 +172,38 @@ def test_agents_with_one_name_are_threads_of_their_own() -> None:
     def said(agent: str, role: str) -> dict[str, Any]:
         return {"role": role, "content": f"of {agent}", "agent": agent}
 
-    history = [said("editor", "user"), said("editor", "assistant"), said("main", "user"), said("main", "assistant")]
+    history = [
+        said("editor", "user"),
+        said("editor", "assistant"),
+        said("main", "user"),
+        said("main", "assistant"),
+    ]
     session = read("swe-agent", [(1, {"trajectory": [], "history": history, "info": {}}, "")])
-    assert [(thread.id, len(thread.requests)) for thread in session.threads] == [("main", 1), ("main.2", 1)]
+    assert [(thread.id, len(thread.requests)) for thread in session.threads] == [
+        ("main", 1),
+        ("main.2", 1),
+    ]
 
 
 def test_a_message_that_names_no_agent_belongs_to_the_first_one() -> None:
-    rows = [{"role": "system", "content": "act"}, {"role": "user", "content": "hi", "agent": "main"}]
+    rows = [
+        {"role": "system", "content": "act"},
+        {"role": "user", "content": "hi", "agent": "main"},
+    ]
     rows.append({"role": "assistant", "content": "hello", "agent": "main"})
     session = read("swe-agent", [(1, {"trajectory": [], "history": rows, "info": {}}, "")])
-    assert [(thread.id, len(thread.requests), thread.prompt.system) for thread in session.threads] == [
-        ("main", 1, "act")
-    ]
+    assert [
+        (thread.id, len(thread.requests), thread.prompt.system) for thread in session.threads
+    ] == [("main", 1, "act")]
 
 
 def test_a_whole_body_of_responses_is_known_by_its_fields_whatever_its_items_are() -> None:
     items = [{"type": None, "text": "no item"}, {"call_id": "c", "content": "nor this"}]
-    body = {"model": "m", "max_output_tokens": 9, "store": False, "instructions": "i", "input": items}
+    body = {
+        "model": "m",
+        "max_output_tokens": 9,
+        "store": False,
+        "instructions": "i",
+        "input": items,
+    }
     assert detect(head_of(body)).name == "openai-responses"

@@ -55,7 +55,11 @@ def buffers(session: Session) -> list[list[str]]:
 def values(name: str) -> list[tuple[int, Any]]:
     if name.endswith(".history"):
         return list(enumerate((HERE / name).read_text(encoding="utf-8").splitlines(), 1))
-    return records(HERE / name) if name.endswith(".jsonl") else [(1, json.loads((HERE / name).read_bytes()))]
+    return (
+        records(HERE / name)
+        if name.endswith(".jsonl")
+        else [(1, json.loads((HERE / name).read_bytes()))]
+    )
 
 
 def follow_growing(path: Path, lines: list[bytes]) -> Session:
@@ -135,7 +139,11 @@ def test_a_session_of_vibe_is_both_its_files() -> None:
     one, other = (open_transcript(HERE / "vibe" / name) for name in ("messages.jsonl", "meta.json"))
     assert laid_out(one) == laid_out(other)
     first, last = one.main.requests
-    assert buffers(one)[1] == ["user: How high is the tide?", "assistant: I look.", "tool: high = 3"]
+    assert buffers(one)[1] == [
+        "user: How high is the tide?",
+        "assistant: I look.",
+        "tool: high = 3",
+    ]
     assert first.usage is None  # the file tells the last call's tokens only
     assert last.usage
     assert (last.usage.prompt, last.usage.cache_read, last.usage.output) == (1210, 1100, 14)
@@ -144,13 +152,19 @@ def test_a_session_of_vibe_is_both_its_files() -> None:
     assert (one.id, last.model) == ("5e55", "devstral-2512")
 
 
-@pytest.mark.parametrize(("key", "value"), [("context_tokens", 1225), ("last_turn_prompt_tokens", 0)])
-def test_numbers_of_vibe_that_are_not_of_one_call_are_unknown(tmp_path: Path, key: str, value: int) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [("context_tokens", 1225), ("last_turn_prompt_tokens", 0)]
+)
+def test_numbers_of_vibe_that_are_not_of_one_call_are_unknown(
+    tmp_path: Path, key: str, value: int
+) -> None:
     meta = json.loads((HERE / "vibe/meta.json").read_bytes())
     meta["stats"][key] = value
     (tmp_path / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
     (tmp_path / "messages.jsonl").write_bytes((HERE / "vibe/messages.jsonl").read_bytes())
-    assert {request.usage for request in open_transcript(tmp_path / "messages.jsonl").main.requests} == {None}
+    assert {
+        request.usage for request in open_transcript(tmp_path / "messages.jsonl").main.requests
+    } == {None}
 
 
 def test_messages_of_vibe_alone_say_what_is_missing(tmp_path: Path) -> None:
@@ -165,10 +179,15 @@ def test_a_log_of_aider(tmp_path: Path) -> None:
     session = open_transcript(HERE / "aider.llm.history")
     sent = buffers(session)
     assert sent[0][0].endswith("high = 3\n-------\n```")
-    assert sent[1][-2:] == ["assistant: Three.\n\nLLM RESPONSE is a word, too.", "user: Make it four."]
+    assert sent[1][-2:] == [
+        "assistant: Three.\n\nLLM RESPONSE is a word, too.",
+        "user: Make it four.",
+    ]
     assert [len(one) for one in sent] == [3, 5, 3]
     assert said(session.main.end.messages()[-1]) == "assistant: 低 is one."
-    assert {request.prompt.system for request in session.main.requests} == {"Act as an expert.\n\nAnswer briefly."}
+    assert {request.prompt.system for request in session.main.requests} == {
+        "Act as an expert.\n\nAnswer briefly."
+    }
     assert {request.prompt.tools for request in session.main.requests} == {()}
     assert session.main.requests[0].time == "2026-01-01T10:00:00"
     assert session.notes == ("Calls that got no answer were left out: 1.",)
@@ -181,7 +200,9 @@ def test_the_editor_of_aider_has_conversations_of_its_own(tmp_path: Path) -> Non
     path, calls = tmp_path / "history", list[str]()
     for n, (sent, answer) in enumerate(ARCHITECT):
         told = "".join(f"-------\n{role} {text}\n" for role, text in sent)
-        calls.append(f"TO LLM 2026-01-01T10:00:0{n}\n{told}LLM RESPONSE 2026-01-01T10:00:0{n}\nASSISTANT {answer}\n")
+        calls.append(
+            f"TO LLM 2026-01-01T10:00:0{n}\n{told}LLM RESPONSE 2026-01-01T10:00:0{n}\nASSISTANT {answer}\n"
+        )
     path.write_text("".join(calls), encoding="utf-8")
     session = open_transcript(path)
     assert [(one.id, one.parent, len(one.requests)) for one in session.threads] == [
@@ -189,7 +210,9 @@ def test_the_editor_of_aider_has_conversations_of_its_own(tmp_path: Path) -> Non
     ]  # fmt: skip
     assert [len(request.view) for request in session.main.requests] == [1, 3, 5]
     assert session.threads[1].requests[1].view.messages()[-1].text == "lint: error"
-    assert laid_out(follow_growing(path, path.read_bytes().splitlines(keepends=True))) == laid_out(session)
+    assert laid_out(follow_growing(path, path.read_bytes().splitlines(keepends=True))) == laid_out(
+        session
+    )
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip", "gzip"])
@@ -225,7 +248,9 @@ def test_they_are_found_where_their_clients_keep_them(tmp_path: Path) -> None:
     (kept / "workspace.json").write_text('{"folder": "file:///work/my%20tides"}', encoding="utf-8")
     for name in ("messages.jsonl", "meta.json"):
         (vibe / name).write_bytes((HERE / "vibe" / name).read_bytes())
-    found = {(one.format, one.path.name): (one.project, one.title) for one in found_sessions(tmp_path)}
+    found = {
+        (one.format, one.path.name): (one.project, one.title) for one in found_sessions(tmp_path)
+    }
     assert found == {
         ("vscode-chat", "vscode-chat.json"): ("/work/my tides", "Which files are there?"),
         ("vscode-chat", "vscode-chat.jsonl"): ("/work/my tides", "Tides"),
@@ -235,7 +260,9 @@ def test_they_are_found_where_their_clients_keep_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["vscode-chat.json", "vibe/messages.jsonl"])
 def test_the_newest_of_a_folder_is_found_by_the_file_beside_it(tmp_path: Path, name: str) -> None:
-    kept = tmp_path / (".vibe/logs/session/session_1" if "/" in name else ".config/Code/User/workspaceStorage/1f")
+    kept = tmp_path / (
+        ".vibe/logs/session/session_1" if "/" in name else ".config/Code/User/workspaceStorage/1f"
+    )
     path = kept / Path(name).name if "/" in name else kept / "chatSessions" / name
     path.parent.mkdir(parents=True)
     path.write_bytes((HERE / name).read_bytes())
@@ -258,7 +285,9 @@ def test_the_newest_of_a_folder_is_found_by_the_file_beside_it(tmp_path: Path, n
     ],
 )
 def test_real_ones(shared: Path, pattern: str, format_: str, calls: int) -> None:
-    found = sorted(shared.glob(pattern)) or sorted(shared.glob(f"{pattern.partition('/')[0]}/made-up/*"))
+    found = sorted(shared.glob(pattern)) or sorted(
+        shared.glob(f"{pattern.partition('/')[0]}/made-up/*")
+    )
     session = open_transcript(found[0])
     assert (session.format, session.problems) == (format_, ())
     assert session.main.requests

@@ -32,7 +32,9 @@ from tests.core.formats.heads import head_of
         (lambda value: value == 7, 7, 8),
     ],
 )
-def test_a_pattern_matches_what_it_describes_and_nothing_else(pattern: Pattern, fitting: Any, other: Any) -> None:
+def test_a_pattern_matches_what_it_describes_and_nothing_else(
+    pattern: Pattern, fitting: Any, other: Any
+) -> None:
     assert fits_pattern(fitting, pattern)
     assert other is ... or not fits_pattern(other, pattern)
 
@@ -59,7 +61,13 @@ def example(pattern: Pattern) -> Any:
         return [example(inner) for inner in pattern]
     if not isinstance(pattern, str):
         return pattern
-    types: Mapping[str, Any] = {"<any>": "x", "<text>": "x", "<number>": 1, "<list>": [], "<object>": {}}
+    types: Mapping[str, Any] = {
+        "<any>": "x",
+        "<text>": "x",
+        "<number>": 1,
+        "<list>": [],
+        "<object>": {},
+    }
     return types.get(pattern, pattern.partition("|")[0].replace("*", "x"))
 
 
@@ -71,7 +79,11 @@ def is_data(pattern: Pattern) -> bool:
 
 
 def signs_of(sniff: Any) -> list[FileSign]:
-    return [sign for sign in sniff.signs if is_data(sign.pattern)] if isinstance(sniff, FileSigns) else []
+    return (
+        [sign for sign in sniff.signs if is_data(sign.pattern)]
+        if isinstance(sniff, FileSigns)
+        else []
+    )
 
 
 OWN = [(known.name, sign) for known in FORMATS for sign in signs_of(known.sniff)]
@@ -84,8 +96,12 @@ def head_with(sign: FileSign) -> Head:
     return head_of(value) if sign.rows in ("first", "document") else head_of(value, value)
 
 
-@pytest.mark.parametrize(("name", "sign"), OWN, ids=[f"{name}-{n}" for n, (name, _) in enumerate(OWN)])
-def test_a_file_with_the_sign_of_a_format_is_claimed_by_no_other_as_surely(name: str, sign: FileSign) -> None:
+@pytest.mark.parametrize(
+    ("name", "sign"), OWN, ids=[f"{name}-{n}" for n, (name, _) in enumerate(OWN)]
+)
+def test_a_file_with_the_sign_of_a_format_is_claimed_by_no_other_as_surely(
+    name: str, sign: FileSign
+) -> None:
     head = head_with(sign)
     sureness = {known.name: known.sniff(head) for known in FORMATS}
     own = sureness.pop(name)
@@ -98,14 +114,18 @@ def test_a_file_with_the_sign_of_a_format_is_claimed_by_no_other_as_surely(name:
     assert not foreign
 
 
-@pytest.mark.parametrize(("entry", "sign"), FOREIGN, ids=[f"{entry.name}-{n}" for n, (entry, _) in enumerate(FOREIGN)])
+@pytest.mark.parametrize(
+    ("entry", "sign"), FOREIGN, ids=[f"{entry.name}-{n}" for n, (entry, _) in enumerate(FOREIGN)]
+)
 def test_a_file_with_a_foreign_sign_is_claimed_by_no_format_and_no_other_entry(
     entry: ForeignFormat, sign: FileSign
 ) -> None:
     head = head_with(sign)
     assert max(known.sniff(head) for known in FORMATS) < entry.sure
     assert [other.name for other in ENTRIES if other.sureness(head) > entry.sure] == []
-    rivals = [other.name for other in ENTRIES if other is not entry and other.sureness(head) == entry.sure]
+    rivals = [
+        other.name for other in ENTRIES if other is not entry and other.sureness(head) == entry.sure
+    ]
     assert rivals == []
 
 
@@ -127,7 +147,9 @@ def test_a_database_is_known_by_its_tables() -> None:
     assert name("sessions", "messages", "schema_version", "usage_ledger") == "a goose session"
     assert name("sessions", "messages", "schema_version", "state_meta") == "a Hermes session"
     assert name("blobs", "meta") == "a Cursor chat"
-    assert name("ai_queries", "agent_conversations", "agent_tasks", "blocks") == "a database of Warp"
+    assert (
+        name("ai_queries", "agent_conversations", "agent_tasks", "blocks") == "a database of Warp"
+    )
     assert name("conversations", "__diesel_schema_migrations") == "a ForgeCode conversation"
     assert name("threads", "thread_dynamic_tools", "jobs") == "a list of sessions of Codex"
     assert name("ItemTable") == "the state of VS Code's windows"

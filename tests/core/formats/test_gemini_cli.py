@@ -29,13 +29,32 @@ def user(name: str, *content: Any) -> dict[str, Any]:
 
 
 def gemini(name: str, said: str, prompt: int = 0, **more: Any) -> dict[str, Any]:
-    tokens = {"input": prompt, "output": 3, "cached": prompt // 2, "thoughts": 2, "tool": 0, "total": prompt + 5}
-    value = {"id": name, "timestamp": "2026-01-01T00:00:01Z", "type": "gemini", "content": said, "model": "gemini-x"}
+    tokens = {
+        "input": prompt,
+        "output": 3,
+        "cached": prompt // 2,
+        "thoughts": 2,
+        "tool": 0,
+        "total": prompt + 5,
+    }
+    value = {
+        "id": name,
+        "timestamp": "2026-01-01T00:00:01Z",
+        "type": "gemini",
+        "content": said,
+        "model": "gemini-x",
+    }
     return value | ({"tokens": tokens} if prompt else {}) | more
 
 
 def call(name: str, output: str | None = None, **more: Any) -> dict[str, Any]:
-    value: dict[str, Any] = {"id": name, "name": "shell", "args": {"command": name}, "status": "success", **more}
+    value: dict[str, Any] = {
+        "id": name,
+        "name": "shell",
+        "args": {"command": name},
+        "status": "success",
+        **more,
+    }
     return value | ({"result": [answer(name, output)]} if output is not None else {})
 
 
@@ -55,7 +74,11 @@ FIRST = [
     {"$set": {"lastUpdated": "t"}},
     gemini("g1", "I look.", 100, thoughts=[{"subject": "Plan", "description": "to look"}]),
     gemini(
-        "g1", "I look.", 100, thoughts=[{"subject": "Plan", "description": "to look"}], toolCalls=[call("c1", "all")]
+        "g1",
+        "I look.",
+        100,
+        thoughts=[{"subject": "Plan", "description": "to look"}],
+        toolCalls=[call("c1", "all")],
     ),
     user("r1", answer("c1", "all")),
     gemini("g2", "Done.", 120),
@@ -107,7 +130,11 @@ def test_answers_that_stand_only_with_their_calls() -> None:
 
 def test_calls_recorded_on_their_own_are_no_further_call() -> None:
     session = read(
-        HEAD, user("u", "go"), gemini("g", "I go.", 10), gemini("t", "", toolCalls=[call("a", "x")]), user("v", "?")
+        HEAD,
+        user("u", "go"),
+        gemini("g", "I go.", 10),
+        gemini("t", "", toolCalls=[call("a", "x")]),
+        user("v", "?"),
     )
     assert [request.line for request in session.main.requests] == [3]
     assert [message.id for message in session.main.end] == ["u", "g", "t", "t.r", "v"]
@@ -116,7 +143,13 @@ def test_calls_recorded_on_their_own_are_no_further_call() -> None:
 COMPACTED = [
     *FIRST,
     user("u2", "once more"),
-    gemini("g3", "again", 150, toolCalls=[call("c2", "new")], thoughts=[{"subject": "s", "description": "d"}]),
+    gemini(
+        "g3",
+        "again",
+        150,
+        toolCalls=[call("c2", "new")],
+        thoughts=[{"subject": "s", "description": "d"}],
+    ),
     patch(
         CONTEXT,
         user("s1", "all that was"),
@@ -125,7 +158,10 @@ COMPACTED = [
         {
             "id": "g3'",
             "type": "gemini",
-            "content": [{"text": "again"}, {"functionCall": {"id": "c2", "name": "shell", "args": {"command": "c2"}}}],
+            "content": [
+                {"text": "again"},
+                {"functionCall": {"id": "c2", "name": "shell", "args": {"command": "c2"}}},
+            ],
         },
     ),
     user("r2", answer("c2", "new")),
@@ -137,16 +173,35 @@ def test_a_compaction_is_a_list_that_begins_with_a_summary() -> None:
     session = read(*COMPACTED)
     check(session)
     main = session.main
-    assert ids(main.requests[-1]) == ["ctx", "s1", "k1", "u2", "g3", "r2"]  # what stays keeps its id
+    assert ids(main.requests[-1]) == [
+        "ctx",
+        "s1",
+        "k1",
+        "u2",
+        "g3",
+        "r2",
+    ]  # what stays keeps its id
     (compaction,) = main.compactions
     assert (compaction.kind, compaction.before_request, compaction.kept) == ("summary", 3, 3)
     assert compaction.summary
     assert (compaction.summary.text, compaction.summary.summary) == ("all that was", True)
-    assert ids(main.requests[2]) == ["ctx", "u1", "g1", "r1", "g2", "u2"]  # what was sent before stays as it was
+    assert ids(main.requests[2]) == [
+        "ctx",
+        "u1",
+        "g1",
+        "r1",
+        "g2",
+        "u2",
+    ]  # what was sent before stays as it was
 
 
 def test_summarised_again_in_the_same_words() -> None:
-    again = patch(CONTEXT, user("s2", "all that was"), gemini("k2", THANKS) | {"model": None}, user("u3", "once more"))
+    again = patch(
+        CONTEXT,
+        user("s2", "all that was"),
+        gemini("k2", THANKS) | {"model": None},
+        user("u3", "once more"),
+    )
     main = read(*COMPACTED, again).main
     assert [one.before_request for one in main.compactions] == [3, 4]
     assert [message.id for message in main.end] == ["ctx", "s2", "k1", "u2"]
@@ -159,7 +214,10 @@ def test_a_resumed_session_is_no_compaction() -> None:
         FIRST[2],
         gemini("g1", "", 100, toolCalls=[call("c1", "all")])
         | {
-            "content": [{"text": "I look."}, {"functionCall": {"id": "c1", "name": "shell", "args": {"command": "c1"}}}]
+            "content": [
+                {"text": "I look."},
+                {"functionCall": {"id": "c1", "name": "shell", "args": {"command": "c1"}}},
+            ]
         },
         user("g1_response", answer("c1", "all")),
         FIRST[6],
@@ -178,7 +236,12 @@ def test_masked_outputs_are_a_micro_compaction() -> None:
     main = read(*FIRST, masked, user("u2", "more"), gemini("g3", "yes", 90)).main
     (compaction,) = main.compactions
     assert (compaction.kind, compaction.cleared, compaction.before_request) == ("micro", ("r1",), 2)
-    said = [message.result.content for request in main.requests for message in request.view if message.result]
+    said = [
+        message.result.content
+        for request in main.requests
+        for message in request.view
+        if message.result
+    ]
     assert said == ["all", "<masked>"]
     assert main.end.messages()[3].mark == "placeholder"
 
@@ -199,13 +262,16 @@ def test_an_edit_in_the_middle_is_told() -> None:
 
 def test_calls_that_only_a_list_tells() -> None:
     main = read(
-        {"$set": {"messages": [user("u", "x"), gemini("g", "y", 10), user("v", "z")]}}, gemini("h", "!", 20)
+        {"$set": {"messages": [user("u", "x"), gemini("g", "y", 10), user("v", "z")]}},
+        gemini("h", "!", 20),
     ).main
     assert [ids(request) for request in main.requests] == [["u"], ["u", "g", "v"]]
 
 
 def test_an_earlier_message_is_completed() -> None:
-    main = read(*FIRST, user("u2", "and"), FIRST[4] | {"content": "I looked."}, gemini("g3", "yes", 90)).main
+    main = read(
+        *FIRST, user("u2", "and"), FIRST[4] | {"content": "I looked."}, gemini("g3", "yes", 90)
+    ).main
     assert ids(main.requests[-1]) == ["ctx", "u1", "g1", "r1", "g2", "u2"]
     assert "I looked." in main.requests[-1].view.messages()[2].text
     assert "I look." in main.requests[1].view.messages()[2].text
@@ -233,8 +299,15 @@ def test_sub_agents_are_threads() -> None:
         for line, value in enumerate([sub, user("u", "help"), gemini("g", "ok", 7)], 1):
             reader.feed(line, value, f"{folder}/helper-1.jsonl")
     main, helper = reader.session().threads
-    assert (helper.id, helper.parent, helper.parent_call, len(helper.requests)) == ("helper-1", "main", "c9", 1)
-    assert companions(Path("chats/session-2026-01-01T00-00-5f5e3e2d.jsonl")) == ("5f5e3e2d*/*.jsonl",)
+    assert (helper.id, helper.parent, helper.parent_call, len(helper.requests)) == (
+        "helper-1",
+        "main",
+        "c9",
+        1,
+    )
+    assert companions(Path("chats/session-2026-01-01T00-00-5f5e3e2d.jsonl")) == (
+        "5f5e3e2d*/*.jsonl",
+    )
     assert companions(Path("full.jsonl")) == ()
     assert is_companion(head_of(sub, {}), reader.session())
     assert not is_companion(head_of(HEAD, {}), reader.session())
@@ -249,18 +322,27 @@ def test_how_sure_it_is() -> None:
 
 
 MESSAGES = st.lists(
-    st.tuples(st.sampled_from("abcdef"), st.sampled_from(["user", "assistant"]), st.sampled_from("xyz"))
+    st.tuples(
+        st.sampled_from("abcdef"), st.sampled_from(["user", "assistant"]), st.sampled_from("xyz")
+    )
 )
 
 
 @given(MESSAGES, MESSAGES)
-def test_whatever_replaces_whatever(old: list[tuple[str, str, str]], new: list[tuple[str, str, str]]) -> None:
+def test_whatever_replaces_whatever(
+    old: list[tuple[str, str, str]], new: list[tuple[str, str, str]]
+) -> None:
     def made(rows: list[tuple[str, str, str]]) -> list[Message]:
-        return list({name: Message(name, role, (Text(text),)) for name, role, text in rows}.values())  # type: ignore[arg-type]
+        messages = {}
+        for name, role, text in rows:
+            messages[name] = Message(name, role, (Text(text),))  # type: ignore[arg-type]
+        return list(messages.values())
 
     before, after = made(old), made(new)
     change = replace_messages(before, after)
-    assert [(message.role, message.parts) for message in change.messages] == [(m.role, m.parts) for m in after]
+    assert [(message.role, message.parts) for message in change.messages] == [
+        (m.role, m.parts) for m in after
+    ]
     assert len({message.id for message in change.messages}) == len(after)
     assert change.messages[: change.same] == before[: change.same]
     assert change.kept <= len(before)
@@ -277,7 +359,10 @@ VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["id", "type", "content", "$set", "messages", "toolCalls", "result"]), inner)
+        | st.dictionaries(
+            st.sampled_from(["id", "type", "content", "$set", "messages", "toolCalls", "result"]),
+            inner,
+        )
     ),
     max_leaves=12,
 )

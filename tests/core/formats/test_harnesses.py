@@ -66,7 +66,9 @@ def test_each_is_known_by_its_content(name: str) -> None:
     assert not session.problems
     check(session)
     told_all = [value for _, value in values(name)]
-    head = Head(told_all[:60], told_all[0] if len(told_all) == 1 and not name.endswith(".jsonl") else None)
+    head = Head(
+        told_all[:60], told_all[0] if len(told_all) == 1 and not name.endswith(".jsonl") else None
+    )
     sure = {one.name: one.sniff(head) for one in FORMATS}
     assert sure.pop(SAMPLES[name]) >= 0.9
     assert max(sure.values()) < 0.9
@@ -98,8 +100,17 @@ def test_mini_swe_agent() -> None:
     assert prompts(thread) == [(60, 0, 20), (140, 60, 20)]
     assert thread.prompt.system == "You fix code with one shell command at a time."
     assert thread.prompt.tools is None
-    assert [message.role for message in thread.end] == ["user", "assistant", "tool", "assistant", "tool"]
-    assert (thread.requests[0].finish, thread.requests[0].time[:19]) == ("tool_calls", "2026-01-01T00:00:00")
+    assert [message.role for message in thread.end] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+    ]
+    assert (thread.requests[0].finish, thread.requests[0].time[:19]) == (
+        "tool_calls",
+        "2026-01-01T00:00:00",
+    )
     assert (session.id, session.client) == ("numbers-1", "mini-swe-agent 2.2.7")
 
 
@@ -127,16 +138,25 @@ def test_swe_agent_says_where_its_totals_contradict_the_history() -> None:
     value["info"]["model_stats"]["tokens_sent"] = 20
     notes = told(detect(Head([value], value)), [(1, value)]).notes
     assert any("left out before they were sent" in note for note in notes)
-    assert not any("left out before they were sent" in note for note in opened("swe-agent.traj").notes)
+    assert not any(
+        "left out before they were sent" in note for note in opened("swe-agent.traj").notes
+    )
 
 
 def test_swe_agent_with_its_history_alone() -> None:
     history = json.loads((HERE / "swe-agent.traj").read_text())["history"]
     value = {"history": history}
     assert detect(Head([value], value)).name == "swe-agent"
-    saved = {"history": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [{"text": "yes"}]}]}
+    saved = {
+        "history": [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [{"text": "yes"}]},
+        ]
+    }
     assert detect(Head([saved], saved)).name == "gemini"  # a chat that Gemini CLI saved
-    assert buffers(told(detect(Head([value], value)), [(1, value)]).main) == buffers(opened("swe-agent.traj").main)
+    assert buffers(told(detect(Head([value], value)), [(1, value)]).main) == buffers(
+        opened("swe-agent.traj").main
+    )
 
 
 def test_swe_agent_by_what_its_steps_sent() -> None:
@@ -162,7 +182,9 @@ def test_inspect_samples(wanted: str) -> None:
     assert thread.prompt.tools is not None
     assert "Looks at a place." in json.dumps(thread.prompt.tools[0].definition)
     assert isinstance(thread.end.messages()[-1].parts[0], Thinking)
-    assert [(call.kind, call.usage.prompt if call.usage else 0) for call in session.side_calls] == [("scorer", 9)]
+    assert [(call.kind, call.usage.prompt if call.usage else 0) for call in session.side_calls] == [
+        ("scorer", 9)
+    ]
 
 
 @pytest.fixture
@@ -223,7 +245,9 @@ def test_eval_logs_in_a_zip_file_open_each_of_their_samples(eval_log: Path, tmp_
 def test_names_in_a_log_may_be_any_number(eval_log: Path) -> None:
     with zipfile.ZipFile(eval_log, "a") as made:
         for name in ("9" * 5_000, "²", "٣"):
-            made.writestr(f"samples/{name}_epoch_1.json", json.dumps({"id": 3, "epoch": 1, "events": []}))
+            made.writestr(
+                f"samples/{name}_epoch_1.json", json.dumps({"id": 3, "epoch": 1, "events": []})
+            )
     assert len(open_transcript(eval_log).held) == 5
     with pytest.raises(NothingToRead):
         open_transcript(find_session_path(eval_log, "8" * 5_000))
@@ -244,7 +268,11 @@ def test_atif_compacts_and_goes_on() -> None:
     session = opened("atif/trajectory.json")
     thread = session.main
     told_before = buffers(thread)
-    assert told_before[1] == ["user: Make hello.txt.", "assistant: I make a folder. [run]", "tool: made"]
+    assert told_before[1] == [
+        "user: Make hello.txt.",
+        "assistant: I make a folder. [run]",
+        "tool: made",
+    ]
     assert told_before[2] == [
         "user: Make hello.txt.",
         "user: Ask what you must know.",

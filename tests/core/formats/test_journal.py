@@ -17,7 +17,18 @@ from inspector.core.formats import journal
 from inspector.core.formats.detect import FORMATS, detect
 from inspector.core.formats.journal.reader import JournalReader, read_shape, write_shape
 from inspector.core.jsontext import loads
-from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Json,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
 from inspector.core.outcome import Event, Outcome
 from inspector.core.tokens.windows import Window, find_window
@@ -44,11 +55,20 @@ PARTS: st.SearchStrategy[Part] = st.one_of(
     st.builds(Text, st.text(max_size=20)),
     st.builds(Thinking, st.text(max_size=9), st.text(max_size=9), st.none() | st.integers(0, 99)),
     st.builds(
-        ToolCall, st.text(min_size=1, max_size=5), st.text(max_size=5), st.dictionaries(st.text(), st.integers(0, 9))
+        ToolCall,
+        st.text(min_size=1, max_size=5),
+        st.text(max_size=5),
+        st.dictionaries(st.text(), st.integers(0, 9)),
     ),
     st.builds(ToolResult, st.text(min_size=1, max_size=5), st.text(max_size=20), st.booleans()),
     st.builds(Image, st.just("image/png"), st.just("AAAA"), st.text(max_size=5)),
-    st.builds(Opaque, st.just("reasoning"), st.dictionaries(st.text(), st.text()), st.integers(0, 9), st.none()),
+    st.builds(
+        Opaque,
+        st.just("reasoning"),
+        st.dictionaries(st.text(), st.text()),
+        st.integers(0, 9),
+        st.none(),
+    ),
 )
 
 
@@ -68,7 +88,10 @@ def test_whatever_happens_to_a_buffer_is_read_as_it_was(data: st.DataObject) -> 
                 case "add":
                     parts = tuple(data.draw(st.lists(PARTS, min_size=1, max_size=3)))
                     role = data.draw(st.sampled_from(ROLES))
-                    held = (*held, Message(f"m{fresh}", role, parts, summary=data.draw(st.booleans())))
+                    held = (
+                        *held,
+                        Message(f"m{fresh}", role, parts, summary=data.draw(st.booleans())),
+                    )
                     fresh += 1
                     writer.sync("main", held)
                 case "tier":
@@ -104,7 +127,9 @@ def test_whatever_happens_to_a_buffer_is_read_as_it_was(data: st.DataObject) -> 
         writer.close()
 
 
-def _changed(data: st.DataObject, held: tuple[Message, ...], fresh: int) -> tuple[tuple[Message, ...], int]:
+def _changed(
+    data: st.DataObject, held: tuple[Message, ...], fresh: int
+) -> tuple[tuple[Message, ...], int]:
     """Some dropped, some changed, some put in, in another order perhaps."""
     found: list[Message] = []
     for message in held:
@@ -140,7 +165,14 @@ def feed(*records: Json) -> JournalReader:
     return reader
 
 
-HEAD = {"type": "journal", "version": 1, "id": "1", "model": "m", "window": 1000, "time": "2026-01-01T00:00:00Z"}
+HEAD = {
+    "type": "journal",
+    "version": 1,
+    "id": "1",
+    "model": "m",
+    "window": 1000,
+    "time": "2026-01-01T00:00:00Z",
+}
 JUNK: list[Json] = [
     None,
     7,
@@ -156,7 +188,13 @@ JUNK: list[Json] = [
     {"type": "answer", "thread": "main"},
     {"type": "tier", "thread": "main", "buffer": {"parts": [[5]]}},
     {"type": "tier", "thread": "main", "buffer": {"parts": [[-1, True]]}},
-    {"type": "tier", "thread": "main", "buffer": {"parts": [[3, 900]]}, "fates": [], "tokens_before": "x"},
+    {
+        "type": "tier",
+        "thread": "main",
+        "buffer": {"parts": [[3, 900]]},
+        "fates": [],
+        "tokens_before": "x",
+    },
     {"type": "tier", "thread": "main"},
     {"type": "edit", "thread": "main", "buffer": 7, "by": []},
     {"type": "running", "thread": "main", "running": [], "more": 7, "turn": "x"},
@@ -171,8 +209,15 @@ JUNK: list[Json] = [
 
 @pytest.mark.parametrize("junk", JUNK, ids=lambda one: str(one)[:60])
 def test_foreign_lines_are_passed_over_or_told(junk: Json) -> None:
-    good = {"type": "message", "thread": "main", "time": "", "message": {"id": "a", "role": "user", "parts": []}}
-    session = feed(HEAD, good, junk, {**good, "message": {"id": "b", "role": "user", "parts": []}}).session()
+    good = {
+        "type": "message",
+        "thread": "main",
+        "time": "",
+        "message": {"id": "a", "role": "user", "parts": []},
+    }
+    session = feed(
+        HEAD, good, junk, {**good, "message": {"id": "b", "role": "user", "parts": []}}
+    ).session()
     ids = [one.id for one in session.main.end.messages()]
     assert "b" in ids
     assert len(session.problems) <= 1
@@ -187,7 +232,12 @@ def test_nothing_makes_it_raise(records: list[Json]) -> None:
 def test_a_journal_is_known_by_its_beginning() -> None:
     assert detect(head_of(HEAD)).name == "journal"
     assert detect(head_of(HEAD, {"type": "message"})).name == "journal"
-    middle = {"type": "message", "thread": "main", "time": "", "message": {"id": "a", "role": "user", "parts": []}}
+    middle = {
+        "type": "message",
+        "thread": "main",
+        "time": "",
+        "message": {"id": "a", "role": "user", "parts": []},
+    }
     assert detect(head_of(middle, middle)).name == "journal"
     others = [one for one in FORMATS if one.name != "journal"]
     assert all(one.sniff(head_of(HEAD, middle)) < 1 for one in others)
@@ -222,7 +272,9 @@ def test_running_state_is_told_by_what_changed(tmp_path: Path) -> None:
     writer.thread("main", Buffer((), PROMPT), title="", parent="", parent_call="")
     history = [{"step": n, "text": "word " * 200} for n in range(50)]
     for n in range(50):
-        writer.running("main", n, {"history": history[:n], "scale": 1.0, "summary": "x" * (n // 25)})
+        writer.running(
+            "main", n, {"history": history[:n], "scale": 1.0, "summary": "x" * (n // 25)}
+        )
     writer.running("main", 51, {"history": history[:3], "scale": 2.0, "summary": ""})
     data = (tmp_path / "j.jsonl").read_bytes()
     assert len(data) < 3 * 50 * 1_100
@@ -240,11 +292,22 @@ def test_what_tiers_told_stands_before_the_request_behind_them(tmp_path: Path) -
     one, two = said("u0"), said("u1")
     journal_.thread("main", Buffer((one, two), PROMPT), title="", parent="", parent_call="")
     journal_.request("main", model="m")
-    journal_.answer("main", Answer(messages=(Message("a0", "assistant", (Text("x"),)),), finish="stop"))
+    journal_.answer(
+        "main", Answer(messages=(Message("a0", "assistant", (Text("x"),)),), finish="stop")
+    )
     held = Buffer((one, two, Message("a0", "assistant", (Text("x"),))), PROMPT)
-    failed = Outcome("L3a", held, None, (Event("CompactTriggered", {"step": 1}),), succeeded=False, error="timeout")
+    failed = Outcome(
+        "L3a",
+        held,
+        None,
+        (Event("CompactTriggered", {"step": 1}),),
+        succeeded=False,
+        error="timeout",
+    )
     journal_.tier("main", failed, 90, 90)
-    journal_.tier("main", Outcome("L1", Buffer((two,), PROMPT), None, (Event("MidCompactLayer1Ran"),)), 90, 9)
+    journal_.tier(
+        "main", Outcome("L1", Buffer((two,), PROMPT), None, (Event("MidCompactLayer1Ran"),)), 90, 9
+    )
     journal_.request("main", model="m")
     journal_.close()
     reader = JournalReader()
@@ -252,7 +315,10 @@ def test_what_tiers_told_stands_before_the_request_behind_them(tmp_path: Path) -
         reader.feed(n, loads(line))
     thread = reader.session().main
     told = [(one.before_request, one.tier, one.event) for one in thread.events]
-    assert told == [(1, "L3a", Event("CompactTriggered", {"step": 1})), (1, "L1", Event("MidCompactLayer1Ran"))]
+    assert told == [
+        (1, "L3a", Event("CompactTriggered", {"step": 1})),
+        (1, "L1", Event("MidCompactLayer1Ran")),
+    ]
     assert len(thread.compactions) == 1
 
 

@@ -16,7 +16,13 @@ from tests.shared import ARE_REAL, transcripts
 
 SESSION, TRAJECTORY = FORMATS
 HEAD = {"type": "session", "version": 3, "id": "5f5e", "timestamp": "t", "cwd": "/claw"}
-SNAPSHOT = {"type": "custom", "customType": "model-snapshot", "id": "s1", "parentId": None, "timestamp": "t"}
+SNAPSHOT = {
+    "type": "custom",
+    "customType": "model-snapshot",
+    "id": "s1",
+    "parentId": None,
+    "timestamp": "t",
+}
 
 
 def said(text: str) -> list[dict[str, Any]]:
@@ -39,7 +45,13 @@ def answered(text: str, used: dict[str, Any], at: int = 2, **more: Any) -> dict[
 
 def entry(name: str, parent: str, message: dict[str, Any], second: int = 0) -> dict[str, Any]:
     time = f"2026-01-02T03:04:{second:02}.000Z"
-    return {"type": "message", "id": name, "parentId": parent, "timestamp": time, "message": message}
+    return {
+        "type": "message",
+        "id": name,
+        "parentId": parent,
+        "timestamp": time,
+        "message": message,
+    }
 
 
 LINES = [
@@ -47,14 +59,24 @@ LINES = [
     SNAPSHOT,
     entry("a", "s1", asked("hello"), 1),
     entry("b", "a", answered("Hi.", usage(1_000, 40, 900, 1_040)), 5),
-    entry("c", "b", answered("Sent to the phone.", usage(0, 0), provider="openclaw", model="delivery-mirror"), 6),
+    entry(
+        "c",
+        "b",
+        answered("Sent to the phone.", usage(0, 0), provider="openclaw", model="delivery-mirror"),
+        6,
+    ),
     entry("d", "c", asked("more"), 11),
     entry("e", "d", answered("Yes.", usage(200, 10, 900)), 15),
 ]
 
 
 def event(kind: str, second: int = 0, **data: Any) -> dict[str, Any]:
-    about = {"traceSchema": "openclaw-trajectory", "schemaVersion": 1, "sessionId": "5f5e", "modelId": "oak"}
+    about = {
+        "traceSchema": "openclaw-trajectory",
+        "schemaVersion": 1,
+        "sessionId": "5f5e",
+        "modelId": "oak",
+    }
     return about | {"type": kind, "ts": f"2026-01-02T03:04:{second:02}.000Z", "data": data}
 
 
@@ -64,10 +86,20 @@ def compiled(second: int, system: str, prompt: str, *messages: Any) -> dict[str,
     return event("context.compiled", second, **data)
 
 
-CUSTOM = {"role": "custom", "customType": "openclaw.runtime-context", "content": "be brief", "timestamp": 7}
+CUSTOM = {
+    "role": "custom",
+    "customType": "openclaw.runtime-context",
+    "content": "be brief",
+    "timestamp": 7,
+}
 FIRST = [asked("hello"), CUSTOM, answered("Hi.", usage(100, 5))]
 LATER = [asked("hello", 70), {**CUSTOM, "timestamp": 71}, answered("Hi.", usage(100, 5), 72)]
-STUB = {"truncated": True, "originalBytes": 300_000, "limitBytes": 262_144, "reason": "trajectory-event-size-limit"}
+STUB = {
+    "truncated": True,
+    "originalBytes": 300_000,
+    "limitBytes": 262_144,
+    "reason": "trajectory-event-size-limit",
+}
 RUNS = [
     event("session.started"),
     compiled(1, "one", "hello"),
@@ -78,7 +110,12 @@ RUNS = [
         "model.completed",
         14,
         usage={"input": 450},
-        messagesSnapshot=[*LATER, asked("more"), answered("a", usage(200, 5)), answered("b", usage(250, 5))],
+        messagesSnapshot=[
+            *LATER,
+            asked("more"),
+            answered("a", usage(200, 5)),
+            answered("b", usage(250, 5)),
+        ],
     ),
     compiled(20, "two", "again", *LATER),
     event("model.completed", 21, **STUB),
@@ -115,10 +152,28 @@ def test_what_the_gateway_wrote_is_no_call() -> None:
 
 
 def test_two_compactions_in_a_row() -> None:
-    cut = {"type": "compaction", "id": "f", "parentId": "e", "summary": "They met.", "firstKeptEntryId": "d"}
+    cut = {
+        "type": "compaction",
+        "id": "f",
+        "parentId": "e",
+        "summary": "They met.",
+        "firstKeptEntryId": "d",
+    }
     mark = {"type": "custom", "customType": "openclaw.cache-ttl", "id": "g", "parentId": "f"}
-    again = {"type": "compaction", "id": "h", "parentId": "g", "summary": "Briefly.", "firstKeptEntryId": "g"}
-    more = [cut, mark, again, entry("i", "h", asked("go on")), entry("j", "i", answered("So.", usage(50, 1)))]
+    again = {
+        "type": "compaction",
+        "id": "h",
+        "parentId": "g",
+        "summary": "Briefly.",
+        "firstKeptEntryId": "g",
+    }
+    more = [
+        cut,
+        mark,
+        again,
+        entry("i", "h", asked("go on")),
+        entry("j", "i", answered("So.", usage(50, 1))),
+    ]
     session = told(SESSION, numbered([*LINES, *more]))
     check(session)
     assert [(one.before_request, one.kept) for one in session.main.compactions] == [(2, 2), (2, 0)]
@@ -126,7 +181,9 @@ def test_two_compactions_in_a_row() -> None:
 
 
 def test_a_trajectory_tells_prompts_and_an_index_the_window() -> None:
-    index = {"agent:main": {"sessionId": "5f5e", "contextTokens": 128_000, "spawnedBy": "agent:boss"}}
+    index = {
+        "agent:main": {"sessionId": "5f5e", "contextTokens": 128_000, "spawnedBy": "agent:boss"}
+    }
     reader = SESSION.start()
     for line, value in numbered(LINES):
         reader.feed(line, value)
@@ -159,8 +216,15 @@ def test_a_trajectory_alone() -> None:
         ["hello", "Hi.", "more", "a"],
         ["hello", "Hi.", "again"],
     ]
-    assert [request.prompt.system for request in session.main.requests] == ["one", "two", "two", "two"]
-    assert session.main.prompt == session.main.requests[-1].prompt, "a run that is a stub says nothing of it"
+    assert [request.prompt.system for request in session.main.requests] == [
+        "one",
+        "two",
+        "two",
+        "two",
+    ]
+    assert session.main.prompt == session.main.requests[-1].prompt, (
+        "a run that is a stub says nothing of it"
+    )
     assert any("2 of 4 runs" in note and "1,600" in note for note in session.notes)
     assert [message.text for message in session.main.messages].count("hello") == 1
 
@@ -168,15 +232,29 @@ def test_a_trajectory_alone() -> None:
 @pytest.mark.parametrize("first", [["x", "a"], ["a", "x"]])
 def test_what_is_told_of_the_runtime_goes_with_one_prompt(first: list[str]) -> None:
     told_now = {"type": "custom_message", "customType": "openclaw.runtime-context"}
-    records = {"a": entry("a", "s1", asked("hello")), "x": {**told_now, "id": "x", "content": "be brief"}}
+    records = {
+        "a": entry("a", "s1", asked("hello")),
+        "x": {**told_now, "id": "x", "content": "be brief"},
+    }
     call = {"type": "toolCall", "id": "t", "name": "read", "arguments": {}}
     lines: list[dict[str, Any]] = [HEAD, SNAPSHOT, *(records[name] for name in first)]
     lines += [entry("b", first[-1], answered("", usage(100, 5), content=[call]))]
     lines += [entry("c", "b", {"role": "toolResult", "toolCallId": "t", "content": said("ok")})]
     lines += [entry("d", "c", answered("Hi.", usage(200, 5)))]
-    lines += [{**told_now, "id": "y", "parentId": "d", "content": "be kind"}, entry("e", "y", asked("more"))]
+    lines += [
+        {**told_now, "id": "y", "parentId": "d", "content": "be kind"},
+        entry("e", "y", asked("more")),
+    ]
     lines += [entry("f", "e", answered("Yes.", usage(300, 5)))]
-    lines += [{"type": "compaction", "id": "g", "parentId": "f", "summary": "They met.", "firstKeptEntryId": "a"}]
+    lines += [
+        {
+            "type": "compaction",
+            "id": "g",
+            "parentId": "f",
+            "summary": "They met.",
+            "firstKeptEntryId": "a",
+        }
+    ]
     for before, after in itertools.pairwise(lines[1:5]):
         after["parentId"] = before["id"]
     session = told(SESSION, numbered(lines))
@@ -208,14 +286,19 @@ def test_spoilt_events_never_raise() -> None:
             for line, value in changed:
                 reader.feed(line, value, "5f5e.trajectory.jsonl")
             check(reader.session())
-    check(told(TRAJECTORY, numbered([event("context.compiled", messages=[deep()], systemPrompt="x")])))
+    check(
+        told(TRAJECTORY, numbered([event("context.compiled", messages=[deep()], systemPrompt="x")]))
+    )
 
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=6),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*RUNS[0], *RUNS[1]["data"], "messagesSnapshot", "role", "content"]), inner)
+        | st.dictionaries(
+            st.sampled_from([*RUNS[0], *RUNS[1]["data"], "messagesSnapshot", "role", "content"]),
+            inner,
+        )
     ),
     max_leaves=10,
 )
@@ -227,7 +310,9 @@ def test_any_values(values: list[Any]) -> None:
     check(told(SESSION, numbered(values), "sessions.json"))
 
 
-@pytest.mark.parametrize("path", tuple(transcripts("openclaw/**/*.jsonl")), ids=lambda path: path.name[:8])
+@pytest.mark.parametrize(
+    "path", tuple(transcripts("openclaw/**/*.jsonl")), ids=lambda path: path.name[:8]
+)
 def test_real_ones(path: Path) -> None:
     session = told(TRAJECTORY if "trajectory" in path.name else SESSION, records(path))
     check(session)

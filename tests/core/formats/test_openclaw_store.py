@@ -44,23 +44,36 @@ def writer(path: Path) -> sqlite3.Connection:
     return made
 
 
-def begin(writer: sqlite3.Connection, name: str, key: str, at: int = STARTED, parent: str | None = None) -> None:
+def begin(
+    writer: sqlite3.Connection, name: str, key: str, at: int = STARTED, parent: str | None = None
+) -> None:
     told = (name, key, None, "initial", at, at, parent, None)
     writer.execute("insert into session_windows values (?, ?, ?, ?, ?, ?, ?, ?)", told)
 
 
 def put(writer: sqlite3.Connection, name: str, *events: Any, start: int = 0) -> None:
-    rows = [(name, seq, json.dumps(event), STARTED + seq) for seq, event in enumerate(events, start)]
+    rows = [
+        (name, seq, json.dumps(event), STARTED + seq) for seq, event in enumerate(events, start)
+    ]
     writer.executemany("insert into transcript_events values (?, ?, ?, ?)", rows)
 
 
-def test_its_rows_are_the_lines_of_a_session(path: Path, writer: sqlite3.Connection, tmp_path: Path) -> None:
+def test_its_rows_are_the_lines_of_a_session(
+    path: Path, writer: sqlite3.Connection, tmp_path: Path
+) -> None:
     begin(writer, "5f5e", "agent:main:main")
     put(writer, "5f5e", *LINES)
     begin(writer, "0a0b", "agent:main:chat", STARTED - 1_000)
-    put(writer, "0a0b", {**HEAD, "id": "0a0b"}, entry("x", "", {"role": "user", "content": "other"}))
+    put(
+        writer, "0a0b", {**HEAD, "id": "0a0b"}, entry("x", "", {"role": "user", "content": "other"})
+    )
     begin(writer, "9c9d", "agent:main:subagent:1", STARTED + 1_000, "agent:main:main")
-    put(writer, "9c9d", {**HEAD, "id": "9c9d"}, entry("y", "", {"role": "user", "content": "[Subagent Context]"}))
+    put(
+        writer,
+        "9c9d",
+        {**HEAD, "id": "9c9d"},
+        entry("y", "", {"role": "user", "content": "[Subagent Context]"}),
+    )
     lines = tmp_path / "5f5e.jsonl"
     lines.write_text("".join(json.dumps(line) + "\n" for line in LINES))
     session = open_transcript(path)
@@ -68,14 +81,19 @@ def test_its_rows_are_the_lines_of_a_session(path: Path, writer: sqlite3.Connect
     assert laid_out(session) == laid_out(open_transcript(lines))
     assert [one.id for one in session.held] == ["5f5e", "0a0b"]
     assert open_transcript(find_session_path(path, "0a0b")).main.messages[0].text == "other"
-    assert open_transcript(find_session_path(path, "9c9d")).main.messages[0].text == "[Subagent Context]"
+    assert (
+        open_transcript(find_session_path(path, "9c9d")).main.messages[0].text
+        == "[Subagent Context]"
+    )
     assert [(one.path, one.format, one.title) for one in found_sessions(tmp_path)] == [
         (session_path(path, "5f5e"), "openclaw", "agent:main:main"),
         (session_path(path, "0a0b"), "openclaw", "agent:main:chat"),
     ]
 
 
-def test_it_is_followed_and_read_anew_where_a_row_is_another(path: Path, writer: sqlite3.Connection) -> None:
+def test_it_is_followed_and_read_anew_where_a_row_is_another(
+    path: Path, writer: sqlite3.Connection
+) -> None:
     begin(writer, "5f5e", "agent:main:main")
     put(writer, "5f5e", *LINES[:-1])
     seen: list[Session] = []
@@ -86,7 +104,9 @@ def test_it_is_followed_and_read_anew_where_a_row_is_another(path: Path, writer:
     assert [len(session.main.requests) for session in seen] == [1, 2]
     assert laid_out(seen[-1]) == laid_out(open_transcript(path))
     other = json.dumps(entry("e", "d", answered("No.", usage(200, 10, 900)), 15))
-    writer.execute("update transcript_events set event_json = ? where seq = ?", (other, len(LINES) - 1))
+    writer.execute(
+        "update transcript_events set event_json = ? where seq = ?", (other, len(LINES) - 1)
+    )
     follower.look()
     assert seen[-1].main.end.messages()[-1].text == "No."
     begin(writer, "9c9d", "agent:main:subagent:1", STARTED + 1_000, "agent:main:main")

@@ -45,7 +45,10 @@ SAID = assistant("m3", 30, 120, "Done.")
 
 def test_a_message_of_the_assistant_is_a_call() -> None:
     main = read(ASKED, CALLED, SAID)
-    assert [ids(request) for request in main.requests] == [["m1"], ["m1", "m2", "prt_m2_002", "prt_m2_003"]]
+    assert [ids(request) for request in main.requests] == [
+        ["m1"],
+        ["m1", "m2", "prt_m2_002", "prt_m2_003"],
+    ]
     assert [request.usage and request.usage.prompt for request in main.requests] == [100, 120]
     assert [request.finish for request in main.requests] == ["stop", "stop"]
     assert main.requests[0].time == "1970-01-01T00:00:00.020+00:00"
@@ -61,7 +64,12 @@ def test_tools_in_every_state() -> None:
         tool("c", "error", metadata={"interrupted": True, "output": "half"}),
         tool("d", "running"),
         tool("e", "pending"),
-        tool("f", attachments=[{"type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA"}]),
+        tool(
+            "f",
+            attachments=[
+                {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA"}
+            ],
+        ),
     )
     called = assistant("m2", 20, 100, *states, done=False)
     running = read(ASKED, called)
@@ -69,7 +77,13 @@ def test_tools_in_every_state() -> None:
     assert len(running.requests) == 1  # the call is there before it has ended
     assert running.requests[0].usage is None
     later = read(ASKED, called, user("m3", 30, "go on"))
-    said = [("output of a", False), ("it failed", True), ("half", False), (INTERRUPTED, True), (INTERRUPTED, True)]
+    said = [
+        ("output of a", False),
+        ("it failed", True),
+        ("half", False),
+        (INTERRUPTED, True),
+        (INTERRUPTED, True),
+    ]
     assert results(later) == [*said, ("output of f", False)]
     assert later.end.messages()[-2].parts[1] == Image("image/png", "AAAA")
 
@@ -89,13 +103,21 @@ def test_a_step_ends_where_its_tools_begin() -> None:
     def timed(kind: str, start: int, end: int) -> dict[str, Any]:
         return {"type": kind, "text": kind, "time": {"start": start, "end": end}}
 
-    second = {"type": "step-start"}, timed("text", 2_950, 2_990), {"type": "step-finish", "reason": "stop"}
+    second = (
+        {"type": "step-start"},
+        timed("text", 2_950, 2_990),
+        {"type": "step-finish", "reason": "stop"},
+    )
     first = (
         timed("reasoning", 1_200, 1_250),
         timed("text", 1_300, 1_400),
         tool("c1", time={"start": 1_450, "end": 2_900}),
     )
-    thread = read(user("u", 900, "go"), assistant("a", 1_000, 100, *first, *second), assistant("b", 3_000, 120, "done"))
+    thread = read(
+        user("u", 900, "go"),
+        assistant("a", 1_000, 100, *first, *second),
+        assistant("b", 3_000, 120, "done"),
+    )
     times = [(one.time[17:23], one.first_byte_ms, one.elapsed_ms) for one in thread.requests]
     assert times == [("01.000", 200.0, 450.0), ("02.900", 50.0, 90.0), ("03.000", None, 1.0)]
 
@@ -118,7 +140,12 @@ def test_what_is_no_call_and_what_is_not_sent() -> None:
     failed = assistant("m3", 30, 0, "never", done=False, error={"name": "APIError"})
     aborted = assistant("m4", 40, 0, "half", done=False, error={"name": "MessageAbortedError"})
     thought = assistant(
-        "m5", 50, 0, {"type": "reasoning", "text": "hm"}, done=False, error={"name": "MessageAbortedError"}
+        "m5",
+        50,
+        0,
+        {"type": "reasoning", "text": "hm"},
+        done=False,
+        error={"name": "MessageAbortedError"},
     )
     main = read(user("m1", 10, "!ls"), shell, failed, aborted, thought)
     assert not main.requests
@@ -132,7 +159,9 @@ def test_what_the_user_attached_and_the_client_wrote() -> None:
     ignored = {"type": "text", "text": "not for the model", "ignored": True}
     synthetic = {"type": "text", "text": "Continue", "synthetic": True}
     one, two, three = read(
-        user("m1", 1, "see", file, plain, ignored), user("m2", 2, synthetic), user("m3", 3, {"type": "subtask"})
+        user("m1", 1, "see", file, plain, ignored),
+        user("m2", 2, synthetic),
+        user("m3", 3, {"type": "subtask"}),
     ).end
     assert one.parts == (Text("see"), Image("image/png", "", "https://x/y.png"))
     assert [message.mark for message in (one, two, three)] == ["", "meta", "meta"]
@@ -140,7 +169,9 @@ def test_what_the_user_attached_and_the_client_wrote() -> None:
 
 def test_reasoning_with_its_signature_and_tokens() -> None:
     thought = {"type": "reasoning", "text": "hm", "metadata": {"anthropic": {"signature": "SIG"}}}
-    assert read(ASKED, assistant("m2", 20, 9, thought)).end.messages()[1].parts == (Thinking("hm", "SIG"),)
+    assert read(ASKED, assistant("m2", 20, 9, thought)).end.messages()[1].parts == (
+        Thinking("hm", "SIG"),
+    )
     tokens = {"input": 1, "output": 2, "reasoning": 5, "cache": {"read": 3, "write": 4}}
     usage = read_step_usage({"tokens": tokens | {"total": 15}})
     assert usage
@@ -162,7 +193,15 @@ GO_ON = user("m5", 60, {"type": "text", "text": "Continue", "synthetic": True})
 
 
 def test_a_summary_takes_the_place_of_what_was() -> None:
-    main = read(ASKED, CALLED, SAID, user("q1", 40, compaction()), SUMMARY, GO_ON, assistant("m6", 70, 30, "so"))
+    main = read(
+        ASKED,
+        CALLED,
+        SAID,
+        user("q1", 40, compaction()),
+        SUMMARY,
+        GO_ON,
+        assistant("m6", 70, 30, "so"),
+    )
     assert len(main.requests) == 3  # the call that wrote the summary is none of the thread's
     assert ids(main.requests[2]) == ["q1", "s1", "m5"]
     assert main.requests[2].view.messages()[0].text == QUESTION
@@ -186,7 +225,9 @@ def test_a_tail_stays_behind_the_summary() -> None:
 
 
 def test_a_summary_that_failed_or_is_not_done_changes_nothing() -> None:
-    failed = assistant("s1", 50, 0, "all", done=False, summary=True, parentID="q1", error={"name": "APIError"})
+    failed = assistant(
+        "s1", 50, 0, "all", done=False, summary=True, parentID="q1", error={"name": "APIError"}
+    )
     half = assistant("s1", 50, 0, "all", done=False, summary=True, parentID="q1")
     for summary in (failed, half):
         main = read(ASKED, SAID, user("q1", 40, compaction()), summary)
@@ -211,17 +252,30 @@ def test_calls_that_wrote_summaries_are_side_calls() -> None:
 
 
 def pruned(at: int) -> dict[str, Any]:
-    return assistant("m2", 20, 100, "I look.", tool("a", time={"start": 1, "end": 2, "compacted": at}), tool("b"))
+    return assistant(
+        "m2", 20, 100, "I look.", tool("a", time={"start": 1, "end": 2, "compacted": at}), tool("b")
+    )
 
 
 def test_pruned_answers_are_cleared_for_the_calls_since() -> None:
     main = read(ASKED, pruned(25), SAID)
-    assert [message.result.content for message in main.requests[1].view if message.result] == [CLEARED, "output of b"]
+    assert [message.result.content for message in main.requests[1].view if message.result] == [
+        CLEARED,
+        "output of b",
+    ]
     (one,) = main.compactions
-    assert (one.kind, one.trigger, one.before_request, one.cleared) == ("micro", "prune", 1, ("prt_m2_002",))
+    assert (one.kind, one.trigger, one.before_request, one.cleared) == (
+        "micro",
+        "prune",
+        1,
+        ("prt_m2_002",),
+    )
     assert main.messages[2].parts == (ToolResult("a", "output of a"),)  # the file still holds it
     later = read(ASKED, pruned(35), SAID)
-    assert next(message.result.content for message in later.requests[1].view if message.result) == "output of a"
+    assert (
+        next(message.result.content for message in later.requests[1].view if message.result)
+        == "output of a"
+    )
     assert [one.before_request for one in later.compactions] == [2]
     assert results(later)[0] == (CLEARED, False)
 
@@ -246,7 +300,13 @@ def feed(reader: Reader, values: list[dict[str, Any]]) -> None:
 
 
 def test_turns_taken_back() -> None:
-    main = read(ASKED, SAID, user("m4", 40, "else"), assistant("m5", 50, 60, "x"), revert={"messageID": "m4"})
+    main = read(
+        ASKED,
+        SAID,
+        user("m4", 40, "else"),
+        assistant("m5", 50, 60, "x"),
+        revert={"messageID": "m4"},
+    )
     assert [message.id for message in main.end] == ["m1", "m3"]
     assert len(main.requests) == 2
 
@@ -254,8 +314,17 @@ def test_turns_taken_back() -> None:
 def test_sub_agents_are_threads() -> None:
     reader = FORMAT.start()
     started = tool("call", metadata={"sessionId": "ses_2"})
-    reader.feed(0, {"table": "database", "row": {"session": SESSION, "held": [session(SESSION), session("ses_9")]}})
-    feed(reader, rows(user("c1", 1, "help"), assistant("c2", 2, 5, "ok"), name="ses_2", parent_id=SESSION))
+    reader.feed(
+        0,
+        {
+            "table": "database",
+            "row": {"session": SESSION, "held": [session(SESSION), session("ses_9")]},
+        },
+    )
+    feed(
+        reader,
+        rows(user("c1", 1, "help"), assistant("c2", 2, 5, "ok"), name="ses_2", parent_id=SESSION),
+    )
     feed(reader, rows(ASKED, assistant("m2", 20, 100, started)))
     opened = reader.session()
     assert [(thread.id, thread.parent, thread.parent_call) for thread in opened.threads] == [
@@ -268,7 +337,14 @@ def test_sub_agents_are_threads() -> None:
 
 def test_any_order_and_any_number_of_times() -> None:
     """A database is read while it is written: a row may come again and again, and before what it belongs to."""
-    messages = (ASKED, pruned(25), SAID, user("q1", 40, compaction(tail_start_id="m3")), SUMMARY, GO_ON)
+    messages = (
+        ASKED,
+        pruned(25),
+        SAID,
+        user("q1", 40, compaction(tail_start_id="m3")),
+        SUMMARY,
+        GO_ON,
+    )
     wanted = laid_out(told(FORMAT, [(1, export(*messages, assistant("m6", 70, 30, "so")))]))
     values = rows(*messages, assistant("m6", 70, 30, "so"))
     for seed in range(60):
@@ -300,7 +376,9 @@ def test_an_old_message_that_says_something_else() -> None:
     feed(reader, rows(ASKED, CALLED, SAID))
     before = reader.session().main
     feed(reader, rows(user("m1", 10, "look elsewhere")))
-    assert [main.requests[1].view.messages()[0].text for main in (before, reader.session().main)] == [
+    assert [
+        main.requests[1].view.messages()[0].text for main in (before, reader.session().main)
+    ] == [
         "look around",
         "look elsewhere",
     ]
@@ -315,7 +393,11 @@ def test_how_sure_it_is() -> None:
 
 def test_spoilt_records_never_raise() -> None:
     whole = export(
-        ASKED, pruned(25), user("q1", 40, compaction(tail_start_id="m2")), SUMMARY, revert={"messageID": "m1"}
+        ASKED,
+        pruned(25),
+        user("q1", 40, compaction(tail_start_id="m2")),
+        SUMMARY,
+        revert={"messageID": "m1"},
     )
     spoils: list[Any] = [None, 7, -1e300, "x", [], {}, deep(200)]
     for bad in spoils:
@@ -329,7 +411,10 @@ VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["table", "row", "id", "data", "info", "messages", "parts", "type"]), inner)
+        | st.dictionaries(
+            st.sampled_from(["table", "row", "id", "data", "info", "messages", "parts", "type"]),
+            inner,
+        )
     ),
     max_leaves=12,
 )
@@ -343,13 +428,17 @@ def test_any_values(values: list[Any]) -> None:
 # --- real ones
 
 
-@pytest.mark.parametrize("path", [*transcripts("clients/opencode*.json")], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*transcripts("clients/opencode*.json")], ids=lambda path: path.name
+)
 def test_real_ones(path: Path) -> None:
     opened: Session = told(FORMAT, [(1, json.loads(path.read_bytes()))])
     check(opened)
     assert not opened.problems
     main = opened.main
-    assert [(one.before_request, one.kept) for one in main.compactions] == ([(5, 2)] if ARE_REAL else [])
+    assert [(one.before_request, one.kept) for one in main.compactions] == (
+        [(5, 2)] if ARE_REAL else []
+    )
     line = fit(main, estimator("chars4")).line
     assert line
     assert line.r2 is not None

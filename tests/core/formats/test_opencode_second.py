@@ -32,7 +32,11 @@ _PICTURE = {"uri": "data:image/png;base64,AAAA", "mime": "image/png", "name": "a
 
 def answer(*content: dict[str, Any], prompt: int = 0, **more: Any) -> tuple[str, dict[str, Any]]:
     tokens = {"input": prompt - 60, "output": 9, "reasoning": 4, "cache": {"read": 50, "write": 10}}
-    about = {"agent": "build", "model": {"id": "oak-2", "providerID": "acorn"}, "content": list(content)}
+    about = {
+        "agent": "build",
+        "model": {"id": "oak-2", "providerID": "acorn"},
+        "content": list(content),
+    }
     return "assistant", about | ({"tokens": tokens, "finish": "stop"} if prompt else {}) | more
 
 
@@ -41,21 +45,45 @@ def words(told: str) -> dict[str, Any]:
 
 
 def tool(name: str, status: str = "completed", **state: Any) -> dict[str, Any]:
-    told = {"status": status, "input": {"path": "a.py"}, "content": [{"type": "text", "text": "print(1)"}], **state}
+    told = {
+        "status": status,
+        "input": {"path": "a.py"},
+        "content": [{"type": "text", "text": "print(1)"}],
+        **state,
+    }
     return {"type": "tool", "id": name, "name": "read", "state": told, "time": {"created": AT}}
 
 
-THOUGHT = {"type": "reasoning", "id": "r", "text": "Hm.", "providerMetadata": {"anthropic": {"signature": "c2ln"}}}
+THOUGHT = {
+    "type": "reasoning",
+    "id": "r",
+    "text": "Hm.",
+    "providerMetadata": {"anthropic": {"signature": "c2ln"}},
+}
 ROWS: list[tuple[str, dict[str, Any]]] = [
     ("agent-switched", {"agent": "build"}),
     ("user", {"text": "Look.", "files": [_PICTURE]}),
-    answer(THOUGHT, words("I look."), tool("c1"), tool("c2", "error", content=[], error={"message": "no"}), prompt=100),
+    answer(
+        THOUGHT,
+        words("I look."),
+        tool("c1"),
+        tool("c2", "error", content=[], error={"message": "no"}),
+        prompt=100,
+    ),
     ("shell", {"command": "pwd", "output": "/w"}),
     ("system", {"text": "It is Monday."}),
     answer(error={"type": "unknown", "message": "429"}),
     answer(words("It prints."), prompt=200),
     ("compaction", {"status": "running", "reason": "auto", "summary": "half"}),
-    ("compaction", {"status": "completed", "reason": "auto", "summary": "It was looked at.", "recent": "It prints."}),
+    (
+        "compaction",
+        {
+            "status": "completed",
+            "reason": "auto",
+            "summary": "It was looked at.",
+            "recent": "It prints.",
+        },
+    ),
     ("synthetic", {"text": "Go on."}),
     ("idle", {}),
     answer(words("Done."), prompt=90),
@@ -83,7 +111,9 @@ def begin(writer: sqlite3.Connection, name: str, parent: str | None = None, at: 
     writer.execute(f"insert into session_v2 values ({', '.join('?' * 11)})", told)
 
 
-def write(writer: sqlite3.Connection, name: str, *told: tuple[str, dict[str, Any]], start: int = 0) -> None:
+def write(
+    writer: sqlite3.Connection, name: str, *told: tuple[str, dict[str, Any]], start: int = 0
+) -> None:
     for seq, (kind, data) in enumerate(told, start):
         row = (f"msg_{name}_{seq}", name, kind, seq, AT + seq, AT + seq, json.dumps(data))
         writer.execute("insert or replace into session_message values (?, ?, ?, ?, ?, ?, ?)", row)
@@ -108,31 +138,40 @@ def test_what_is_sent_of_each_message(path: Path, writer: sqlite3.Connection) ->
               "system: It is Monday."]  # fmt: skip
     *told, third = buffers(session)
     assert told == [first, second]
-    assert [one.partition("\n")[0] for one in third] == ["user: <conversation-checkpoint>", "user: Go on."]
+    assert [one.partition("\n")[0] for one in third] == [
+        "user: <conversation-checkpoint>",
+        "user: Go on.",
+    ]
     assert "<summary>\nIt was looked at.\n</summary>" in third[0]
     used = [request.usage for request in session.main.requests]
     assert [(one.prompt, one.cache_read, one.output) if one else None for one in used] == [
         (100, 50, 9), (200, 50, 9), (90, 50, 9)
     ]  # fmt: skip
-    assert [(made.before_request, made.trigger) for made in session.main.compactions] == [(2, "auto")]
+    assert [(made.before_request, made.trigger) for made in session.main.compactions] == [
+        (2, "auto")
+    ]
     asked, answered, *_ = session.main.messages
     assert asked.parts[1] == Image("image/png", "AAAA")
     assert answered.parts[0] == Thinking("Hm.", "c2ln")
     assert session.main.model == "oak-2"
 
 
-def test_the_tables_of_before_count_where_there_are_no_others(path: Path, writer: sqlite3.Connection) -> None:
+def test_the_tables_of_before_count_where_there_are_no_others(
+    path: Path, writer: sqlite3.Connection
+) -> None:
     assert open_transcript(path).id == "ses_0"
     begin(writer, "ses_1")
     write(writer, "ses_1", *ROWS[:2])
     session = open_transcript(path)
     assert (session.id, session.held) == ("ses_1", ())
-    assert [(one.path, one.format, one.project, one.title) for one in found_sessions(path.parents[3])] == [
-        (session_path(path, "ses_1"), "opencode", "/w", "title of ses_1")
-    ]
+    assert [
+        (one.path, one.format, one.project, one.title) for one in found_sessions(path.parents[3])
+    ] == [(session_path(path, "ses_1"), "opencode", "/w", "title of ses_1")]
 
 
-def test_a_message_is_written_over_until_it_is_complete(path: Path, writer: sqlite3.Connection) -> None:
+def test_a_message_is_written_over_until_it_is_complete(
+    path: Path, writer: sqlite3.Connection
+) -> None:
     begin(writer, "ses_1")
     write(writer, "ses_1", ROWS[1], answer(words("I"), tool("c1", "running", content=[])))
     seen: list[Session] = []
@@ -151,7 +190,12 @@ def test_a_message_is_written_over_until_it_is_complete(path: Path, writer: sqli
 
 def test_sub_agents_are_threads(path: Path, writer: sqlite3.Connection) -> None:
     begin(writer, "ses_1")
-    write(writer, "ses_1", ROWS[1], answer(tool("task-1", structured={"sessionID": "ses_2"}), prompt=100))
+    write(
+        writer,
+        "ses_1",
+        ROWS[1],
+        answer(tool("task-1", structured={"sessionID": "ses_2"}), prompt=100),
+    )
     begin(writer, "ses_2", "ses_1")
     write(writer, "ses_2", ("user", {"text": "Find it."}), answer(words("Found."), prompt=70))
     session = open_transcript(path)
@@ -162,10 +206,19 @@ def test_sub_agents_are_threads(path: Path, writer: sqlite3.Connection) -> None:
 @pytest.mark.parametrize("bad", [None, 7, "x", [], {}, [None], {"a": 1}, 1e300, True, deep(150)])
 def test_spoilt_values_never_raise(bad: Any) -> None:
     about: dict[str, Any] = {"id": "ses_1", "parent_id": None, "revert": {}, "version": "2"}
-    values: list[tuple[int, Any]] = [(0, {"table": "opencode2.database", "row": {"session": "ses_1", "held": []}})]
+    values: list[tuple[int, Any]] = [
+        (0, {"table": "opencode2.database", "row": {"session": "ses_1", "held": []}})
+    ]
     values.append((0, {"table": "opencode2.session_v2", "row": about}))
     for seq, (kind, data) in enumerate(ROWS):
-        row = {"id": f"m{seq}", "session_id": "ses_1", "type": kind, "seq": seq, "time_created": AT, "data": data}
+        row = {
+            "id": f"m{seq}",
+            "session_id": "ses_1",
+            "type": kind,
+            "seq": seq,
+            "time_created": AT,
+            "data": data,
+        }
         values.append((0, {"table": "opencode2.session_message", "row": row}))
     for told in spoilt(values, bad, 5):
         reader = FORMAT.start()

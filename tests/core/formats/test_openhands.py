@@ -28,7 +28,12 @@ def test_openhands_events() -> None:
         "tool: numbers.py\n[done]\n[Current working directory: /w]\n[Command finished with exit code 0]",
         "tool: /w",
     ]
-    assert third == ["user: List the files.", "user: Files were listed.", "assistant: I edit. [bash]", "tool: Edited."]
+    assert third == [
+        "user: List the files.",
+        "user: Files were listed.",
+        "assistant: I edit. [bash]",
+        "tool: Edited.",
+    ]
     assert prompts(thread) == [(100, 0, 20), (160, 100, 30), None]
     assert thread.prompt.system == "You are OpenHands."
     assert thread.compactions[0].summary is not None
@@ -62,7 +67,12 @@ def test_openhands_v1_by_its_running_sums() -> None:
     first, second, third = buffers(thread)
     assert first == ["user: List the files."]
     assert second[-2:] == ["tool: a.py", "tool: /w"]
-    assert third == ["user: List the files.", "user: Files were listed.", "assistant:  [terminal]", "tool: print(1)"]
+    assert third == [
+        "user: List the files.",
+        "user: Files were listed.",
+        "assistant:  [terminal]",
+        "tool: print(1)",
+    ]
     said_first = thread.messages[1]
     assert (said_first.text, type(said_first.parts[0])) == ("I list.", Thinking)
     assert [(call.kind, call.usage.prompt if call.usage else 0) for call in session.side_calls] == [
@@ -86,17 +96,26 @@ def test_openhands_v1_tells_in_a_snapshot_whose_sums_are_the_agents(tmp_path: Pa
     """What it had used before is not what a call used."""
 
     def event(kind: str, number: int, **more: Any) -> dict[str, Any]:
-        return {"kind": kind, "id": f"e{number}", "timestamp": f"2026-01-01T00:00:0{number}", **more}
+        return {
+            "kind": kind,
+            "id": f"e{number}",
+            "timestamp": f"2026-01-01T00:00:0{number}",
+            **more,
+        }
 
     def used(prompt: int) -> dict[str, Any]:
-        return {"accumulated_token_usage": {"prompt_tokens": prompt, "completion_tokens": prompt // 10}}
+        return {
+            "accumulated_token_usage": {"prompt_tokens": prompt, "completion_tokens": prompt // 10}
+        }
 
     agent = {"kind": "Agent", "llm": {"model": "oak-2", "usage_id": "mine"}}
     state = {"agent": agent, "stats": {"usage_to_metrics": {"title": used(10), "mine": used(9000)}}}
     stats = {"usage_to_metrics": {"title": used(60), "mine": used(9500)}}
     said = {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}
     events = [
-        event("ConversationStateUpdateEvent", 1, source="environment", key="full_state", value=state),
+        event(
+            "ConversationStateUpdateEvent", 1, source="environment", key="full_state", value=state
+        ),
         event("MessageEvent", 2, source="user", llm_message={"role": "user", "content": "Go on?"}),
         event("ConversationStateUpdateEvent", 3, source="environment", key="stats", value=stats),
         event("MessageEvent", 4, source="agent", llm_message=said, llm_response_id="r"),
@@ -104,10 +123,14 @@ def test_openhands_v1_tells_in_a_snapshot_whose_sums_are_the_agents(tmp_path: Pa
     (tmp_path / "events.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events))
     session = open_transcript(tmp_path / "events.jsonl")
     assert prompts(session.main) == [(500, 0, 50)]
-    assert [(call.kind, call.usage.prompt if call.usage else 0) for call in session.side_calls] == [("title", 50)]
+    assert [(call.kind, call.usage.prompt if call.usage else 0) for call in session.side_calls] == [
+        ("title", 50)
+    ]
 
 
-def test_openhands_v1_prompt_with_what_is_of_the_conversation_and_thoughts_in_blocks(tmp_path: Path) -> None:
+def test_openhands_v1_prompt_with_what_is_of_the_conversation_and_thoughts_in_blocks(
+    tmp_path: Path,
+) -> None:
     call = {"id": "c", "name": "terminal", "arguments": "{}"}
     thought = [{"type": "thinking", "thinking": "First look.", "signature": "c2ln"}]
     events = [
@@ -128,7 +151,12 @@ def openhands_folder(root: Path) -> Path:
     """A conversation as OpenHands V1 keeps it: a file an event, and the state with what each call used."""
 
     def used(answer: str, prompt: int, read: int = 0) -> dict[str, Any]:
-        counts = {"prompt_tokens": prompt, "completion_tokens": 9, "cache_read_tokens": read, "cache_write_tokens": 0}
+        counts = {
+            "prompt_tokens": prompt,
+            "completion_tokens": 9,
+            "cache_read_tokens": read,
+            "cache_write_tokens": 0,
+        }
         return {"model": "oak-2", **counts, "context_window": 64_000, "response_id": answer}
 
     def text(words: str) -> list[dict[str, str]]:
@@ -151,7 +179,9 @@ def openhands_folder(root: Path) -> Path:
     (folder / "events").mkdir(parents=True)
     for n, one in enumerate(events):
         event = {"id": f"event {n}", "timestamp": f"2026-01-01T00:00:0{n}.000001", **one}
-        (folder / "events" / f"event-{n:05}-00000000-0000-4000-8000-00000000000{n}.json").write_text(json.dumps(event))
+        (
+            folder / "events" / f"event-{n:05}-00000000-0000-4000-8000-00000000000{n}.json"
+        ).write_text(json.dumps(event))
     metrics = {
         "mine": {"token_usages": [used("r1", 300), used("r2", 400, 250), used("r3", 500)]},
         "condenser": {"token_usages": [used("s1", 350)]},
@@ -181,9 +211,13 @@ def test_openhands_v1_keeps_a_folder_with_a_file_an_event(tmp_path: Path) -> Non
         assert (session.format, session.id, session.held) == ("openhands-v1", "0123-abcd", ())
         assert prompts(session.main) == [(300, 0, 9), (400, 250, 9)]
         assert buffers(session.main) == [["user: List."], ["user: List.", "user: There is a.py."]]
-        assert (session.main.prompt.system, session.main.requests[0].window) == ("Be brief.", 64_000)
+        assert (session.main.prompt.system, session.main.requests[0].window) == (
+            "Be brief.",
+            64_000,
+        )
         assert [
-            (call.kind, call.before_request, call.usage.prompt if call.usage else 0) for call in session.side_calls
+            (call.kind, call.before_request, call.usage.prompt if call.usage else 0)
+            for call in session.side_calls
         ] == [
             ("condenser", 1, 350),
             ("answer not in file", 2, 500),

@@ -23,7 +23,12 @@ def said(role: str, text: str) -> dict[str, Any]:
 
 
 TOOL = {"name": "read", "input_schema": {"type": "object"}}
-TURNS = [said("user", "one"), said("assistant", "two"), said("user", "three"), said("assistant", "four")]
+TURNS = [
+    said("user", "one"),
+    said("assistant", "two"),
+    said("user", "three"),
+    said("assistant", "four"),
+]
 
 
 def body(messages: list[Any], **more: Any) -> dict[str, Any]:
@@ -42,7 +47,10 @@ def test_one_body_is_one_request_without_usage() -> None:
         ("anthropic", "main", 0, None, "claude-x")
     )
     assert texts(session, 0) == ["one", "two", "three"]
-    assert (request.prompt.system, [tool.name for tool in request.prompt.tools or ()]) == ("sys", ["read"])
+    assert (request.prompt.system, [tool.name for tool in request.prompt.tools or ()]) == (
+        "sys",
+        ["read"],
+    )
     assert thread.end.messages() == request.view.messages()
     assert not session.notes
 
@@ -68,12 +76,18 @@ def test_the_answer_stands_in_the_end_buffer() -> None:
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 3},
     }
-    session = read({"request": body(TURNS[:1]), "response": response, "timestamp": "2026-01-01T00:00:00Z"})
+    session = read(
+        {"request": body(TURNS[:1]), "response": response, "timestamp": "2026-01-01T00:00:00Z"}
+    )
     (request,) = session.main.requests
     assert request.usage
-    assert (request.usage.prompt, request.usage.output, request.finish, request.model, request.time) == (
-        (15, 3, "end_turn", "claude-y", "2026-01-01T00:00:00Z")
-    )
+    assert (
+        request.usage.prompt,
+        request.usage.output,
+        request.finish,
+        request.model,
+        request.time,
+    ) == ((15, 3, "end_turn", "claude-y", "2026-01-01T00:00:00Z"))
     assert [message.text for message in session.main.end] == ["one", "two"]
     assert texts(session, 0) == ["one"]
 
@@ -103,7 +117,11 @@ def test_the_answer_stands_in_the_end_buffer() -> None:
             {
                 "object": "response",
                 "output": [
-                    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "yes"}]}
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{"type": "output_text", "text": "yes"}],
+                    }
                 ],
                 "usage": {"input_tokens": 4, "output_tokens": 1},
             },
@@ -113,7 +131,9 @@ def test_the_answer_stands_in_the_end_buffer() -> None:
     ],
     ids=["anthropic", "chat", "responses"],
 )
-def test_a_response_alone_says_what_it_says(response: dict[str, Any], text: str, prompt: int) -> None:
+def test_a_response_alone_says_what_it_says(
+    response: dict[str, Any], text: str, prompt: int
+) -> None:
     session = read(response)
     (request,) = session.main.requests
     assert request.usage
@@ -135,10 +155,18 @@ def told_by(dialect: str, text: str, prompt: int = 4) -> list[dict[str, Any]]:
                 "usage": {"input_tokens": prompt},
             }
             deltas = [
-                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": t}}
+                {
+                    "type": "content_block_delta",
+                    "index": 0,
+                    "delta": {"type": "text_delta", "text": t},
+                }
                 for t in (one, two)
             ]
-            block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+            block = {
+                "type": "content_block_start",
+                "index": 0,
+                "content_block": {"type": "text", "text": ""},
+            }
             return [
                 {"type": "message_start", "message": start},
                 {"type": "ping"},
@@ -149,22 +177,38 @@ def told_by(dialect: str, text: str, prompt: int = 4) -> list[dict[str, Any]]:
         case "chat":
             chunk = {"id": f"c-{text}", "object": "chat.completion.chunk", "model": "gpt-x"}
             parts = [
-                {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": t}}]} for t in (one, two)
+                {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": t}}]}
+                for t in (one, two)
             ]
             return [*parts, {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
                     {**chunk, "choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": 2}}]  # fmt: skip
         case "responses":
-            item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-            done = {"id": "r", "object": "response", "output": [item], "usage": {"input_tokens": prompt}}
+            item = {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": text}],
+            }
+            done = {
+                "id": "r",
+                "object": "response",
+                "output": [item],
+                "usage": {"input_tokens": prompt},
+            }
             return [
                 {"type": "response.created", "response": {"id": "r", "output": []}},
-                {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "delta": one},
+                {
+                    "type": "response.output_text.delta",
+                    "item_id": "i",
+                    "output_index": 0,
+                    "delta": one,
+                },
                 {"type": "response.output_item.done", "output_index": 0, "item": item},
                 {"type": "response.completed", "response": done},
             ]
         case _:
             said_in: list[dict[str, Any]] = [
-                {"candidates": [{"content": {"role": "model", "parts": [{"text": t}]}}]} for t in (one, two)
+                {"candidates": [{"content": {"role": "model", "parts": [{"text": t}]}}]}
+                for t in (one, two)
             ]
             said_in[1]["candidates"][0]["finishReason"] = "STOP"
             return [said_in[0], {**said_in[1], "usageMetadata": {"promptTokenCount": prompt}}]
@@ -187,7 +231,12 @@ def test_a_list_of_events_is_the_response_that_they_tell(dialect: str) -> None:
 def test_events_a_line_several_answers_one_after_the_other(dialect: str) -> None:
     lines = [*told_by(dialect, "yes"), *told_by(dialect, "no", 9)]
     session = read(*lines)
-    told = [request.usage.prompt for thread in session.threads for request in thread.requests if request.usage]
+    told = [
+        request.usage.prompt
+        for thread in session.threads
+        for request in thread.requests
+        if request.usage
+    ]
     assert told[0] == 4
     assert sum("events of a stream" in note for note in session.notes) == 1
     assert not session.problems
@@ -203,13 +252,19 @@ def test_a_stream_that_breaks_off_says_so(dialect: str) -> None:
 
 def test_ids_tell_the_content_and_count_repeats() -> None:
     again = [said("user", "go on"), said("assistant", "ok"), said("user", "go on")]
-    first, second = read(again).main.end.messages(), read(body([*again, said("assistant", "done")])).main.end.messages()
+    first, second = (
+        read(again).main.end.messages(),
+        read(body([*again, said("assistant", "done")])).main.end.messages(),
+    )
     assert [message.id for message in first] == [message.id for message in second[:3]]
     assert len({message.id for message in second}) == 4
 
 
 def test_cache_marks_do_not_make_another_message() -> None:
-    marked = {"role": "user", "content": [{"type": "text", "text": "one", "cache_control": {"type": "ephemeral"}}]}
+    marked = {
+        "role": "user",
+        "content": [{"type": "text", "text": "one", "cache_control": {"type": "ephemeral"}}],
+    }
     session = read(body([marked]), body(TURNS[:3]))
     assert len(session.threads) == 1
     assert len(session.main.messages) == 3
@@ -219,7 +274,9 @@ def test_bodies_in_a_row_share_their_messages() -> None:
     session = read(*(body(TURNS[:n]) for n in (1, 3)))
     first, second = session.main.requests
     assert first.view.stretch is second.view.stretch
-    assert [a is b for a, b in zip(first.view.messages(), second.view.messages(), strict=False)] == [True]
+    assert [
+        a is b for a, b in zip(first.view.messages(), second.view.messages(), strict=False)
+    ] == [True]
     assert len(session.main.messages) == 3
 
 
@@ -227,13 +284,23 @@ def test_a_changed_tail_stands_on_what_stayed() -> None:
     session = read(body(TURNS[:3]), body([*TURNS[:2], said("user", "other")]))
     assert texts(session, 0) == ["one", "two", "three"]
     assert texts(session, 1) == ["one", "two", "other"]
-    assert session.main.requests[1].view.messages()[1] is session.main.requests[0].view.messages()[1]
+    assert (
+        session.main.requests[1].view.messages()[1] is session.main.requests[0].view.messages()[1]
+    )
 
 
 def test_results_of_one_wire_message_travel_together() -> None:
     calls = [{"type": "tool_use", "id": f"t{n}", "name": "read", "input": {}} for n in (1, 2)]
     results = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": f"r{n}"} for n in (1, 2)]
-    session = read(body([TURNS[0], {"role": "assistant", "content": calls}, {"role": "user", "content": results}]))
+    session = read(
+        body(
+            [
+                TURNS[0],
+                {"role": "assistant", "content": calls},
+                {"role": "user", "content": results},
+            ]
+        )
+    )
     *_, one, two = session.main.end.messages()
     assert (one.role, two.role) == ("tool", "tool")
     assert one.together == two.together == one.id
@@ -242,7 +309,9 @@ def test_results_of_one_wire_message_travel_together() -> None:
 
 def test_threads_are_told_by_what_they_share() -> None:
     other = [said("user", "sub task"), said("assistant", "sub answer"), said("user", "more")]
-    session = read(body(TURNS[:1]), body(other[:1], system="sub"), body(other, system="sub"), body(TURNS[:3]))
+    session = read(
+        body(TURNS[:1]), body(other[:1], system="sub"), body(other, system="sub"), body(TURNS[:3])
+    )
     assert [(thread.id, len(thread.requests), thread.title) for thread in session.threads] == [
         ("main", 2, ""),
         ("thread-2", 2, "sub task"),
@@ -250,31 +319,48 @@ def test_threads_are_told_by_what_they_share() -> None:
 
 
 def test_side_calls_are_no_steps() -> None:
-    title = body([said("user", "<session>x</session>")], tools=[], output_config={"format": {"type": "json_schema"}})
+    title = body(
+        [said("user", "<session>x</session>")],
+        tools=[],
+        output_config={"format": {"type": "json_schema"}},
+    )
     status = {"model": "m", "max_tokens": 50, "messages": [said("user", "Current state: working")]}
     probe = body([said("user", "quota")], max_tokens=1)
     count = {"request": body(TURNS[:1]), "response": {"input_tokens": 12}}
     summary = body(
-        [*TURNS[:2], said("user", "CRITICAL: Respond with TEXT ONLY ... summary of the conversation so far")]
+        [
+            *TURNS[:2],
+            said("user", "CRITICAL: Respond with TEXT ONLY ... summary of the conversation so far"),
+        ]
     )
-    search = body([said("user", "Perform a web search for the query: goats")], tools=[{"type": "web_search_20250305"}])
+    search = body(
+        [said("user", "Perform a web search for the query: goats")],
+        tools=[{"type": "web_search_20250305"}],
+    )
     session = read(title, status, probe, body(TURNS[:1]), count, search, summary, body(TURNS[:3]))
     assert [len(thread.requests) for thread in session.threads] == [2]
     (note,) = session.notes
     assert all(
-        word in note for word in ("title", "call without tools", "quota", "token count", "web search", "summary")
+        word in note
+        for word in ("title", "call without tools", "quota", "token count", "web search", "summary")
     )
 
 
 def test_a_side_call_alone_is_what_the_file_holds() -> None:
-    session = read(body([said("user", "x")], tools=[], output_config={"format": {"type": "json_schema"}}))
+    session = read(
+        body([said("user", "x")], tools=[], output_config={"format": {"type": "json_schema"}})
+    )
     assert len(session.main.requests) == 1
     assert "title" in session.notes[0]
 
 
 def test_a_compaction_between_bodies_is_seen() -> None:
     lead = "This session is being continued from a previous conversation that ran out of context."
-    session = read(body(TURNS[:3]), body([said("user", lead), TURNS[2]]), body([said("user", lead), *TURNS[2:]]))
+    session = read(
+        body(TURNS[:3]),
+        body([said("user", lead), TURNS[2]]),
+        body([said("user", lead), *TURNS[2:]]),
+    )
     assert [len(thread.requests) for thread in session.threads] == [3]
     (compaction,) = session.main.compactions
     assert (compaction.before_request, compaction.kept) == (1, 1)
@@ -306,8 +392,15 @@ def test_what_is_no_body_is_a_problem() -> None:
 def test_legacy_function_calls_are_paired() -> None:
     call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
     answer = {"role": "function", "name": "f", "content": "r"}
-    parts = [m.parts[0] for m in read({"model": "m", "messages": [TURNS[0], call, answer, call, answer]}).main.end][1:]
-    ids = [part.id if isinstance(part, ToolCall) else part.call_id for part in parts if not isinstance(part, Text)]  # type: ignore[union-attr]
+    parts = [
+        m.parts[0]
+        for m in read({"model": "m", "messages": [TURNS[0], call, answer, call, answer]}).main.end
+    ][1:]
+    ids = [
+        part.id if isinstance(part, ToolCall) else part.call_id
+        for part in parts
+        if isinstance(part, ToolCall | ToolResult)
+    ]
     assert ids[0] == ids[1] != ids[2] == ids[3]
 
 
@@ -322,7 +415,9 @@ CALLED = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}
 RESULT = {"type": "function_call_output", "call_id": "c", "output": "r"}
 
 
-def exchange(name: str, items: list[Any], output: list[Any], before: str | None = None, **more: Any) -> dict[str, Any]:
+def exchange(
+    name: str, items: list[Any], output: list[Any], before: str | None = None, **more: Any
+) -> dict[str, Any]:
     request = {
         "model": "m",
         "instructions": "sys",
@@ -332,7 +427,10 @@ def exchange(name: str, items: list[Any], output: list[Any], before: str | None 
     }
     if before:
         request["previous_response_id"] = before
-    return {"request": request, "response": {"id": name, "object": "response", "status": "completed", "output": output}}
+    return {
+        "request": request,
+        "response": {"id": name, "object": "response", "status": "completed", "output": output},
+    }
 
 
 def test_previous_response_ids_are_followed() -> None:
@@ -359,7 +457,9 @@ def test_a_complete_body_goes_on_from_a_chain() -> None:
     session = read(
         exchange("r1", [item("user", "one")], [CALLED]),
         exchange("r2", [RESULT], [], "r1"),
-        exchange("r3", [item("user", "one"), {**CALLED, "id": None}, RESULT, item("user", "two")], []),
+        exchange(
+            "r3", [item("user", "one"), {**CALLED, "id": None}, RESULT, item("user", "two")], []
+        ),
     )
     assert [len(thread.requests) for thread in session.threads] == [1 + 2]
     assert len(session.main.messages) == 4
@@ -374,7 +474,10 @@ def test_a_delta_alone_says_that_the_rest_is_elsewhere() -> None:
 
 def test_a_row_of_deltas_is_linear() -> None:
     """A chain costs what it holds: the last buffer is the stretch itself."""
-    rows = [exchange(f"r{n}", [item("user", str(n))], [item("assistant", f"a{n}")], f"r{n - 1}") for n in range(1, 400)]
+    rows = [
+        exchange(f"r{n}", [item("user", str(n))], [item("assistant", f"a{n}")], f"r{n - 1}")
+        for n in range(1, 400)
+    ]
     session = read(exchange("r0", [], [], generate=False), *rows)
     assert len({id(request.view.stretch) for request in session.main.requests}) == 1
     assert len(session.main.end) == 2 * 399
@@ -392,17 +495,23 @@ def expected_tokens(folder: Path) -> dict[str, int]:
     for path in folder.glob("*/*.response.json"):
         usage = json.loads(path.read_bytes())["usage"]
         name = path.name.replace("response", "request")
-        tokens[f"{path.parent.name}/{name}"] = usage["input_tokens"] + usage.get("cache_read_input_tokens", 0)
+        tokens[f"{path.parent.name}/{name}"] = usage["input_tokens"] + usage.get(
+            "cache_read_input_tokens", 0
+        )
     return tokens
 
 
-@pytest.mark.parametrize(("folder", "start"), [("anthropic", "claude_0"), ("openai-responses", "codex_")])
+@pytest.mark.parametrize(
+    ("folder", "start"), [("anthropic", "claude_0"), ("openai-responses", "codex_")]
+)
 def test_real_bodies_in_a_row(shared: Path, folder: str, start: str) -> None:
     requests = sorted((shared / "derived-payloads" / folder).glob(f"{start}*.request.json"))
     rows = [
         {
             "request": json.loads(path.read_bytes()),
-            "response": json.loads(path.with_name(path.name.replace("request", "response")).read_bytes()),
+            "response": json.loads(
+                path.with_name(path.name.replace("request", "response")).read_bytes()
+            ),
         }
         for path in requests
     ]
@@ -412,10 +521,14 @@ def test_real_bodies_in_a_row(shared: Path, folder: str, start: str) -> None:
     reported = [request.usage.prompt for request in session.main.requests if request.usage]
     named = [expected[f"{folder}/{path.name}"] for path in requests]
     assert reported == [tokens for tokens in named if tokens in reported]
-    assert len(reported) == len(rows) - ({"anthropic": 2, "openai-responses": 1}[folder] if ARE_REAL else 0)
+    assert len(reported) == len(rows) - (
+        {"anthropic": 2, "openai-responses": 1}[folder] if ARE_REAL else 0
+    )
     for request, row in zip(session.main.requests, rows[1:] if ARE_REAL else rows, strict=False):
         alone = read(row["request"]).main.end.messages()
-        assert [message.id for message in alone] == [message.id for message in request.view][-len(alone) :]
+        assert [message.id for message in alone] == [message.id for message in request.view][
+            -len(alone) :
+        ]
 
 
 def test_a_dialect_that_is_not_listed_is_sniffed_by_its_habits() -> None:
@@ -428,7 +541,9 @@ TEXTS = st.text(max_size=10)
 NAMES = """model messages input request response role content type output choices tools id previous_response_id
     system usage instructions metadata output_config text message"""
 KEYS = st.sampled_from(NAMES.split())
-WORDS = st.sampled_from(("user", "assistant", "message", "tool_result", "function_call", "reasoning", "text"))
+WORDS = st.sampled_from(
+    ("user", "assistant", "message", "tool_result", "function_call", "reasoning", "text")
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS | WORDS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5),
@@ -444,8 +559,12 @@ def test_nothing_breaks_a_reader(values: list[Any]) -> None:
             reader.feed(line, value)
             session = reader.session()
         for thread in session.threads if values else ():
-            assert [request.index for request in thread.requests] == list(range(len(thread.requests)))
-            assert all(len(request.view.messages()) == len(request.view) for request in thread.requests)
+            assert [request.index for request in thread.requests] == list(
+                range(len(thread.requests))
+            )
+            assert all(
+                len(request.view.messages()) == len(request.view) for request in thread.requests
+            )
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=8), st.integers(1, 8))
@@ -456,10 +575,17 @@ def test_an_id_is_unique_in_its_buffer(words: list[str], cut: int) -> None:
         ids = [message.id for message in request.view]
         assert len(set(ids)) == len(ids)
     assert texts(session, -1) == words
-    assert {type(part) for message in session.main.end for part in message.parts} <= {Text, ToolResult}
+    assert {type(part) for message in session.main.end for part in message.parts} <= {
+        Text,
+        ToolResult,
+    }
 
 
 def test_many_bodies_without_messages_are_each_their_own() -> None:
-    bodies = [{"model": "m", "max_tokens": 5, "system": f"Clerk {n}", "messages": []} for n in range(90)]
-    session = read(*bodies, {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]})
+    bodies = [
+        {"model": "m", "max_tokens": 5, "system": f"Clerk {n}", "messages": []} for n in range(90)
+    ]
+    session = read(
+        *bodies, {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+    )
     assert [len(thread.requests) for thread in session.threads] == [1] * 91

@@ -16,7 +16,17 @@ from inspector.core.session import Request, Session
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.fit import fit
 from inspector.core.usage import Usage
-from tests.core.formats.feeding import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
+from tests.core.formats.feeding import (
+    DATA,
+    check,
+    deep,
+    laid_out,
+    numbered,
+    records,
+    respaced,
+    spoilt,
+    told,
+)
 from tests.shared import transcripts
 
 REAL = [*transcripts("pi/**/*.jsonl"), *transcripts("clients/pi*.jsonl")]
@@ -41,10 +51,15 @@ def row(kind: str, name: str, parent: str | None, **fields: Any) -> dict[str, An
     return {"type": kind, "id": name, "parentId": parent, **fields}
 
 
-def said(name: str, parent: str | None, role: str, text: str, tokens: int = 0, **fields: Any) -> dict[str, Any]:
+def said(
+    name: str, parent: str | None, role: str, text: str, tokens: int = 0, **fields: Any
+) -> dict[str, Any]:
     message: dict[str, Any] = {"role": role, "content": [{"type": "text", "text": text}], **fields}
     if role == "assistant":
-        message |= {"usage": {"input": tokens, "output": 1}, "stopReason": fields.get("stopReason", "stop")}
+        message |= {
+            "usage": {"input": tokens, "output": 1},
+            "stopReason": fields.get("stopReason", "stop"),
+        }
     return row("message", name, parent, message=message)
 
 
@@ -106,13 +121,26 @@ def test_a_branch_goes_on_from_its_parent_and_the_calls_of_the_left_one_stay() -
 
 
 def test_the_end_is_the_chain_of_the_last_record() -> None:
-    assert [message.id for message in sample("v3-tree.jsonl").main.end] == ["d1", "c2", "c3", "c5", "c6", "d2", "d4"]
+    assert [message.id for message in sample("v3-tree.jsonl").main.end] == [
+        "d1",
+        "c2",
+        "c3",
+        "c5",
+        "c6",
+        "d2",
+        "d4",
+    ]
 
 
 def test_the_first_kept_is_named_by_its_id() -> None:
     main = sample("v3-tree.jsonl").main
     compaction = main.compactions[1]
-    assert (compaction.kind, compaction.before_request, compaction.kept, compaction.tokens_before) == (
+    assert (
+        compaction.kind,
+        compaction.before_request,
+        compaction.kept,
+        compaction.tokens_before,
+    ) == (
         "summary",
         4,
         4,
@@ -162,7 +190,11 @@ def texts(values: list[Any]) -> list[str]:
     return [message.text for message in session.main.end]
 
 
-A, B, C = said("a", None, "user", "A"), said("b", "a", "assistant", "B", 10), said("c", "b", "user", "C")
+A, B, C = (
+    said("a", None, "user", "A"),
+    said("b", "a", "assistant", "B", 10),
+    said("c", "b", "user", "C"),
+)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +206,10 @@ A, B, C = said("a", None, "user", "A"), said("b", "a", "assistant", "B", 10), sa
         ([row("label", "d", "a", targetId="a", label="x")], ["A"]),
         ([row("context_edit", "d", "c", targetId="a", replacement=None)], ["B", "C"]),
         (
-            [row("context_edit", "d", "c", targetId="a", replacement=None), said("e", "c", "user", "E")],
+            [
+                row("context_edit", "d", "c", targetId="a", replacement=None),
+                said("e", "c", "user", "E"),
+            ],
             ["A", "B", "C", "E"],
         ),
         (
@@ -184,7 +219,13 @@ A, B, C = said("a", None, "user", "A"), said("b", "a", "assistant", "B", 10), sa
             ],
             ["y", "B", "C"],
         ),
-        ([row("context_edit", "d", "c", targetId="c", replacement=None), said("e", "d", "user", "E")], ["A", "B", "E"]),
+        (
+            [
+                row("context_edit", "d", "c", targetId="c", replacement=None),
+                said("e", "d", "user", "E"),
+            ],
+            ["A", "B", "E"],
+        ),
     ],
     ids=[
         "branch",
@@ -223,9 +264,17 @@ def test_a_tail_that_the_compaction_holds_is_the_same_messages_where_they_are_kn
 
 
 def test_the_call_for_a_summary_costs_what_its_record_says() -> None:
-    told_usage = {"input": 839, "output": 76, "cacheRead": 0, "cacheWrite": 147, "totalTokens": 1062}
+    told_usage = {
+        "input": 839,
+        "output": 76,
+        "cacheRead": 0,
+        "cacheWrite": 147,
+        "totalTokens": 1062,
+    }
     compaction = row("compaction", "e", "c", summary="S", firstKeptEntryId="c", usage=told_usage)
-    session = told(FORMAT, numbered([HEAD, A, B, C, compaction, said("f", "e", "assistant", "F", 20)]))
+    session = told(
+        FORMAT, numbered([HEAD, A, B, C, compaction, said("f", "e", "assistant", "F", 20)])
+    )
     (call,) = session.side_calls
     assert (call.kind, call.before_request, call.made) == ("compaction", 1, 0)
     assert call.usage == Usage(839, 0, 147, 76)
@@ -234,7 +283,9 @@ def test_the_call_for_a_summary_costs_what_its_record_says() -> None:
 def test_a_recorded_overflow_is_no_call_and_no_part_of_the_buffer() -> None:
     overflow = said("d", "c", "assistant", "", 0, errorMessage="prompt is too long")
     overflow["message"] |= {"stopReason": "error", "usage": {"input": 0, "output": 0}}
-    session = told(FORMAT, numbered([HEAD, A, B, C, overflow, said("e", "d", "assistant", "E", 20)]))
+    session = told(
+        FORMAT, numbered([HEAD, A, B, C, overflow, said("e", "d", "assistant", "E", 20)])
+    )
     assert [ids(request) for request in session.main.requests] == [["a"], ["a", "b", "c"]]
 
 
@@ -257,17 +308,28 @@ def test_long_chains_are_read_without_recursion(build: str) -> None:
     if build == "chain":
         values = [said(f"n{n}", f"n{n - 1}" if n else None, "user", "x") for n in range(count)]
     elif build == "branches":
-        values = [said(f"n{n}", f"n{max(0, n - 2)}" if n else None, "user", "x") for n in range(count)]
+        values = [
+            said(f"n{n}", f"n{max(0, n - 2)}" if n else None, "user", "x") for n in range(count)
+        ]
     else:
         values = [
             A,
             *(
-                row("context_edit", f"n{n}", f"n{n - 1}" if n else "a", targetId="a", replacement=None)
+                row(
+                    "context_edit",
+                    f"n{n}",
+                    f"n{n - 1}" if n else "a",
+                    targetId="a",
+                    replacement=None,
+                )
                 for n in range(count)
             ),
         ]
     session = told(FORMAT, numbered([HEAD, *values]))
-    assert len(session.main.end.messages()) == {"chain": count, "branches": count // 2 + 1, "edits": 0}[build]
+    assert (
+        len(session.main.end.messages())
+        == {"chain": count, "branches": count // 2 + 1, "edits": 0}[build]
+    )
     assert buffer_tokens(estimator("pi"), session.main.end) >= 0
 
 
@@ -291,12 +353,25 @@ def test_a_session_is_known_by_its_header(values: list[Any], least: float, most:
 
 # --- whatever comes
 
-NAMES = st.sampled_from(["type", "id", "parentId", "message", "role", "content", "usage", "input", "text", "summary"])
-KINDS = st.sampled_from(["session", "message", "compaction", "context_edit", "custom_message", "branch_summary", "x"])
-FIELDS = st.sampled_from(
-    ["targetId", "replacement", "firstKeptEntryId", "firstKeptEntryIndex", "retainedTail", "version"]
+NAMES = st.sampled_from(
+    ["type", "id", "parentId", "message", "role", "content", "usage", "input", "text", "summary"]
 )
-ROLES = st.sampled_from(["user", "assistant", "toolResult", "bashExecution", "system", "compactionSummary", "toolCall"])
+KINDS = st.sampled_from(
+    ["session", "message", "compaction", "context_edit", "custom_message", "branch_summary", "x"]
+)
+FIELDS = st.sampled_from(
+    [
+        "targetId",
+        "replacement",
+        "firstKeptEntryId",
+        "firstKeptEntryIndex",
+        "retainedTail",
+        "version",
+    ]
+)
+ROLES = st.sampled_from(
+    ["user", "assistant", "toolResult", "bashExecution", "system", "compactionSummary", "toolCall"]
+)
 ATOMS = (
     st.none()
     | st.booleans()
@@ -309,7 +384,8 @@ ATOMS = (
 VALUES = st.recursive(
     ATOMS,
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(NAMES | FIELDS | st.text(max_size=3), inner, max_size=5)
+        st.lists(inner, max_size=4)
+        | st.dictionaries(NAMES | FIELDS | st.text(max_size=3), inner, max_size=5)
     ),
     max_leaves=12,
 )
@@ -319,7 +395,9 @@ VALUES = st.recursive(
     st.lists(
         VALUES
         | st.builds(
-            lambda kind, rest: {**rest, "type": kind}, KINDS, st.dictionaries(NAMES | FIELDS, VALUES, max_size=6)
+            lambda kind, rest: {**rest, "type": kind},
+            KINDS,
+            st.dictionaries(NAMES | FIELDS, VALUES, max_size=6),
         ),
         max_size=6,
     )
@@ -331,13 +409,19 @@ def test_nothing_raises_whatever_the_values(values: list[Any]) -> None:
 
 
 STEPS = st.tuples(
-    st.sampled_from(["user", "assistant", "compaction", "context_edit", "label"]), st.integers(0, 9), st.integers(0, 9)
+    st.sampled_from(["user", "assistant", "compaction", "context_edit", "label"]),
+    st.integers(0, 9),
+    st.integers(0, 9),
 )
 
 
 def by_hand(path: list[dict[str, Any]]) -> list[str]:
     """The texts of the buffer after the last record of a branch, in the plainest way."""
-    edits = {one["targetId"]: one["replacement"]["content"] for one in path if one["type"] == "context_edit"}
+    edits = {
+        one["targetId"]: one["replacement"]["content"]
+        for one in path
+        if one["type"] == "context_edit"
+    }
     cuts = [n for n, one in enumerate(path) if one["type"] == "compaction"]
     cut = cuts[-1] if cuts else 0
     first = next((n for n in range(cut) if path[n]["id"] == path[cut].get("firstKeptEntryId")), cut)
@@ -347,18 +431,30 @@ def by_hand(path: list[dict[str, Any]]) -> list[str]:
 
 
 @given(st.lists(STEPS, max_size=25))
-def test_any_tree_gives_the_buffers_that_walking_by_hand_gives(steps: list[tuple[str, int, int]]) -> None:
+def test_any_tree_gives_the_buffers_that_walking_by_hand_gives(
+    steps: list[tuple[str, int, int]],
+) -> None:
     """Whenever the session is asked for, and however it goes on after that."""
     reader, seen = FORMAT.start(), []
     paths: dict[str | None, list[dict[str, Any]]] = {None: []}
     reader.feed(1, HEAD)
     for n, (kind, parent, target) in enumerate(steps):
-        name, above, aim = f"n{n}", (f"n{max(0, n - 1 - parent)}" if n else None), f"n{max(0, n - 1 - target)}"
+        name, above, aim = (
+            f"n{n}",
+            (f"n{max(0, n - 1 - parent)}" if n else None),
+            f"n{max(0, n - 1 - target)}",
+        )
         if kind in ("user", "assistant"):
             value = said(name, above, kind, f"text {n}", 10)
         else:
             value = row(
-                kind, name, above, targetId=aim, firstKeptEntryId=aim, summary="S", replacement={"content": f"edit {n}"}
+                kind,
+                name,
+                above,
+                targetId=aim,
+                firstKeptEntryId=aim,
+                summary="S",
+                replacement={"content": f"edit {n}"},
             )
         reader.feed(n + 2, value)
         paths[name] = [*paths[above], value]
@@ -403,7 +499,9 @@ def test_the_count_of_a_real_buffer_follows_the_reported_prompt(path: Path) -> N
 def test_pi_text_is_json_proof() -> None:
     """A text that looks like markup or JSON stays the text it is."""
     text = json.dumps({"</summary>": "<summary>"})
-    assert told(FORMAT, numbered([HEAD, said("a", None, "user", text)])).main.end.messages()[0].parts == (Text(text),)
+    assert told(FORMAT, numbered([HEAD, said("a", None, "user", text)])).main.end.messages()[
+        0
+    ].parts == (Text(text),)
 
 
 # --- calls that nobody answered
@@ -449,7 +547,9 @@ def test_unanswered_calls_get_an_answer_that_says_so() -> None:
 
 
 def test_an_answer_may_still_come() -> None:
-    main = told(FORMAT, numbered([HEAD, said("u", None, "user", "go"), calls("a", "u", "one", "two")])).main
+    main = told(
+        FORMAT, numbered([HEAD, said("u", None, "user", "go"), calls("a", "u", "one", "two")])
+    ).main
     assert [message.id for message in main.end] == ["u", "a"]
     assert len(main.end.messages()[-1].calls) == 2
 
@@ -463,7 +563,13 @@ def test_before_v3_the_words_of_a_failed_answer_are_sent_and_its_calls_are_not()
         answered("r", "a", "one"),
         said("v", None, "user", "on"),
         said(
-            "x", None, "assistant", "", 20, content=[{"type": "toolCall", "id": "x", "name": "ls"}], stopReason="error"
+            "x",
+            None,
+            "assistant",
+            "",
+            20,
+            content=[{"type": "toolCall", "id": "x", "name": "ls"}],
+            stopReason="error",
         ),
         said("y", None, "assistant", "yes", 20),
     ]
@@ -473,7 +579,11 @@ def test_before_v3_the_words_of_a_failed_answer_are_sent_and_its_calls_are_not()
     last = main.requests[-1].view.messages()
     assert [message.id for message in last] == ["L2", "L3", "L5"]
     assert (last[1].text, last[1].calls) == ("I call.", ())
-    assert [len(message.calls) for message in main.messages if message.role == "assistant"] == [2, 1, 0], "all is told"
+    assert [len(message.calls) for message in main.messages if message.role == "assistant"] == [
+        2,
+        1,
+        0,
+    ], "all is told"
     # pi's own compaction reads its file
     (whole,) = main.records["L3"]
     assert whole.message is main.messages[1]

@@ -39,7 +39,12 @@ def test_a_session_is_the_same_however_it_is_told(like: bool) -> None:
     assert texts(session, 2) == ["go", "go 0", "text", "go 1", "text"]
     assert len({id(request.view.stretch) for request in thread.requests}) == 1
     assert len({id(request.prompt) for request in thread.requests}) == 1
-    assert [request.usage.prompt for request in thread.requests if request.usage] == [100, 110, 120, 130]
+    assert [request.usage.prompt for request in thread.requests if request.usage] == [
+        100,
+        110,
+        120,
+        130,
+    ]
     assert thread.end.messages()[-1].text == "go 3"
     assert len(thread.messages) == 8
     assert not session.problems
@@ -60,15 +65,29 @@ def test_what_only_the_wire_sees_is_no_change() -> None:
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_stream_tells_what_it_wrote_for_an_hour(whole: bool) -> None:
     lives = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 900}
-    usage = {"input_tokens": 3, "cache_creation_input_tokens": 1000, "cache_creation": lives, "output_tokens": 1}
-    start = {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": usage}}
-    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 8}}
+    usage = {
+        "input_tokens": 3,
+        "cache_creation_input_tokens": 1000,
+        "cache_creation": lives,
+        "output_tokens": 1,
+    }
+    start = {
+        "type": "message_start",
+        "message": {"id": "m", "role": "assistant", "content": [], "usage": usage},
+    }
+    end = {
+        "type": "message_delta",
+        "delta": {"stop_reason": "end_turn"},
+        "usage": {"output_tokens": 8},
+    }
     events = [start, end, {"type": "message_stop"}] if whole else [start]
     tape = Recording()
     asked = tape.ask({"model": "claude-opus-5", "messages": [{"role": "user", "content": "Go"}]})
     tape.reply(asked, stream="".join(f"data: {json.dumps(event)}\n\n" for event in events))
     (request,) = tape.session().main.requests
-    assert request.usage == Usage(3, 0, 1000, 8 if whole else 1, output_is_final=whole, cache_write_1h=900)
+    assert request.usage == Usage(
+        3, 0, 1000, 8 if whole else 1, output_is_final=whole, cache_write_1h=900
+    )
 
 
 def test_a_request_on_its_way_has_no_usage() -> None:
@@ -90,9 +109,16 @@ def test_what_was_handed_out_does_not_change() -> None:
     for line, record in enumerate(recording.records, 1):
         reader.feed(line, record)
         session = reader.session()
-        handed.append((session, [(r.index, r.view.length, r.usage) for t in session.threads for r in t.requests]))
+        handed.append(
+            (
+                session,
+                [(r.index, r.view.length, r.usage) for t in session.threads for r in t.requests],
+            )
+        )
     for session, then in handed:
-        assert [(r.index, r.view.length, r.usage) for t in session.threads for r in t.requests] == then
+        assert [
+            (r.index, r.view.length, r.usage) for t in session.threads for r in t.requests
+        ] == then
 
 
 def test_answers_come_in_any_order() -> None:
@@ -102,8 +128,14 @@ def test_answers_come_in_any_order() -> None:
     for number in reversed(numbers):
         recording.reply(number, said(text(f"for {number}"), tokens=number + 1))
     session = recording.session()
-    assert [texts(session, 0, thread.id) for thread in session.threads] == [[f"agent {n}"] for n in range(3)]
-    assert [thread.end.messages()[-1].text for thread in session.threads] == ["for 0", "for 1", "for 2"]
+    assert [texts(session, 0, thread.id) for thread in session.threads] == [
+        [f"agent {n}"] for n in range(3)
+    ]
+    assert [thread.end.messages()[-1].text for thread in session.threads] == [
+        "for 0",
+        "for 1",
+        "for 2",
+    ]
     assert [thread.parent for thread in session.threads] == ["", "", ""]
 
 
@@ -112,7 +144,9 @@ def test_the_next_request_before_the_answer() -> None:
     recording = Recording()
     first = recording.ask(body([user("one")]))
     answer = said(text("two"))
-    recording.reply(recording.ask(body([user("one"), assistant(answer), user("three")])), said(text("four")))
+    recording.reply(
+        recording.ask(body([user("one"), assistant(answer), user("three")])), said(text("four"))
+    )
     recording.reply(first, answer)
     session = recording.session()
     assert [len(request.view) for request in session.main.requests] == [1, 3]
@@ -155,7 +189,10 @@ def test_foreign_records_are_problems(record: Any) -> None:
 
 def test_what_is_not_known_is_passed_over() -> None:
     recording = Recording()
-    recording.records += [{"type": "frame", "connection": 1, "from": "client"}, {"type": "later", "x": 1}]
+    recording.records += [
+        {"type": "frame", "connection": 1, "from": "client"},
+        {"type": "later", "x": 1},
+    ]
     recording.records.append({"type": "note", "what": "The disk was full for a while."})
     turns(recording, 1)
     session = recording.session()
@@ -187,7 +224,10 @@ def test_the_buffer_is_what_was_sent() -> None:
     recording.reply(number, answer := said(text("on")))
     again = [*messages, assistant(answer), user("more")]
     number = recording.ask(body(again))
-    for tail in ([user("more"), user("or less")], [user("more")]):  # cut again, then changed again: the last one went
+    for tail in (
+        [user("more"), user("or less")],
+        [user("more")],
+    ):  # cut again, then changed again: the last one went
         recording.send(number, body([*cut, assistant(answer), *tail]))
     recording.reply(number, said(text("end")))
     session = recording.session()
@@ -206,9 +246,15 @@ def test_a_call_for_a_summary_behind_which_system_messages_stand() -> None:
     """Claude Code moves what it has to say of agents and skills to the end."""
     recording = Recording()
     messages = turns(recording, 2, CLAUDE)
-    asks = {**messages[-1], "content": [*messages[-1]["content"], text("CRITICAL: Respond with TEXT ONLY. Do NOT")]}
+    asks = {
+        **messages[-1],
+        "content": [*messages[-1]["content"], text("CRITICAL: Respond with TEXT ONLY. Do NOT")],
+    }
     aside = {"role": "system", "content": "Available agent types for the Agent tool: none"}
-    recording.reply(recording.ask(body([*messages[:-1], asks, aside]), headers=CLAUDE), said(text("Goal: to go on.")))
+    recording.reply(
+        recording.ask(body([*messages[:-1], asks, aside]), headers=CLAUDE),
+        said(text("Goal: to go on.")),
+    )
     after = [
         user("This session is being continued from a previous conversation. Goal: to go on."),
         *messages[-2:],
@@ -230,10 +276,14 @@ def test_two_clients_without_keys_that_say_the_same_are_told_apart_by_their_conn
             recording.reply(recording.ask(body(messages), connection=connection), answer)
         messages += [assistant(answer), result(n)]
     session = recording.session()
-    assert [[request.view.length for request in thread.requests] for thread in session.threads] == [[1, 3, 5]] * 2
+    assert [[request.view.length for request in thread.requests] for thread in session.threads] == [
+        [1, 3, 5]
+    ] * 2
 
 
-@pytest.mark.parametrize("lead", ["[Conversation summary]\n", "[Mid-tier context collapse — 4 messages compacted]\n"])
+@pytest.mark.parametrize(
+    "lead", ["[Conversation summary]\n", "[Mid-tier context collapse — 4 messages compacted]\n"]
+)
 def test_a_summary_that_the_proxy_put_in_is_one(lead: str) -> None:
     """By whatever tier of whatever policy."""
     recording = Recording()
@@ -242,7 +292,9 @@ def test_a_summary_that_the_proxy_put_in_is_one(lead: str) -> None:
     recording.send(number, body([messages[0], user(f"{lead}Goal: go"), *messages[-2:]]))
     recording.reply(number, said(text("on")))
     (thread,) = recording.session().threads
-    assert [(one.before_request, one.trigger, one.kind) for one in thread.compactions] == [(3, "proxy", "summary")]
+    assert [(one.before_request, one.trigger, one.kind) for one in thread.compactions] == [
+        (3, "proxy", "summary")
+    ]
     assert thread.compactions[0].summary is not None
 
 
@@ -287,7 +339,9 @@ _JSON: st.SearchStrategy[Any] = st.recursive(
     | st.booleans()
     | st.integers(-2, 9)
     | st.sampled_from(["user", "assistant", "text", "tool_use", "", "x"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=5)
+    ),
     max_leaves=20,
 )
 _LIKE = st.none() | st.fixed_dictionaries(
@@ -304,14 +358,18 @@ _RECORDS = st.lists(
                 ["request", "request", "response", "sent", "held", "released", "note", "proxy", "z"]
             ),
             "exchange": st.integers(0, 5),
-            "path": st.sampled_from([*PATHS.values(), "/v1/responses/compact", "/v1/messages/count_tokens", "/x"]),
+            "path": st.sampled_from(
+                [*PATHS.values(), "/v1/responses/compact", "/v1/messages/count_tokens", "/x"]
+            ),
             "method": st.just("POST"),
             "body": st.dictionaries(st.sampled_from(_KEYS), _JSON, max_size=5) | _JSON,
             "like": _LIKE,
         },
         optional={
             "status": st.sampled_from([200, 400, None, "x"]),
-            "stream": st.sampled_from(["", "data: {}\n\n", 'data: {"type":"message_start","message":3}\n\n']),
+            "stream": st.sampled_from(
+                ["", "data: {}\n\n", 'data: {"type":"message_start","message":3}\n\n']
+            ),
             "frames": st.lists(_JSON, max_size=3),
             "headers": _JSON,
             "tag": st.sampled_from(["a", "b", 3]),
@@ -337,7 +395,12 @@ def test_anything_is_read(records: list[Any]) -> None:
 
 def _laid_out(session: Session) -> list[Any]:
     return [
-        (thread.id, thread.parent, [(r.index, [m.id for m in r.view]) for r in thread.requests], len(thread.end))
+        (
+            thread.id,
+            thread.parent,
+            [(r.index, [m.id for m in r.view]) for r in thread.requests],
+            len(thread.end),
+        )
         for thread in session.threads
     ]
 

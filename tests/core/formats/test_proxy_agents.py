@@ -28,12 +28,20 @@ def test_subagents_by_their_own_keys() -> None:
     recording.reply(recording.ask(body(messages), headers=CLAUDE), answer)
     inner = {**CLAUDE, "x-claude-code-agent-id": "a1"}
     deeper = {**inner, "x-claude-code-agent-id": "a2", "x-claude-code-parent-agent-id": "a1"}
-    recording.reply(recording.ask(body([user(task)]), headers=inner), said(call("Task", 2, prompt="And in the tests.")))
-    recording.reply(recording.ask(body([user("And in the tests.")]), headers=deeper), said(text("none")))
+    recording.reply(
+        recording.ask(body([user(task)]), headers=inner),
+        said(call("Task", 2, prompt="And in the tests.")),
+    )
+    recording.reply(
+        recording.ask(body([user("And in the tests.")]), headers=deeper), said(text("none"))
+    )
     messages += [assistant(answer), result(1, "three uses")]
     recording.reply(recording.ask(body(messages), headers=CLAUDE), said(text("done")))
     session = recording.session()
-    told = [(thread.id, thread.parent, thread.parent_call, len(thread.requests)) for thread in session.threads]
+    told = [
+        (thread.id, thread.parent, thread.parent_call, len(thread.requests))
+        for thread in session.threads
+    ]
     assert told == [("main", "", "", 2), ("a1", "main", "call-1", 1), ("a2", "a1", "call-2", 1)]
     assert (session.id, session.client) == ("s-1", "claude-code")
     assert session.threads[0].compactions == []
@@ -41,28 +49,47 @@ def test_subagents_by_their_own_keys() -> None:
 
 SEARCH = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
 INNER = [
-    ("web search", body([user("Perform a web search for the query: goats")], system="You search.", tools=[SEARCH])),
+    (
+        "web search",
+        body(
+            [user("Perform a web search for the query: goats")],
+            system="You search.",
+            tools=[SEARCH],
+        ),
+    ),
     ("web search", body([user("Suche nach: Ziegen")], system="You search.", tools=[SEARCH])),
 ]
 
 
 @pytest.mark.parametrize(("kind", "inner"), INNER, ids=["search", "search in other words"])
-def test_the_inner_call_of_a_web_tool_when_recorded_is_no_turn(kind: str, inner: dict[str, Any]) -> None:
+def test_the_inner_call_of_a_web_tool_when_recorded_is_no_turn(
+    kind: str, inner: dict[str, Any]
+) -> None:
     recording = Recording()
     messages = turns(recording, 4, headers=CLAUDE)
-    recording.reply(recording.ask(inner, headers=CLAUDE), said(text("a list of links"), tokens=37_000))
+    recording.reply(
+        recording.ask(inner, headers=CLAUDE), said(text("a list of links"), tokens=37_000)
+    )
     recording.reply(recording.ask(body(messages), headers=CLAUDE), said(text("done"), tokens=150))
     session = recording.session()
     [main] = session.threads
-    assert [request.usage.prompt for request in main.requests if request.usage] == [100, 110, 120, 130, 150]
-    assert [(side.kind, side.thread, side.usage and side.usage.prompt) for side in session.side_calls] == [
-        (kind, "main", 37_000)
+    assert [request.usage.prompt for request in main.requests if request.usage] == [
+        100,
+        110,
+        120,
+        130,
+        150,
     ]
+    assert [
+        (side.kind, side.thread, side.usage and side.usage.prompt) for side in session.side_calls
+    ] == [(kind, "main", 37_000)]
 
 
 def test_a_chat_that_offers_only_the_providers_search_when_recorded_is_a_conversation() -> None:
     recording = Recording()
-    recording.reply(recording.ask(body([user("What is new?")], tools=[SEARCH])), said(text("nothing")))
+    recording.reply(
+        recording.ask(body([user("What is new?")], tools=[SEARCH])), said(text("nothing"))
+    )
     assert len(recording.session().main.requests) == 1
 
 
@@ -74,13 +101,18 @@ def test_subagents_that_are_told_the_same() -> None:
     recording.reply(recording.ask(body([user("Fix the parser.")]), headers=CLAUDE), started)
     for n, task in enumerate((first, second)):
         headers = {**CLAUDE, "x-claude-code-agent-id": f"a{n}"}
-        both = said(call("Task", 10 + n, prompt="Read the notes."), call("Task", 20 + n, prompt="Read the notes."))
+        both = said(
+            call("Task", 10 + n, prompt="Read the notes."),
+            call("Task", 20 + n, prompt="Read the notes."),
+        )
         recording.reply(recording.ask(body([user(task)]), headers=headers), both)
     for n in range(4):
         named = {"x-claude-code-agent-id": f"b{n}", "x-claude-code-parent-agent-id": f"a{n % 2}"}
         asked = recording.ask(body([user("Read the notes.")]), headers={**CLAUDE, **named})
         recording.reply(asked, said(text("read")))
-    told = [(thread.id, thread.parent, thread.parent_call) for thread in recording.session().threads]
+    told = [
+        (thread.id, thread.parent, thread.parent_call) for thread in recording.session().threads
+    ]
     assert told[1:3] == [("a0", "main", "call-1"), ("a1", "main", "call-2")]
     assert told[3:5] == [("b0", "a0", "call-10"), ("b1", "a1", "call-11")]
     assert told[5:] == [("b2", "a0", "call-20"), ("b3", "a1", "call-21")]
@@ -94,16 +126,33 @@ def test_subagents_of_two_sessions_that_are_told_the_same() -> None:
         started = said(call("Task", n, prompt="Read the notes."))
         recording.reply(recording.ask(body([user("Fix it.")]), headers=headers), started)
     for n in (1, 0):
-        headers = {**CLAUDE, "x-claude-code-session-id": f"s-{n}", "x-claude-code-agent-id": f"a{n}"}
-        recording.reply(recording.ask(body([user("Read the notes.")]), headers=headers), said(text("read")))
-    told = {thread.id: (thread.parent, thread.parent_call) for thread in recording.session().threads}
-    assert told == {"main": ("", ""), "s-1": ("", ""), "a1": ("s-1", "call-1"), "a0": ("main", "call-0")}
+        headers = {
+            **CLAUDE,
+            "x-claude-code-session-id": f"s-{n}",
+            "x-claude-code-agent-id": f"a{n}",
+        }
+        recording.reply(
+            recording.ask(body([user("Read the notes.")]), headers=headers), said(text("read"))
+        )
+    told = {
+        thread.id: (thread.parent, thread.parent_call) for thread in recording.session().threads
+    }
+    assert told == {
+        "main": ("", ""),
+        "s-1": ("", ""),
+        "a1": ("s-1", "call-1"),
+        "a0": ("main", "call-0"),
+    }
 
 
 def test_a_subagent_of_a_subagent_that_names_its_session_alone() -> None:
     """opencode: each has a session of its own, and says whose."""
     recording = Recording()
-    for session, parent, words in (("s-1", "", "Fix it."), ("s-2", "s-1", "Read."), ("s-3", "s-2", "Count.")):
+    for session, parent, words in (
+        ("s-1", "", "Fix it."),
+        ("s-2", "s-1", "Read."),
+        ("s-3", "s-2", "Count."),
+    ):
         headers = {"x-session-id": session, **({"x-parent-session-id": parent} if parent else {})}
         recording.reply(recording.ask(body([user(words)]), headers=headers), said(text("read")))
     told = [(thread.id, thread.parent) for thread in recording.session().threads]
@@ -116,26 +165,43 @@ def _spawn(number: int, **arguments: Any) -> dict[str, Any]:
 
 
 def _output(*items: dict[str, Any]) -> dict[str, Any]:
-    return {"object": "response", "id": "resp_x", "model": "gpt-x", "status": "completed", "output": list(items)}
+    return {
+        "object": "response",
+        "id": "resp_x",
+        "model": "gpt-x",
+        "status": "completed",
+        "output": list(items),
+    }
 
 
 def _codex(*items: dict[str, Any]) -> dict[str, Any]:
-    return {"model": "gpt-x", "tools": [{"type": "function", "name": "spawn_agent"}], "input": list(items)}
+    return {
+        "model": "gpt-x",
+        "tools": [{"type": "function", "name": "spawn_agent"}],
+        "input": list(items),
+    }
 
 
 def test_subagents_that_have_a_session_of_their_own_and_name_no_other() -> None:
     """Codex before 0.99 says only that it was spawned: by whom stands in the call."""
     recording = Recording()
-    main, agent = {"originator": "codex_exec", "session_id": "s-1"}, {"originator": "codex_exec", "session_id": "s-2"}
+    main, agent = (
+        {"originator": "codex_exec", "session_id": "s-1"},
+        {"originator": "codex_exec", "session_id": "s-2"},
+    )
     spawned = _output(_spawn(1, message="Read all of the notes."))
     recording.reply(recording.ask(_codex(user("Fix it.")), PATHS["responses"], main), spawned)
     agent |= {"x-openai-subagent": "collab_spawn"}
     asked = recording.ask(
-        _codex(user("# AGENTS.md instructions"), user("Read all of the notes.")), PATHS["responses"], agent
+        _codex(user("# AGENTS.md instructions"), user("Read all of the notes.")),
+        PATHS["responses"],
+        agent,
     )
     recording.reply(asked, _output())
     session = recording.session()
-    told = [(thread.id, thread.parent, thread.parent_call, thread.title) for thread in session.threads]
+    told = [
+        (thread.id, thread.parent, thread.parent_call, thread.title) for thread in session.threads
+    ]
     assert told == [("main", "", "", ""), ("s-2", "main", "call-1", "Read all of the notes.")]
     assert session.notes == ()
 
@@ -147,27 +213,47 @@ def test_a_subagent_that_inherits_the_conversation() -> None:
     first = user("Fix it.")
     calls = [_spawn(n, task_name=f"helper_{n}", message=f"gAAAAA-sealed-{n}") for n in (1, 2)]
     recording.reply(recording.ask(_codex(first), PATHS["responses"], main), _output(*calls))
-    done = [{"type": "function_call_output", "call_id": f"call-{n}", "output": "aborted"} for n in (1, 2)]
+    done = [
+        {"type": "function_call_output", "call_id": f"call-{n}", "output": "aborted"}
+        for n in (1, 2)
+    ]
     for n in (2, 1):
         sealed = {"type": "encrypted_content", "encrypted_content": f"gAAAAA-sealed-{n}"}
         lead = {"type": "input_text", "text": "Message Type: NEW_TASK"}
-        task = {"type": "agent_message", "author": "/root", "recipient": f"/root/helper_{n}", "content": [lead, sealed]}
+        task = {
+            "type": "agent_message",
+            "author": "/root",
+            "recipient": f"/root/helper_{n}",
+            "content": [lead, sealed],
+        }
         headers = {**main, "thread-id": f"t-{n}", "x-openai-subagent": "collab_spawn"}
         asked = recording.ask(_codex(first, *calls, *done, task), PATHS["responses"], headers)
         recording.reply(asked, _output())
-    told = [(thread.id, thread.parent, thread.parent_call) for thread in recording.session().threads]
+    told = [
+        (thread.id, thread.parent, thread.parent_call) for thread in recording.session().threads
+    ]
     assert told == [("main", "", ""), ("t-2", "main", "call-2"), ("t-1", "main", "call-1")]
 
 
 def test_subagents_without_keys() -> None:
     """What the user says to it stands in a call of another thread."""
     recording = Recording()
-    answer = said(call("task", 1, description="short", prompt="Count all the lines of the sources."))
+    answer = said(
+        call("task", 1, description="short", prompt="Count all the lines of the sources.")
+    )
     recording.reply(recording.ask(body([user("How large is it?")])), answer)
-    recording.reply(recording.ask(body([user("Count all the lines of the sources.")])), said(text("12")))
-    recording.reply(recording.ask(body([user("How large is it?"), assistant(answer), result(1)])), said(text("12")))
+    recording.reply(
+        recording.ask(body([user("Count all the lines of the sources.")])), said(text("12"))
+    )
+    recording.reply(
+        recording.ask(body([user("How large is it?"), assistant(answer), result(1)])),
+        said(text("12")),
+    )
     session = recording.session()
-    assert [(thread.parent, thread.parent_call) for thread in session.threads] == [("", ""), ("main", "call-1")]
+    assert [(thread.parent, thread.parent_call) for thread in session.threads] == [
+        ("", ""),
+        ("main", "call-1"),
+    ]
     assert [len(thread.requests) for thread in session.threads] == [2, 1]
 
 
@@ -194,13 +280,20 @@ def test_the_same_words_in_another_launch() -> None:
 
 def test_side_calls_are_told_and_are_no_steps() -> None:
     recording = Recording()
-    schema = {"format": {"type": "json_schema", "schema": {"properties": {"title": {"type": "string"}}}}}
+    schema = {
+        "format": {"type": "json_schema", "schema": {"properties": {"title": {"type": "string"}}}}
+    }
     title = body([user("fix it")], tools=[], output_config=schema)
     recording.reply(recording.ask(title, headers=CLAUDE), said(text('{"title": "x"}'), tokens=40))
     recording.reply(recording.ask(None, "/", method="HEAD"), status=200)
-    recording.reply(recording.ask(body([user("quota")], tools=[], max_tokens=1), headers=CLAUDE), said(text("#")))
+    recording.reply(
+        recording.ask(body([user("quota")], tools=[], max_tokens=1), headers=CLAUDE),
+        said(text("#")),
+    )
     messages = turns(recording, 2, CLAUDE)
-    count = recording.ask(body(messages), PATHS["anthropic"].replace("messages", "messages/count_tokens"), CLAUDE)
+    count = recording.ask(
+        body(messages), PATHS["anthropic"].replace("messages", "messages/count_tokens"), CLAUDE
+    )
     recording.reply(count, {"input_tokens": 4321})
     fetched = body([user("Web page content: ...")], tools=[])
     recording.reply(recording.ask(fetched, headers=CLAUDE), said(text("about parsers")))
@@ -220,11 +313,16 @@ def test_side_calls_are_told_and_are_no_steps() -> None:
 def test_a_compaction_and_the_call_that_made_it() -> None:
     recording = Recording()
     messages = turns(recording, 3, CLAUDE)
-    ask = user("CRITICAL: Respond with TEXT ONLY. Create a detailed summary of the conversation so far.")
+    ask = user(
+        "CRITICAL: Respond with TEXT ONLY. Create a detailed summary of the conversation so far."
+    )
     summary = "The parser was read in three parts; numbers are missing in the second one."
     answer = said(text(f"<analysis>hm</analysis>\n<summary>\n{summary}\n</summary>"), tokens=900)
     recording.reply(recording.ask(body([*messages, ask]), headers=CLAUDE), answer)
-    after = [user(f"This session is being continued from a previous conversation.\nSummary:\n{summary}"), user("go on")]
+    after = [
+        user(f"This session is being continued from a previous conversation.\nSummary:\n{summary}"),
+        user("go on"),
+    ]
     recording.reply(recording.ask(body(after), headers=CLAUDE), said(text("yes"), tokens=50))
     session = recording.session()
     (thread,) = session.threads
@@ -241,7 +339,9 @@ def test_a_summary_in_words_of_its_own_is_known_by_the_call_that_made_it() -> No
     recording = Recording()
     turns(recording, 3)
     told = "## Notes\nParts one to three of the parser were read, nothing was changed so far."
-    asked = body([user("...")], tools=[], system="You are a context summarization assistant for this tool.")
+    asked = body(
+        [user("...")], tools=[], system="You are a context summarization assistant for this tool."
+    )
     recording.reply(recording.ask(asked), said(text(told)))
     after = [user(f"<memo>{told}</memo>"), user("go on")]
     recording.reply(recording.ask(body(after)), said(text("yes")))
@@ -255,7 +355,10 @@ def test_a_summary_in_words_of_its_own_is_known_by_the_call_that_made_it() -> No
 @pytest.mark.parametrize("status", [400, 429, 500, 529])
 def test_a_refused_request_is_a_side_call(status: int) -> None:
     recording = Recording()
-    error = {"type": "error", "error": {"type": "x", "message": "prompt is too long: 9 tokens > 8 maximum"}}
+    error = {
+        "type": "error",
+        "error": {"type": "x", "message": "prompt is too long: 9 tokens > 8 maximum"},
+    }
     recording.reply(recording.ask(body([user("one")])), error, status=status)
     recording.reply(recording.ask(body([user("one")])), said(text("two")))
     session = recording.session()

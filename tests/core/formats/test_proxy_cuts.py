@@ -13,13 +13,26 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.prices import call_cost, rates
-from tests.core.formats.recordings import CLAUDE, Recording, assistant, body, call, result, said, text, turns, user
+from tests.core.formats.recordings import (
+    CLAUDE,
+    Recording,
+    assistant,
+    body,
+    call,
+    result,
+    said,
+    text,
+    turns,
+    user,
+)
 from tests.core.sessions import MODEL
 
 SHORT = user("What was before, in short.")
 
 
-def _cut(recording: Recording, asked: list[Any], sent: list[Any], how: str = "changed", tokens: int = 150) -> Any:
+def _cut(
+    recording: Recording, asked: list[Any], sent: list[Any], how: str = "changed", tokens: int = 150
+) -> Any:
     """A held request that was forwarded as something else; its answer."""
     number = recording.ask(body(asked))
     recording.records.append({"type": "held", "exchange": number, "why": "watermark"})
@@ -30,7 +43,9 @@ def _cut(recording: Recording, asked: list[Any], sent: list[Any], how: str = "ch
 
 
 def _told(session: Session) -> list[tuple[int, str, str, int]]:
-    return [(one.before_request, one.trigger, one.kind, one.kept) for one in session.main.compactions]
+    return [
+        (one.before_request, one.trigger, one.kind, one.kept) for one in session.main.compactions
+    ]
 
 
 def test_a_cut_is_the_clients_buffer_against_the_one_that_was_forwarded() -> None:
@@ -72,11 +87,17 @@ def test_a_cut_that_is_only_made_again_is_no_other_one() -> None:
         answer = _cut(recording, messages, cut, "cut again" if n else "changed")
         messages = [*messages, assistant(answer), result(93 + n)]
         cut = [*cut, assistant(answer), result(93 + n)]
-    rewound = [*messages[:-4], user("No: the other way.")]  # behind the cut, which is made again as before
+    rewound = [
+        *messages[:-4],
+        user("No: the other way."),
+    ]  # behind the cut, which is made again as before
     _cut(recording, rewound, [*cut[:-4], user("No: the other way.")], "cut again")
     session = recording.session()
     assert _told(session) == [(3, "proxy", "edit", 2)]
-    assert [(drop.request, drop.kind) for drop in session_drops(session)] == [(3, "edit"), (6, "rewind")]
+    assert [(drop.request, drop.kind) for drop in session_drops(session)] == [
+        (3, "edit"),
+        (6, "rewind"),
+    ]
 
 
 def test_a_second_cut_is_told_in_full() -> None:
@@ -113,7 +134,10 @@ def _compacted(pause: bool) -> tuple[Recording, list[Any]]:
     """Three turns, then a call in which the provider compacts; with `pause` it stops there, and the next answers."""
     recording = Recording()
     messages = turns(recording, 3, word=RULE)
-    block = {"type": "compaction", "content": "The user started a task; the file src/loader.py was read."}
+    block = {
+        "type": "compaction",
+        "content": "The user started a task; the file src/loader.py was read.",
+    }
     counts = [
         {"type": "compaction", "input_tokens": 700, "output_tokens": 40},
         {"type": "message", "input_tokens": 60, "output_tokens": 5},
@@ -176,15 +200,32 @@ def test_tool_uses_that_the_provider_cleared_are_cleared_in_the_buffer() -> None
     """It says how many: the oldest, but for those of tools that the client excluded; again in every later call."""
     recording, messages = Recording(), list[Any]()
     asked = {"edits": [{"type": "clear_tool_uses_20250919", "exclude_tools": ["keep"]}]}
-    for n, (name, uses) in enumerate([("keep", 0), ("read", 0), ("read", 0), ("read", 1), ("read", 2)]):
-        messages.append(user("Look.") if not n else result(n - 1, f"The key of step {n - 1} is load_ledger_{n - 1}"))
-        told = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": uses, "cleared_input_tokens": 9 * uses}
-        answer = said(call(name, n), tokens=100 + 10 * n - 9 * uses, context_management={"applied_edits": [told]})
+    for n, (name, uses) in enumerate(
+        [("keep", 0), ("read", 0), ("read", 0), ("read", 1), ("read", 2)]
+    ):
+        messages.append(
+            user("Look.")
+            if not n
+            else result(n - 1, f"The key of step {n - 1} is load_ledger_{n - 1}")
+        )
+        told = {
+            "type": "clear_tool_uses_20250919",
+            "cleared_tool_uses": uses,
+            "cleared_input_tokens": 9 * uses,
+        }
+        answer = said(
+            call(name, n),
+            tokens=100 + 10 * n - 9 * uses,
+            context_management={"applied_edits": [told]},
+        )
         recording.reply(recording.ask(body(messages, context_management=asked)), answer)
         messages.append(assistant(answer))
     session = recording.session()
     thread = session.main
-    cleared = [[n for n, one in enumerate(request.view) if one.mark == "placeholder"] for request in thread.requests]
+    cleared = [
+        [n for n, one in enumerate(request.view) if one.mark == "placeholder"]
+        for request in thread.requests
+    ]
     assert cleared == [[], [], [], [4], [4, 6]]
     found = session_drops(session)
     assert [(drop.request, drop.kind, drop.loss) for drop in found] == [
@@ -209,7 +250,12 @@ def test_one_inside_the_first_call_has_a_buffer_before_it() -> None:
     recording.reply(recording.ask(body([user(RULE)])), said(block, text("Hello."), usage=usage))
     session, thread = recording.session(), recording.session().main
     (loss,) = lost_by_compactions(session, thread)
-    assert (loss.before_request, loss.tokens_before, loss.tokens_after, loss.lost) == (0, 700, 20, loss.before)
+    assert (loss.before_request, loss.tokens_before, loss.tokens_after, loss.lost) == (
+        0,
+        700,
+        20,
+        loss.before,
+    )
     assert loss.before
     (step,) = report.recorded(Ground(_priced(thread))).compactions
     price = rates(MODEL, 720)
@@ -230,4 +276,6 @@ def test_one_note_a_session() -> None:
             messages = [*messages, assistant(answer), user("more")]
     notes = [note for note in recording.session().notes if "forwarded" in note]
     assert [note.partition(":")[0] for note in notes] == ["claude-code s-1", "pi p-1"]
-    assert all("4 requests were not forwarded" in note and "5 messages became 3" in note for note in notes)
+    assert all(
+        "4 requests were not forwarded" in note and "5 messages became 3" in note for note in notes
+    )

@@ -20,7 +20,11 @@ SPAWNED = {"request_kind": "turn", "thread_id": "t-2", "thread_source": "subagen
     [
         ({"x-claude-code-session-id": "s"}, {}, "", ClientKey("claude-code", "s", strong=True)),
         (
-            {"x-claude-code-session-id": "s", "x-claude-code-agent-id": "a", "x-claude-code-parent-agent-id": "b"},
+            {
+                "x-claude-code-session-id": "s",
+                "x-claude-code-agent-id": "a",
+                "x-claude-code-parent-agent-id": "b",
+            },
             {},
             "tag",
             ClientKey("claude-code", "s", "a", "b", strong=True, sub=True),
@@ -31,7 +35,12 @@ SPAWNED = {"request_kind": "turn", "thread_id": "t-2", "thread_source": "subagen
             "",
             ClientKey("claude-code", "5e55-1", strong=True),
         ),
-        ({}, {"metadata": {"user_id": OLD_USER}}, "", ClientKey("claude-code", "5e55aaaa-0001", strong=True)),
+        (
+            {},
+            {"metadata": {"user_id": OLD_USER}},
+            "",
+            ClientKey("claude-code", "5e55aaaa-0001", strong=True),
+        ),
         ({}, {"metadata": {"user_id": "somebody"}}, "", ClientKey()),
         (
             {"session-id": "t-1", "thread-id": "t-1", "user-agent": "codex_exec/0.169.0"},
@@ -57,7 +66,12 @@ SPAWNED = {"request_kind": "turn", "thread_id": "t-2", "thread_source": "subagen
             "",
             ClientKey("codex", "t-1", "t-2", strong=True, sub=True),
         ),
-        ({"x-codex-turn-metadata": json.dumps(TURN)}, {}, "", ClientKey("codex", "t-1", strong=True)),
+        (
+            {"x-codex-turn-metadata": json.dumps(TURN)},
+            {},
+            "",
+            ClientKey("codex", "t-1", strong=True),
+        ),
         (
             {"user-agent": "codex_cli_rs/0.98.0", "conversation_id": "c-1"},
             {"prompt_cache_key": "c-1"},
@@ -70,9 +84,18 @@ SPAWNED = {"request_kind": "turn", "thread_id": "t-2", "thread_source": "subagen
             "",
             ClientKey("codex", "t-1", strong=True),
         ),
-        ({"x-session-id": "ses_1", "x-session-affinity": "ses_1"}, {}, "", ClientKey("opencode", "ses_1", strong=True)),
         (
-            {"x-session-id": "ses_2", "x-parent-session-id": "ses_1", "user-agent": "opencode/1.18"},
+            {"x-session-id": "ses_1", "x-session-affinity": "ses_1"},
+            {},
+            "",
+            ClientKey("opencode", "ses_1", strong=True),
+        ),
+        (
+            {
+                "x-session-id": "ses_2",
+                "x-parent-session-id": "ses_1",
+                "user-agent": "opencode/1.18",
+            },
             {},
             "",
             ClientKey("opencode", "ses_1", "ses_2", strong=True, sub=True),
@@ -83,7 +106,12 @@ SPAWNED = {"request_kind": "turn", "thread_id": "t-2", "thread_source": "subagen
             "",
             ClientKey("pi", "p-1", strong=True),
         ),
-        ({"user-agent": "OpenAI/Python 2.1"}, {"prompt_cache_key": "shared"}, "x", ClientKey("OpenAI", "shared")),
+        (
+            {"user-agent": "OpenAI/Python 2.1"},
+            {"prompt_cache_key": "shared"},
+            "x",
+            ClientKey("OpenAI", "shared"),
+        ),
         ({"user-agent": "litellm/1.106"}, {}, "launch-1", ClientKey("litellm", "tag launch-1")),
         ({}, {}, "", ClientKey()),
         ({}, {"metadata": 3, "prompt_cache_key": 4, "client_metadata": [1]}, "", ClientKey()),
@@ -94,14 +122,22 @@ def test_keys(headers: dict[str, str], body: dict[str, Any], tag: str, key: Clie
 
 
 def test_a_subagent_without_a_name_of_its_own() -> None:
-    key = key_of({"x-claude-code-session-id": "s"}, {}, "", "x-anthropic-billing-header: cc_is_subagent=true;")
+    key = key_of(
+        {"x-claude-code-session-id": "s"},
+        {},
+        "",
+        "x-anthropic-billing-header: cc_is_subagent=true;",
+    )
     assert (key.strong, key.sub, key.thread) == (True, True, "")
 
 
 def test_the_body_goes_before_the_headers_of_a_connection() -> None:
     """A WebSocket's headers tell of its first frame."""
     body = {"client_metadata": {"x-codex-turn-metadata": json.dumps({**TURN, "thread_id": "t-9"})}}
-    assert key_of({"x-codex-turn-metadata": json.dumps(TURN), "session-id": "t-1"}, body).session == "t-1"
+    assert (
+        key_of({"x-codex-turn-metadata": json.dumps(TURN), "session-id": "t-1"}, body).session
+        == "t-1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +158,15 @@ def test_clients(agent: str, name: str) -> None:
 
 
 def test_headers_that_were_not_recorded_are_absent() -> None:
-    told = [["X-A", "1"], ["x-a", "2"], ["Authorization", "(redacted)"], "torn", ["only"], [1, 2], None]
+    told = [
+        ["X-A", "1"],
+        ["x-a", "2"],
+        ["Authorization", "(redacted)"],
+        "torn",
+        ["only"],
+        [1, 2],
+        None,
+    ]
     assert read_headers(told) == {"x-a": "1"}
     assert read_headers({"x": "y"}) == {}
 
@@ -139,7 +183,13 @@ def test_headers_that_were_not_recorded_are_absent() -> None:
         ("POST", "/backend-api/codex/responses", "call", "openai-responses", ""),
         ("POST", "/v1/responses/compact", "compact", "openai-responses", ""),
         ("POST", "/v1/responses/input_tokens", "count", "openai-responses", ""),
-        ("POST", "/v1beta/models/gemini-3:streamGenerateContent?alt=sse", "call", "gemini", "gemini-3"),
+        (
+            "POST",
+            "/v1beta/models/gemini-3:streamGenerateContent?alt=sse",
+            "call",
+            "gemini",
+            "gemini-3",
+        ),
         ("POST", "/v1beta/models/gemini-3:generateContent", "call", "gemini", "gemini-3"),
         ("POST", "/v1beta/models/gemini-3:countTokens", "count", "gemini", "gemini-3"),
         ("POST", "/v1internal:streamGenerateContent?alt=sse", "call", "gemini", ""),
@@ -151,7 +201,11 @@ def test_headers_that_were_not_recorded_are_absent() -> None:
 )
 def test_endpoints(method: str, path: str, purpose: str, dialect: str | None, model: str) -> None:
     found = endpoint(method, path)
-    assert (found.purpose, found.dialect.name if found.dialect else None, found.model) == (purpose, dialect, model)
+    assert (found.purpose, found.dialect.name if found.dialect else None, found.model) == (
+        purpose,
+        dialect,
+        model,
+    )
 
 
 def schema(place: str, *names: str) -> dict[str, Any]:
@@ -166,7 +220,8 @@ def schema(place: str, *names: str) -> dict[str, Any]:
 
 
 TEXT_ONLY = (
-    "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task is to create a detailed summary of ..."
+    "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\n"
+    "Your task is to create a detailed summary of ..."
 )
 
 
@@ -176,59 +231,121 @@ TEXT_ONLY = (
         ("", RequestSigns(tools=3, messages=1, last="Fix the parser.")),
         (
             "",
-            RequestSigns(messages=4, last="Summarize this conversation for me please.", system="You are an assistant."),
+            RequestSigns(
+                messages=4,
+                last="Summarize this conversation for me please.",
+                system="You are an assistant.",
+            ),
         ),
-        ("title", RequestSigns(schema("anthropic", "title"), messages=1, last="<session>\nfix\n</session>")),
+        (
+            "title",
+            RequestSigns(
+                schema("anthropic", "title"), messages=1, last="<session>\nfix\n</session>"
+            ),
+        ),
         ("title", RequestSigns(schema("responses", "title"), messages=2)),
-        ("title", RequestSigns(messages=2, first="Generate a title for this conversation:\n", last="fix the parser")),
-        ("title", RequestSigns(messages=1, system="You are a title generator. You output ONLY a thread title.")),
-        ("title", RequestSigns(headers={"x-codex-turn-metadata": '{"thread_source":"thread_title"}'}, messages=2)),
+        (
+            "title",
+            RequestSigns(
+                messages=2, first="Generate a title for this conversation:\n", last="fix the parser"
+            ),
+        ),
+        (
+            "title",
+            RequestSigns(
+                messages=1, system="You are a title generator. You output ONLY a thread title."
+            ),
+        ),
+        (
+            "title",
+            RequestSigns(
+                headers={"x-codex-turn-metadata": '{"thread_source":"thread_title"}'}, messages=2
+            ),
+        ),
         ("", RequestSigns(schema("anthropic", "answer"), messages=3, last="x")),
         ("quota probe", RequestSigns({"max_tokens": 1}, messages=1, last="quota", first="quota")),
         ("", RequestSigns({"max_tokens": 1}, messages=7, last="yes or no?")),
-        ("router", RequestSigns(schema("gemini", "complexity_reasoning", "complexity_score"), messages=3)),
+        (
+            "router",
+            RequestSigns(schema("gemini", "complexity_reasoning", "complexity_score"), messages=3),
+        ),
         ("next speaker", RequestSigns(schema("gemini", "reasoning", "next_speaker"), messages=9)),
         ("prewarm", RequestSigns({"generate": False}, tools=9)),
-        ("prewarm", RequestSigns(headers={"x-codex-turn-metadata": '{"request_kind":"prewarm"}'}, tools=9)),
-        ("compaction", RequestSigns(headers={"x-codex-turn-metadata": '{"request_kind":"compaction"}'}, tools=9)),
+        (
+            "prewarm",
+            RequestSigns(headers={"x-codex-turn-metadata": '{"request_kind":"prewarm"}'}, tools=9),
+        ),
+        (
+            "compaction",
+            RequestSigns(
+                headers={"x-codex-turn-metadata": '{"request_kind":"compaction"}'}, tools=9
+            ),
+        ),
         ("compaction", RequestSigns(tools=9, messages=40, trigger=True)),
         ("compaction", RequestSigns(tools=28, messages=60, last=TEXT_ONLY)),
         (
             "compaction",
-            RequestSigns(messages=20, last="You are performing a CONTEXT CHECKPOINT COMPACTION. Create a ..."),
+            RequestSigns(
+                messages=20, last="You are performing a CONTEXT CHECKPOINT COMPACTION. Create a ..."
+            ),
         ),
         (
             "compaction",
-            RequestSigns(messages=1, system="You are a context summarization assistant. Your task ...", last="<c>"),
+            RequestSigns(
+                messages=1,
+                system="You are a context summarization assistant. Your task ...",
+                last="<c>",
+            ),
         ),
         ("compaction", RequestSigns(messages=1, last="Here is the conversation so far:\n...")),
         (
             "compaction",
-            RequestSigns(messages=4, system="You are ... the entire history ... a <state_snapshot>. history"),
+            RequestSigns(
+                messages=4, system="You are ... the entire history ... a <state_snapshot>. history"
+            ),
         ),
         (
             "compaction",
-            RequestSigns(messages=1, system="*Briefly* summarize this partial conversation about programming."),
+            RequestSigns(
+                messages=1,
+                system="*Briefly* summarize this partial conversation about programming.",
+            ),
         ),
         # the trap: what stands in the buffer after a compaction speaks of summaries, too
         (
             "",
-            RequestSigns(tools=9, messages=2, last="This session is being continued from a previous conversation ..."),
-        ),
-        (
-            "",
             RequestSigns(
-                messages=1, last="Another language model started to solve this problem and produced a summary"
+                tools=9,
+                messages=2,
+                last="This session is being continued from a previous conversation ...",
             ),
         ),
         (
             "",
             RequestSigns(
-                messages=1, last="The conversation history before this point was compacted into the following"
+                messages=1,
+                last="Another language model started to solve this problem and produced a summary",
             ),
         ),
-        ("", RequestSigns(tools=4, messages=3, last="Here is the conversation so far, it says. Now fix it.")),
-        ("", RequestSigns(tools=4, messages=9, last="Look for CRITICAL: Respond with TEXT ONLY in the sources")),
+        (
+            "",
+            RequestSigns(
+                messages=1,
+                last="The conversation history before this point was compacted into the following",
+            ),
+        ),
+        (
+            "",
+            RequestSigns(
+                tools=4, messages=3, last="Here is the conversation so far, it says. Now fix it."
+            ),
+        ),
+        (
+            "",
+            RequestSigns(
+                tools=4, messages=9, last="Look for CRITICAL: Respond with TEXT ONLY in the sources"
+            ),
+        ),
         ("warm-up", RequestSigns(messages=1, last="Warmup", first="Warmup", tools=3)),
     ],
 )

@@ -22,7 +22,9 @@ def session(name: str, like: bool = True) -> Session:
     for packet in json.loads(Path(TRACES[name]).read_text(encoding="utf-8"))["packets"]:
         asked, answered = packet["request"], packet["response"]
         socket = packet["method"] == "WEBSOCKET"
-        headers: dict[str, Any] = {key: value for key, value in (asked.get("headers") or {}).items() if str(value)}
+        headers: dict[str, Any] = {
+            key: value for key, value in (asked.get("headers") or {}).items() if str(value)
+        }
         number = recording.ask(
             asked.get("body") or None,
             packet["path"],
@@ -39,7 +41,9 @@ def test_however_it_is_told_it_is_the_same(name: str) -> None:
     told, whole = session(name), session(name, like=False)
     assert not told.problems
     for one, other in zip(told.threads, whole.threads, strict=True):
-        assert [[m.id for m in r.view] for r in one.requests] == [[m.id for m in r.view] for r in other.requests]
+        assert [[m.id for m in r.view] for r in one.requests] == [
+            [m.id for m in r.view] for r in other.requests
+        ]
         assert [r.usage for r in one.requests] == [r.usage for r in other.requests]
     assert [call.kind for call in told.side_calls] == [call.kind for call in whole.side_calls]
 
@@ -48,9 +52,15 @@ def test_claude_code_with_its_title_counts_and_compaction() -> None:
     found = session("trace_compact_claude")
     (main,) = found.threads
     kinds = [call.kind for call in found.side_calls]
-    assert (kinds.count("title"), kinds.count("compaction"), kinds.count("token count")) == (1, 3, 6)
+    assert (kinds.count("title"), kinds.count("compaction"), kinds.count("token count")) == (
+        1,
+        3,
+        6,
+    )
     assert len(main.requests) == 6
-    assert [(one.before_request, one.kind) for one in main.compactions] == [(n, "summary") for n in (3, 4, 5)]
+    assert [(one.before_request, one.kind) for one in main.compactions] == [
+        (n, "summary") for n in (3, 4, 5)
+    ]
     assert all(request.usage and request.usage.prompt > 30_000 for request in main.requests)
 
 

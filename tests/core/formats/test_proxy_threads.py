@@ -22,7 +22,10 @@ from tests.core.formats.recordings import (
 )
 
 PI = {"user-agent": "pi (linux; x64)"}
-HERE, THERE = "You are a coding agent.\nCurrent folder: /a", "You are a coding agent.\nCurrent folder: /b"
+HERE, THERE = (
+    "You are a coding agent.\nCurrent folder: /a",
+    "You are a coding agent.\nCurrent folder: /b",
+)
 
 
 def _by_system(session: Session) -> list[tuple[str | None, list[int]]]:
@@ -40,7 +43,9 @@ ORDERS = sorted(set(permutations("abab")))
 @pytest.mark.parametrize("order", ORDERS, ids="".join)
 @pytest.mark.parametrize("late", [False, True], ids=["answers at once", "answers late"])
 @pytest.mark.parametrize("keeps", [False, True], ids=["new connections", "one connection each"])
-def test_the_same_words_in_two_folders_are_two_threads(order: tuple[str, ...], late: bool, keeps: bool) -> None:
+def test_the_same_words_in_two_folders_are_two_threads(
+    order: tuple[str, ...], late: bool, keeps: bool
+) -> None:
     """Whatever comes first, whatever is under way: each request stands in the thread of its own folder."""
     recording = Recording()
     systems, counts = {"a": HERE, "b": THERE}, {"a": 0, "b": 0}
@@ -51,7 +56,9 @@ def test_the_same_words_in_two_folders_are_two_threads(order: tuple[str, ...], l
         for k in range(counts[who]):
             messages += [assistant(answers[k]), result(k)]
         connection = {"a": 1, "b": 2}[who] if keeps else 10 + n
-        number = recording.ask(body(messages, system=systems[who]), headers=PI, connection=connection)
+        number = recording.ask(
+            body(messages, system=systems[who]), headers=PI, connection=connection
+        )
         done = [one for one in waiting if keeps or not late]
         waiting = [] if done else waiting
         for other, answer in done:
@@ -75,14 +82,20 @@ def test_the_same_words_in_one_folder_at_the_same_time_are_two_threads() -> None
     more = [user("Go."), assistant(answers[0]), result(0)]
     for n in (2, 1):
         recording.reply(recording.ask(body(more), headers=PI, connection=n), answers[1])
-    assert [[r.view.length for r in thread.requests] for thread in recording.session().threads] == [[1, 3]] * 2
+    assert [[r.view.length for r in thread.requests] for thread in recording.session().threads] == [
+        [1, 3]
+    ] * 2
 
 
 def test_a_thread_goes_on_however_much_was_said_between_two_of_its_recorded_requests() -> None:
     """The proxy did not see ten turns: nothing of the last messages is known, but the first ones are."""
     recording = Recording()
     begun = turns(recording, 1, headers=PI)
-    more = [message for n in range(1, 11) for message in (assistant(said(call("read", n))), result(n, f"text {n}"))]
+    more = [
+        message
+        for n in range(1, 11)
+        for message in (assistant(said(call("read", n))), result(n, f"text {n}"))
+    ]
     recording.reply(recording.ask(body([*begun, *more]), headers=PI), said(text("done")))
     (thread,) = recording.session().threads
     assert [request.view.length for request in thread.requests] == [1, 23]
@@ -93,7 +106,9 @@ def test_what_is_asked_again_after_it_broke_off_is_no_other_thread(ended: str) -
     recording = Recording()
     number = recording.ask(body([user("Go.")]), headers=PI, connection=1)
     recording.reply(number, status=0, ended=ended, error="broken")
-    recording.reply(recording.ask(body([user("Go.")]), headers=PI, connection=2), said(text("done")))
+    recording.reply(
+        recording.ask(body([user("Go.")]), headers=PI, connection=2), said(text("done"))
+    )
     (thread,) = recording.session().threads
     assert [request.view.length for request in thread.requests] == [1]
 
@@ -102,9 +117,14 @@ def test_a_session_that_is_resumed_elsewhere_goes_on() -> None:
     """Another process, another date in its system prompt: the words are those of the thread."""
     recording = Recording()
     answer = said(text("It is done."))
-    recording.reply(recording.ask(body([user("Fix it.")], system=HERE), headers=PI, connection=1), answer)
+    recording.reply(
+        recording.ask(body([user("Fix it.")], system=HERE), headers=PI, connection=1), answer
+    )
     again = [user("Fix it."), assistant(answer), user("And the tests?")]
-    recording.reply(recording.ask(body(again, system=f"{HERE}, later"), headers=PI, connection=5), said(text("pass")))
+    recording.reply(
+        recording.ask(body(again, system=f"{HERE}, later"), headers=PI, connection=5),
+        said(text("pass")),
+    )
     (thread,) = recording.session().threads
     assert [request.view.length for request in thread.requests] == [1, 3]
 
@@ -114,11 +134,20 @@ def test_a_session_that_is_resumed_elsewhere_goes_on() -> None:
 SESSION = {"x-session-id": "ses_1", "user-agent": "opencode/1.18"}
 TURN = {"session-id": "t-1", "thread-id": "t-1", "user-agent": "codex_exec/0.169.0"}
 GEMINI = {"User-Agent": "GeminiCLI/0.61.0/gemini-3 (linux)"}
-ROUTER = {"generationConfig": {"responseJsonSchema": {"properties": {"complexity_score": {"type": "integer"}}}}}
+ROUTER = {
+    "generationConfig": {
+        "responseJsonSchema": {"properties": {"complexity_score": {"type": "integer"}}}
+    }
+}
 
 
 def _gemini(words: str, connection: int, recording: Recording, **more: Any) -> int:
-    contents = [{"role": "user", "parts": [{"text": "<session_context>the folder</session_context>"}, {"text": words}]}]
+    contents = [
+        {
+            "role": "user",
+            "parts": [{"text": "<session_context>the folder</session_context>"}, {"text": words}],
+        }
+    ]
     path = (
         PATHS["gemini"]
         if "tools" in more
@@ -128,14 +157,22 @@ def _gemini(words: str, connection: int, recording: Recording, **more: Any) -> i
 
 
 def _answered(words: str) -> dict[str, Any]:
-    return {"candidates": [{"content": {"role": "model", "parts": [{"text": words}]}, "finishReason": "STOP"}]}
+    return {
+        "candidates": [
+            {"content": {"role": "model", "parts": [{"text": words}]}, "finishReason": "STOP"}
+        ]
+    }
 
 
 def test_opencodes_title_stands_with_the_thread_that_it_names() -> None:
     recording = Recording()
     for n, task in enumerate(("Fix the parser.", "Write the docs.")):
         headers = {**SESSION, "x-session-id": f"ses_{n}"}
-        title = body([user("Generate a title for this conversation:"), user(task)], tools=[], system="You name.")
+        title = body(
+            [user("Generate a title for this conversation:"), user(task)],
+            tools=[],
+            system="You name.",
+        )
         recording.reply(recording.ask(title, headers=headers), said(text("A title")))
     for n, task in enumerate(("Fix the parser.", "Write the docs.")):
         headers = {**SESSION, "x-session-id": f"ses_{n}"}
@@ -149,22 +186,42 @@ def test_opencodes_title_stands_with_the_thread_that_it_names() -> None:
 
 def test_codex_prewarm_and_title_stand_with_their_thread() -> None:
     recording = Recording()
-    warm = {"model": "gpt-x", "generate": False, "input": [user("You are Codex.") | {"role": "developer"}]}
-    recording.reply(recording.ask(warm, PATHS["responses"], TURN), {"object": "response", "id": "r", "output": []})
+    warm = {
+        "model": "gpt-x",
+        "generate": False,
+        "input": [user("You are Codex.") | {"role": "developer"}],
+    }
+    recording.reply(
+        recording.ask(warm, PATHS["responses"], TURN),
+        {"object": "response", "id": "r", "output": []},
+    )
     task = user("Make the parser accept numbers.")
     work = {"model": "gpt-x", "tools": [{"type": "function", "name": "shell"}], "input": [task]}
-    recording.reply(recording.ask(work, PATHS["responses"], TURN), {"object": "response", "id": "s", "output": []})
+    recording.reply(
+        recording.ask(work, PATHS["responses"], TURN),
+        {"object": "response", "id": "s", "output": []},
+    )
     turn = json.dumps({"thread_source": "thread_title", "session_id": "t-9", "thread_id": "t-9"})
-    named = {"session-id": "t-9", "thread-id": "t-9", "user-agent": TURN["user-agent"], "x-codex-turn-metadata": turn}
+    named = {
+        "session-id": "t-9",
+        "thread-id": "t-9",
+        "user-agent": TURN["user-agent"],
+        "x-codex-turn-metadata": turn,
+    }
     asked = {"model": "gpt-x", "input": [user("Name this: Make the parser accept numbers.")]}
-    recording.reply(recording.ask(asked, PATHS["responses"], named), {"object": "response", "id": "u", "output": []})
+    recording.reply(
+        recording.ask(asked, PATHS["responses"], named),
+        {"object": "response", "id": "u", "output": []},
+    )
     session = recording.session()
     assert [thread.id for thread in session.threads] == ["main"]
     told = [(one.kind, one.thread, one.before_request) for one in session.side_calls]
     assert told == [("prewarm", "main", 0), ("title", "main", 1)]
 
 
-@pytest.mark.parametrize("tasks", [("Fix the parser.", "Write the docs."), ("Fix the parser.", "Fix the parser.")])
+@pytest.mark.parametrize(
+    "tasks", [("Fix the parser.", "Write the docs."), ("Fix the parser.", "Fix the parser.")]
+)
 def test_geminis_router_stands_with_the_thread_that_it_routes(tasks: tuple[str, str]) -> None:
     """It comes first, and names nobody: its words are the thread's, or its connection is."""
     recording = Recording()
@@ -175,7 +232,10 @@ def test_geminis_router_stands_with_the_thread_that_it_routes(tasks: tuple[str, 
         recording.reply(_gemini(task, n, recording, tools=tool), _answered("done"))
     session = recording.session()
     first, second = session.threads
-    assert [(one.kind, one.thread) for one in session.side_calls] == [("router", first.id), ("router", second.id)]
+    assert [(one.kind, one.thread) for one in session.side_calls] == [
+        ("router", first.id),
+        ("router", second.id),
+    ]
 
 
 # -- sub-agents --------------------------------------------------------------------------------------------------------
@@ -184,9 +244,15 @@ def test_geminis_router_stands_with_the_thread_that_it_routes(tasks: tuple[str, 
 @pytest.mark.parametrize(
     ("given", "title"),
     [
-        ({"description": "Uses of the parser", "prompt": "Look for every use.\nAll."}, "Uses of the parser"),
+        (
+            {"description": "Uses of the parser", "prompt": "Look for every use.\nAll."},
+            "Uses of the parser",
+        ),
         ({"prompt": "Look for every use.\nAll."}, "Look for every use."),
-        ({"description": " ", "prompt": "<task>Look for every use.</task>"}, "<task>Look for every use.</task>"),
+        (
+            {"description": " ", "prompt": "<task>Look for every use.</task>"},
+            "<task>Look for every use.</task>",
+        ),
     ],
 )
 def test_a_subagent_is_called_by_what_it_was_started_for(given: dict[str, str], title: str) -> None:
@@ -211,12 +277,26 @@ def test_a_subagent_that_inherits_a_conversation_is_not_called_by_its_first_word
     recording = Recording()
     main = {"originator": "codex_exec", "session-id": "s-1", "thread-id": "s-1"}
     told = {"task_name": "count_uses", "message": "gAAAAA-sealed-task"}
-    spawned = {"type": "function_call", "name": "spawn_agent", "call_id": "call-1", "arguments": json.dumps(told)}
+    spawned = {
+        "type": "function_call",
+        "name": "spawn_agent",
+        "call_id": "call-1",
+        "arguments": json.dumps(told),
+    }
     tools = [{"type": "function", "name": "spawn_agent"}]
-    asked = recording.ask({"model": "g", "tools": tools, "input": [user("Fix it.")]}, PATHS["responses"], main)
-    recording.reply(asked, {"object": "response", "id": "r", "status": "completed", "output": [spawned]})
+    asked = recording.ask(
+        {"model": "g", "tools": tools, "input": [user("Fix it.")]}, PATHS["responses"], main
+    )
+    recording.reply(
+        asked, {"object": "response", "id": "r", "status": "completed", "output": [spawned]}
+    )
     sealed = {"type": "encrypted_content", "encrypted_content": "gAAAAA-sealed-task"}
-    task = {"type": "agent_message", "author": "/root", "recipient": "/root/count_uses", "content": [sealed]}
+    task = {
+        "type": "agent_message",
+        "author": "/root",
+        "recipient": "/root/count_uses",
+        "content": [sealed],
+    }
     done = {"type": "function_call_output", "call_id": "call-1", "output": "aborted"}
     agent = {**main, "thread-id": "t-2", "x-openai-subagent": "collab_spawn"}
     items = [user("Fix it."), spawned, done, task]
@@ -230,7 +310,11 @@ def test_titles_of_two_sessions_with_the_same_task_stand_each_with_its_own() -> 
     recording = Recording()
     for n in range(2):
         headers = {**SESSION, "x-session-id": f"ses_{n}"}
-        title = body([user("Generate a title for this conversation:"), user("Fix it.")], tools=[], system="You name.")
+        title = body(
+            [user("Generate a title for this conversation:"), user("Fix it.")],
+            tools=[],
+            system="You name.",
+        )
         recording.reply(recording.ask(title, headers=headers), said(text("A title")))
         recording.reply(recording.ask(body([user("Fix it.")]), headers=headers), said(text("done")))
     session = recording.session()
@@ -241,22 +325,35 @@ def test_a_resumed_session_whose_client_tells_its_results_anew() -> None:
     """Gemini CLI leaves out signatures, tells results twice, looks at the folder again: its answers are the same."""
     recording = Recording()
     tools = [{"functionDeclarations": [{"name": "ls"}]}]
-    contents: list[Any] = [{"role": "user", "parts": [{"text": "<session_context>as it was</session_context>"}]}]
+    contents: list[Any] = [
+        {"role": "user", "parts": [{"text": "<session_context>as it was</session_context>"}]}
+    ]
     for n in range(3):
         made = {"id": f"ls_{n}", "name": "ls", "args": {"n": n}}
         told = [{"text": f"I look, {n}."}, {"functionCall": made, "thoughtSignature": "sealed"}]
         path = PATHS["gemini"]
         number = recording.ask({"contents": contents, "tools": tools}, path, GEMINI, connection=1)
-        answer = {"candidates": [{"content": {"role": "model", "parts": told}, "finishReason": "STOP"}]}
+        answer = {
+            "candidates": [{"content": {"role": "model", "parts": told}, "finishReason": "STOP"}]
+        }
         recording.reply(number, answer)
-        back = {"functionResponse": {"id": f"ls_{n}", "name": "ls", "response": {"output": f"file {n}"}}}
+        back = {
+            "functionResponse": {"id": f"ls_{n}", "name": "ls", "response": {"output": f"file {n}"}}
+        }
         contents = [*contents, {"role": "model", "parts": told}, {"role": "user", "parts": [back]}]
-    again: list[Any] = [{"role": "user", "parts": [{"text": "<session_context>as it is now</session_context>"}]}]
+    again: list[Any] = [
+        {"role": "user", "parts": [{"text": "<session_context>as it is now</session_context>"}]}
+    ]
     for content in contents[1:]:
-        parts = [{key: value for key, value in part.items() if key != "thoughtSignature"} for part in content["parts"]]
+        parts = [
+            {key: value for key, value in part.items() if key != "thoughtSignature"}
+            for part in content["parts"]
+        ]
         again.append({**content, "parts": parts * (2 if content["role"] == "user" else 1)})
     again.append({"role": "user", "parts": [{"text": "And now?"}]})
-    number = recording.ask({"contents": again, "tools": tools}, PATHS["gemini"], GEMINI, connection=7)
+    number = recording.ask(
+        {"contents": again, "tools": tools}, PATHS["gemini"], GEMINI, connection=7
+    )
     recording.reply(number, _answered("done"))
     (thread,) = recording.session().threads
     assert len(thread.requests) == 4
@@ -270,21 +367,35 @@ def test_among_many_threads_a_side_call_is_made_for_the_one_that_works(titled: i
     answer = said(text("I look."), call("read", 0))
     recording.reply(recording.ask(body(first), headers=PI, connection=0), answer)
     for n in range(1, 200):
-        asked = recording.ask(body([user(f"Count the files of folder {n} please.")]), headers=PI, connection=n)
+        asked = recording.ask(
+            body([user(f"Count the files of folder {n} please.")]), headers=PI, connection=n
+        )
         recording.reply(asked, said(text(f"There are {n * 7}.")))
         if n == titled:
-            title = [user("Generate a title for this conversation: Count the files of folder 7 please.")]
-            asked = recording.ask({"model": "claude-x", "messages": title}, headers={**PI, "session_id": "titles"})
+            title = [
+                user("Generate a title for this conversation: Count the files of folder 7 please.")
+            ]
+            asked = recording.ask(
+                {"model": "claude-x", "messages": title}, headers={**PI, "session_id": "titles"}
+            )
             recording.reply(asked, said(text("Files")))
     went_on = body([*first, assistant(answer), result(0)])
     recording.reply(recording.ask(went_on, headers=PI, connection=0), said(text("It is written.")))
     system = "You are a context summarization assistant. Your task is to summarize."
-    told = [user("<conversation>\n[User]: Write the parser of dates.\n[Assistant]: I look.\n</conversation>")]
-    asked = recording.ask({"model": "claude-x", "system": system, "messages": told}, headers=PI, connection=500)
+    told = [
+        user(
+            "<conversation>\n[User]: Write the parser of dates.\n[Assistant]: I look.\n</conversation>"
+        )
+    ]
+    asked = recording.ask(
+        {"model": "claude-x", "system": system, "messages": told}, headers=PI, connection=500
+    )
     recording.reply(asked, said(text("The parser of dates was asked for and is written now.")))
     session = recording.session()
     told_of = {one.kind: one.thread for one in session.side_calls}
     assert told_of["compaction"] == session.threads[0].id
-    assert session.thread(told_of["title"]).messages[0].text == "Count the files of folder 7 please."
+    assert (
+        session.thread(told_of["title"]).messages[0].text == "Count the files of folder 7 please."
+    )
     assert [request.view.length for request in session.threads[0].requests] == [1, 3]
     assert len(session.threads) == 200

@@ -17,12 +17,20 @@ THANKS = {"role": "model", "parts": [{"text": "Got it. Thanks for the additional
 
 
 def row(name: str, parent: str | None, kind: str, **more: Any) -> dict[str, Any]:
-    about = {"sessionId": "s", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/barn", "version": "0.9.1"}
+    about = {
+        "sessionId": "s",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "cwd": "/barn",
+        "version": "0.9.1",
+    }
     return {"uuid": name, "parentUuid": parent, "type": kind, **about, **more}
 
 
 def content(role: str, *parts: Any) -> dict[str, Any]:
-    return {"role": role, "parts": [{"text": part} if isinstance(part, str) else part for part in parts]}
+    return {
+        "role": role,
+        "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
+    }
 
 
 def user(name: str, parent: str | None, *parts: Any, **more: Any) -> dict[str, Any]:
@@ -30,7 +38,11 @@ def user(name: str, parent: str | None, *parts: Any, **more: Any) -> dict[str, A
 
 
 def answer(name: str, parent: str, prompt: int, *parts: Any, **more: Any) -> dict[str, Any]:
-    counts = {"promptTokenCount": prompt, "candidatesTokenCount": 9, "cachedContentTokenCount": prompt // 2}
+    counts = {
+        "promptTokenCount": prompt,
+        "candidatesTokenCount": 9,
+        "cachedContentTokenCount": prompt // 2,
+    }
     reported = {**counts, "thoughtsTokenCount": 4, "totalTokenCount": prompt + 9}
     said = {"message": content("model", *parts), "model": "oak-coder", "contextWindowSize": 262_144}
     return row(name, parent, "assistant", **{**said, "usageMetadata": reported, **more})
@@ -60,8 +72,17 @@ COMPACTED = [
         "k1",
         "u2",
         "chat_compression",
-        info={"originalTokenCount": 12_109, "newTokenCount": 800, "compressionStatus": 1, "triggerReason": "auto"},
-        compressedHistory=[content("user", "<state_snapshot>a goat</state_snapshot>"), THANKS, FIRST[0]["message"]],
+        info={
+            "originalTokenCount": 12_109,
+            "newTokenCount": 800,
+            "compressionStatus": 1,
+            "triggerReason": "auto",
+        },
+        compressedHistory=[
+            content("user", "<state_snapshot>a goat</state_snapshot>"),
+            THANKS,
+            FIRST[0]["message"],
+        ],
     ),
     answer("a3", "k1", 9_000, "Fed."),
 ]
@@ -92,7 +113,12 @@ def test_a_session_when_read_has_a_request_for_each_answer() -> None:
 
 
 def test_thoughts_when_counted_beside_the_answer_are_added_to_it() -> None:
-    reported = {"promptTokenCount": 100, "candidatesTokenCount": 9, "thoughtsTokenCount": 4, "totalTokenCount": 113}
+    reported = {
+        "promptTokenCount": 100,
+        "candidatesTokenCount": 9,
+        "thoughtsTokenCount": 4,
+        "totalTokenCount": 113,
+    }
     session = read(user("u", None, "hi"), answer("a", "u", 0, "hello", usageMetadata=reported))
     usage = session.main.requests[0].usage
     assert usage
@@ -115,7 +141,12 @@ def test_a_checkpoint_when_read_replaces_what_was_sent() -> None:
     session = read(*COMPACTED)
     check(session)
     main = session.main
-    assert ids(main.requests[-1]) == ["k1.0", "k1.1", "u1", "u2"]  # u2 had not been sent when it was made
+    assert ids(main.requests[-1]) == [
+        "k1.0",
+        "k1.1",
+        "u1",
+        "u2",
+    ]  # u2 had not been sent when it was made
     [compaction] = main.compactions
     assert (compaction.before_request, compaction.trigger, compaction.kept) == (2, "auto", 1)
     assert (compaction.tokens_before, compaction.tokens_after) == (12_109, 800)
@@ -124,7 +155,9 @@ def test_a_checkpoint_when_read_replaces_what_was_sent() -> None:
 
 
 def test_a_message_when_its_parent_is_an_earlier_one_goes_on_from_there() -> None:
-    session = read(*FIRST, user("u2", "u1", "only the stable"), answer("a3", "u2", 11_000, "Empty."))
+    session = read(
+        *FIRST, user("u2", "u1", "only the stable"), answer("a3", "u2", 11_000, "Empty.")
+    )
     check(session)
     assert ids(session.main.requests[-1]) == ["u1", "u2"]
     assert not session.main.compactions
@@ -136,9 +169,16 @@ def test_a_message_without_a_parent_when_read_begins_anew() -> None:
 
 
 def test_a_command_when_the_client_answered_it_is_not_sent() -> None:
-    done = {"phase": "result", "rawCommand": "/stats", "outputHistoryItems": [{"type": "assistant"}]}
+    done = {
+        "phase": "result",
+        "rawCommand": "/stats",
+        "outputHistoryItems": [{"type": "assistant"}],
+    }
     session = read(
-        *FIRST, user("u2", "a2", "/stats"), event("e2", "u2", "slash_command", **done), user("u3", "e2", "feed it")
+        *FIRST,
+        user("u2", "a2", "/stats"),
+        event("e2", "u2", "slash_command", **done),
+        user("u3", "e2", "feed it"),
     )
     assert [message.id for message in session.main.end] == ["u1", "a1", "r1", "a2", "u3"]
 
@@ -166,7 +206,10 @@ def test_a_parent_when_it_is_not_in_the_file_is_a_problem() -> None:
 
 def agent_rows() -> list[dict[str, Any]]:
     about = {"agentId": "find-1", "agentName": "find", "isSidechain": True}
-    begins = event("b", "", "agent_bootstrap", history=[content("user", "You find things."), THANKS]) | about
+    begins = (
+        event("b", "", "agent_bootstrap", history=[content("user", "You find things."), THANKS])
+        | about
+    )
     return [
         {**begins, "parentUuid": None},
         user("v1", "b", "find the goat", **about),
@@ -196,7 +239,9 @@ def test_a_sub_agent_when_opened_alone_is_the_main_thread() -> None:
 
 
 def test_sub_agents_when_looked_for_lie_beside_the_folder_of_chats() -> None:
-    assert companions(PurePath("/home/.qwen/projects/-barn/chats/ab-1.jsonl")) == ("../subagents/ab-1/agent-*.jsonl",)
+    assert companions(PurePath("/home/.qwen/projects/-barn/chats/ab-1.jsonl")) == (
+        "../subagents/ab-1/agent-*.jsonl",
+    )
 
 
 SPOILS: list[Any] = [None, 7, "x", [], {}, deep(200)]
@@ -209,13 +254,20 @@ def test_spoilt_lines_when_read_never_raise(bad: Any) -> None:
 
 
 VALUES = st.fixed_dictionaries(
-    {"uuid": st.sampled_from("abc"), "type": st.sampled_from(["user", "assistant", "system", "tool_result"])},
+    {
+        "uuid": st.sampled_from("abc"),
+        "type": st.sampled_from(["user", "assistant", "system", "tool_result"]),
+    },
     optional={
         "parentUuid": st.sampled_from(["a", "b", "c", "z", None]),
         "subtype": st.sampled_from(["chat_compression", "slash_command", "agent_bootstrap"]),
         "message": st.sampled_from([content("user", "x"), content("model", "x", CALL), {}, None]),
         "systemPayload": st.sampled_from(
-            [{"compressedHistory": [content("user", "x")]}, {"phase": "result", "rawCommand": "x"}, None]
+            [
+                {"compressedHistory": [content("user", "x")]},
+                {"phase": "result", "rawCommand": "x"},
+                None,
+            ]
         ),
         "isSidechain": st.booleans(),
         "agentId": st.sampled_from(["p", "q"]),

@@ -18,7 +18,14 @@ def signs(reader: Any, *records: dict[str, Any]) -> list[tuple[str, str, int]]:
 
 def claude(kind: str, n: int, **more: Any) -> dict[str, Any]:
     parent = f"u{n - 1}" if n > 1 else None
-    return {"type": kind, "uuid": f"u{n}", "parentUuid": parent, "version": "2.1.36", "sessionId": "s", **more}
+    return {
+        "type": kind,
+        "uuid": f"u{n}",
+        "parentUuid": parent,
+        "version": "2.1.36",
+        "sessionId": "s",
+        **more,
+    }
 
 
 def said(text: str) -> dict[str, Any]:
@@ -39,7 +46,8 @@ def test_claude_code_started_again_with_another_version_mode_tools_and_a_skill()
         claude("user", 5, **said("again"), permissionMode="plan") | {"version": "2.1.37"},
         claude("attachment", 6, attachment=delta) | {"version": "2.1.37"},
         claude("user", 7, **said("<command-name>/review</command-name>")) | {"version": "2.1.37"},
-        claude("user", 8, **said("of a sub-agent"), isSidechain=True, agentId="a") | {"version": "1.0.0"},
+        claude("user", 8, **said("of a sub-agent"), isSidechain=True, agentId="a")
+        | {"version": "1.0.0"},
     ) == [
         ("settings", "the skill review was launched", 2),
         ("restart", "the command /exit was given", 3),
@@ -75,7 +83,10 @@ def test_pi_only_where_the_level_is_another_when_it_calls() -> None:
         return {"type": "thinking_level_change", "thinkingLevel": name}
 
     def user(text: str) -> dict[str, Any]:
-        return {"type": "message", "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
+        return {
+            "type": "message",
+            "message": {"role": "user", "content": [{"type": "text", "text": text}]},
+        }
 
     assert signs(
         PiReader(),

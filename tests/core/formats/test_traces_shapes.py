@@ -70,21 +70,38 @@ def test_messages_in_every_shape(wire: Any, parts: tuple[Any, ...]) -> None:
 
 
 def test_bodies_and_reprs_are_taken_apart() -> None:
-    assert pythonic("A(x='y', n=[B(k=1), {'z': None}], f=g.h)") == {"x": "y", "n": [{"k": 1}, {"z": None}], "f": None}
+    assert pythonic("A(x='y', n=[B(k=1), {'z': None}], f=g.h)") == {
+        "x": "y",
+        "n": [{"k": 1}, {"z": None}],
+        "f": None,
+    }
     assert pythonic("role='user' content='it\\'s' calls=[{'a': 'b c'}] m=M(x=1)") == {
         "role": "user", "content": "it's", "calls": [{"a": "b c"}], "m": None
     }  # fmt: skip
     google = {
         "model": "g",
-        "config": {"system_instruction": "s", "tools": [{"function_declarations": [{"name": "f"}]}]},
+        "config": {
+            "system_instruction": "s",
+            "tools": [{"function_declarations": [{"name": "f"}]}],
+        },
     }
     logged = read_input({**google, "contents": [{"role": "user", "parts": [{"text": "a"}]}]})
-    assert (len(logged.items), logged.system, [tool.name for tool in read_tool_list(logged.tools) or ()]) == (
+    assert (
+        len(logged.items),
+        logged.system,
+        [tool.name for tool in read_tool_list(logged.tools) or ()],
+    ) == (
         1,
         "s",
         ["f"],
     )
-    for odd in ("A(", "A(((((", "role='user' content='", "A(" + "[" * 5000 + ")", "A(" + "-" * 9000 + "1)"):
+    for odd in (
+        "A(",
+        "A(((((",
+        "role='user' content='",
+        "A(" + "[" * 5000 + ")",
+        "A(" + "-" * 9000 + "1)",
+    ):
         pythonic(odd)
     assert [item["role"] for item in read_input("system: a\nuser: b\nassistant: c: d").items] == [
         "system", "user", "assistant"

@@ -30,7 +30,9 @@ SAID = ["Which animals are there?", 'look {"at":"barn"}', "a goat", "One goat.",
 ANSWERS = (1, 3, 5, 7)
 """Where the four calls are answered."""
 TOKENS = ((100, 10), (150, 11), (200, 12), (250, 13))
-TOOLS = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("look", "open")]
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": {}}} for name in ("look", "open")
+]
 TRACE = "5b8efff798038103d269b633813fc60c"
 
 
@@ -41,22 +43,40 @@ def arguments_of(call: dict[str, Any]) -> Any:
 def parts(message: dict[str, Any]) -> dict[str, Any]:
     """As the present conventions have it."""
     if message["role"] == "tool":
-        told = [{"type": "tool_call_response", "id": message["tool_call_id"], "response": message["content"]}]
+        told = [
+            {
+                "type": "tool_call_response",
+                "id": message["tool_call_id"],
+                "response": message["content"],
+            }
+        ]
     else:
         told = [{"type": "text", "content": message["content"]}] if "content" in message else []
     for call in message.get("tool_calls", ()):
         name = call["function"]["name"]
-        told.append({"type": "tool_call", "id": call["id"], "name": name, "arguments": arguments_of(call)})
+        told.append(
+            {"type": "tool_call", "id": call["id"], "name": name, "arguments": arguments_of(call)}
+        )
     return {"role": message["role"], "parts": told}
 
 
 def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     """As Bedrock's Converse has it."""
     if message["role"] == "tool":
-        return [{"toolResult": {"toolUseId": message["tool_call_id"], "content": [{"text": message["content"]}]}}]
+        return [
+            {
+                "toolResult": {
+                    "toolUseId": message["tool_call_id"],
+                    "content": [{"text": message["content"]}],
+                }
+            }
+        ]
     said = [{"text": message["content"]}] if "content" in message else []
     calls = message.get("tool_calls", ())
-    used = [{"toolUseId": one["id"], "name": one["function"]["name"], "input": arguments_of(one)} for one in calls]
+    used = [
+        {"toolUseId": one["id"], "name": one["function"]["name"], "input": arguments_of(one)}
+        for one in calls
+    ]
     return [*said, *({"toolUse": one} for one in used)]
 
 
@@ -109,7 +129,12 @@ def keyed(told: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"key": key, "value": typed(value)} for key, value in told.items()]
 
 
-def otlp(n: int, attributes: dict[str, Any], events: Sequence[tuple[str, dict[str, Any]]] = (), parent: int = 0) -> Any:
+def otlp(
+    n: int,
+    attributes: dict[str, Any],
+    events: Sequence[tuple[str, dict[str, Any]]] = (),
+    parent: int = 0,
+) -> Any:
     span = {
         "traceId": TRACE,
         "spanId": f"{n + 1:016x}",
@@ -137,8 +162,15 @@ def sdk(n: int, attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def logged(n: int, name: str, body: dict[str, Any], attributes: dict[str, Any]) -> Any:
     """A record of the log that names its span."""
-    record = {"eventName": name, "body": typed(body), "attributes": keyed(attributes), "traceId": TRACE}
-    return {"resourceLogs": [{"scopeLogs": [{"logRecords": [{**record, "spanId": f"{n + 1:016x}"}]}]}]}
+    record = {
+        "eventName": name,
+        "body": typed(body),
+        "attributes": keyed(attributes),
+        "traceId": TRACE,
+    }
+    return {
+        "resourceLogs": [{"scopeLogs": [{"logRecords": [{**record, "spanId": f"{n + 1:016x}"}]}]}]
+    }
 
 
 def lower(text: str) -> str:
@@ -162,12 +194,20 @@ def as_blocks(message: dict[str, Any]) -> dict[str, Any]:
     return {"content": json.dumps(blocks(message))}
 
 
-def former(n: int, write: Callable[[dict[str, Any]], dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+def former(
+    n: int, write: Callable[[dict[str, Any]], dict[str, Any]]
+) -> list[tuple[str, dict[str, Any]]]:
     """An event a message; a tool's is named by the call that it answers."""
     at = ANSWERS[n]
     told = [(f"gen_ai.{one['role']}.message", write(one)) for one in (SYSTEM, *TOLD[:at])]
     answer = write(TOLD[at])
-    return [*told, ("gen_ai.choice", {"index": 0, "message": answer if "role" in answer else answer["content"]})]
+    return [
+        *told,
+        (
+            "gen_ai.choice",
+            {"index": 0, "message": answer if "role" in answer else answer["content"]},
+        ),
+    ]
 
 
 def plain(message: dict[str, Any]) -> dict[str, Any]:
@@ -176,7 +216,10 @@ def plain(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_strings(message: dict[str, Any]) -> dict[str, Any]:
-    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in plain(message).items()}
+    return {
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in plain(message).items()
+    }
 
 
 def flat(n: int) -> dict[str, Any]:
@@ -192,13 +235,17 @@ def flat(n: int) -> dict[str, Any]:
         for m, call in enumerate(message.get("tool_calls", ())):
             lead = f"{name}.message.tool_calls.{m}.tool_call"
             told[f"{lead}.id"] = call["id"]
-            told.update({f"{lead}.function.{key}": value for key, value in call["function"].items()})
+            told.update(
+                {f"{lead}.function.{key}": value for key, value in call["function"].items()}
+            )
 
     told_now = [SYSTEM, *TOLD[: ANSWERS[n]]]
     for m, message in enumerate(told_now):
         put(f"llm.input_messages.{3 * m}", message)
     put("llm.output_messages.0", TOLD[ANSWERS[n]])
-    return told | {f"llm.tools.{5 * m}.tool.json_schema": json.dumps(tool) for m, tool in enumerate(TOOLS)}
+    return told | {
+        f"llm.tools.{5 * m}.tool.json_schema": json.dumps(tool) for m, tool in enumerate(TOOLS)
+    }
 
 
 def nested(told: dict[str, Any]) -> dict[str, Any]:
@@ -215,7 +262,10 @@ def nested(told: dict[str, Any]) -> dict[str, Any]:
 def dotted(message: dict[str, Any]) -> dict[str, Any]:
     told = {f"message.{key}": value for key, value in message.items() if key != "tool_calls"}
     calls = [
-        {"tool_call.id": one["id"], **{f"tool_call.function.{key}": told for key, told in one["function"].items()}}
+        {
+            "tool_call.id": one["id"],
+            **{f"tool_call.function.{key}": told for key, told in one["function"].items()},
+        }
         for one in message.get("tool_calls", ())
     ]
     return told | ({"message.tool_calls": calls} if calls else {})
@@ -237,9 +287,16 @@ def table_row(n: int) -> dict[str, Any]:
 def adk(n: int) -> dict[str, Any]:
     tools = [{"function_declarations": [{"name": name} for name in ("look", "open")]}]
     config = {"system_instruction": SYSTEM["content"], "tools": tools}
-    asked = {"model": "m-1", "config": config, "contents": [content(one) for one in TOLD[: ANSWERS[n]]]}
+    asked = {
+        "model": "m-1",
+        "config": config,
+        "contents": [content(one) for one in TOLD[: ANSWERS[n]]],
+    }
     answer = {"content": content(TOLD[ANSWERS[n]])}
-    told = {"gcp.vertex.agent.llm_request": json.dumps(asked), "gcp.vertex.agent.llm_response": json.dumps(answer)}
+    told = {
+        "gcp.vertex.agent.llm_request": json.dumps(asked),
+        "gcp.vertex.agent.llm_response": json.dumps(answer),
+    }
     return {key: value for key, value in counted(n).items() if "operation" not in key} | told
 
 
@@ -260,8 +317,16 @@ def chain_message(message: dict[str, Any], **more: Any) -> dict[str, Any]:
         {"id": one["id"], "name": one["function"]["name"], "args": arguments_of(one)}
         for one in message.get("tool_calls", ())
     ]
-    told = {"content": message.get("content", ""), "tool_call_id": message.get("tool_call_id"), "tool_calls": calls}
-    return {"lc": 1, "id": ["langchain", "schema", "messages", f"{kind}Message"], "kwargs": told | more}
+    told = {
+        "content": message.get("content", ""),
+        "tool_call_id": message.get("tool_call_id"),
+        "tool_calls": calls,
+    }
+    return {
+        "lc": 1,
+        "id": ["langchain", "schema", "messages", f"{kind}Message"],
+        "kwargs": told | more,
+    }
 
 
 def run(n: int) -> dict[str, Any]:
@@ -284,7 +349,13 @@ def generation(n: int) -> dict[str, Any]:
         "usage": {"input_tokens": prompt, "output_tokens": output},
     }  # fmt: skip
     when = f"2026-03-01T10:00:{n:02d}+00:00"
-    return {"object": "trace.span", "id": f"s{n}", "started_at": when, "ended_at": when, "span_data": data}
+    return {
+        "object": "trace.span",
+        "id": f"s{n}",
+        "started_at": when,
+        "ended_at": when,
+        "span_data": data,
+    }
 
 
 def event(told: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -334,12 +405,16 @@ def test_it_is_the_same_conversation(way: str, tmp_path: Path) -> None:
         session = open_transcript(path)
         (main,) = session.threads
         assert [request.view.length for request in main.requests] == list(ANSWERS)
-        assert [(one.usage.prompt, one.usage.output) for one in main.requests if one.usage] == list(TOKENS)
+        assert [(one.usage.prompt, one.usage.output) for one in main.requests if one.usage] == list(
+            TOKENS
+        )
         assert ["|".join(map(part_text, message.parts)) for message in main.end] == SAID
         assert [call.id for message in main.end for call in message.calls] == ["c1", "c2"]
         assert [message.result.call_id for message in main.end if message.result] == ["c1", "c2"]
         assert main.prompt.system == SYSTEM["content"]
-        assert [tool.name for tool in main.prompt.tools or ()] == (["look", "open"] if has_tools else [])
+        assert [tool.name for tool in main.prompt.tools or ()] == (
+            ["look", "open"] if has_tools else []
+        )
         assert not session.problems
 
 
@@ -347,7 +422,10 @@ def test_a_beginning_that_two_share_is_nobodys(tmp_path: Path) -> None:
     """Two are greeted alike; what goes on after that could be either's, and stays apart. What one alone said is its."""
 
     def spoken_by(name: str, second: int, *said: str) -> dict[str, Any]:
-        told = [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(said)]
+        told = [
+            {"role": "assistant" if n % 2 else "user", "content": text}
+            for n, text in enumerate(said)
+        ]
         attributes = {"gen_ai.input.messages": json.dumps([parts(one) for one in told[:-1]])}
         attributes["gen_ai.output.messages"] = json.dumps([parts(told[-1])])
         context = {"trace_id": f"0x{name}", "span_id": f"0x{second}"}
@@ -377,7 +455,11 @@ def test_a_table_is_the_same_conversation(columns: str, tmp_path: Path) -> None:
         if columns == "tokens":
             prompt, output = TOKENS[n]
             row = {camel(key): told for key, told in row.items() if key != "usage_details"}
-            row |= {"promptTokens": prompt, "completionTokens": output, "totalTokens": prompt + output}
+            row |= {
+                "promptTokens": prompt,
+                "completionTokens": output,
+                "totalTokens": prompt + output,
+            }
         rows.append(row)
     with path.open("w", newline="", encoding="utf-8-sig") as file:
         table = csv.DictWriter(file, rows[0])
@@ -386,7 +468,9 @@ def test_a_table_is_the_same_conversation(columns: str, tmp_path: Path) -> None:
     session = open_transcript(path)
     assert session.format == "langfuse"
     assert [request.view.length for request in session.main.requests] == list(ANSWERS)
-    assert [(one.usage.prompt, one.usage.output) for one in session.main.requests if one.usage] == list(TOKENS)
+    assert [
+        (one.usage.prompt, one.usage.output) for one in session.main.requests if one.usage
+    ] == list(TOKENS)
     assert ["|".join(map(part_text, message.parts)) for message in session.main.end] == SAID
     assert all(request.time for request in session.main.requests)
 

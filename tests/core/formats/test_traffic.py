@@ -50,7 +50,10 @@ def buffers(thread: Thread) -> list[list[str]]:
 
 def prompts(session: Session) -> list[list[tuple[int, int] | None]]:
     """(prompt, output) of each request of each thread."""
-    return [[(r.usage.prompt, r.usage.output) if r.usage else None for r in one.requests] for one in session.threads]
+    return [
+        [(r.usage.prompt, r.usage.output) if r.usage else None for r in one.requests]
+        for one in session.threads
+    ]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -91,7 +94,10 @@ def test_packets_with_two_sessions() -> None:
     for wanted in ("0000-two", "1"):
         second = open_transcript(find_session_path(HERE / "packets.json", wanted))
         assert prompts(second) == [[(115, 2)]]
-        assert [(call.kind, call.status) for call in second.side_calls] == [("models", 200), ("refused", 529)]
+        assert [(call.kind, call.status) for call in second.side_calls] == [
+            ("models", 200),
+            ("refused", 529),
+        ]
     with pytest.raises(NothingToRead, match="0000-one, 0000-two"):
         open_transcript(find_session_path(HERE / "packets.json", "0000-three"))
 
@@ -184,7 +190,9 @@ interactions:
 
 
 PLAIN = '\'{"model":"elm-1","messages":[{"role":"user","content":"Count."}]}\''
-PACKED = RUBY.replace(f"string: {PLAIN}", f"base64_string: {b64encode(PLAIN[1:-1].encode()).decode()}")
+PACKED = RUBY.replace(
+    f"string: {PLAIN}", f"base64_string: {b64encode(PLAIN[1:-1].encode()).decode()}"
+)
 
 
 @pytest.mark.parametrize(
@@ -202,14 +210,32 @@ def test_cassettes_of_other_languages(tmp_path: Path, text: str, time: str) -> N
 
 def test_a_log_with_the_keys_of_its_relatives() -> None:
     """An address, a status and a body under other names; seconds since 1970."""
-    body = {"anthropic_version": "v", "max_tokens": 9, "messages": [{"role": "user", "content": "Count."}]}
-    said = {"type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 8, "output_tokens": 2}}
+    body = {
+        "anthropic_version": "v",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Count."}],
+    }
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "usage": {"input_tokens": 8, "output_tokens": 2},
+    }
     address = "https://x.example.com/v1/publishers/anthropic/models/oak-2:rawPredict"
-    request = {"method": "POST", "url": address, "timestamp": 1767225600, "headers": {}, "body": body}
+    request = {
+        "method": "POST",
+        "url": address,
+        "timestamp": 1767225600,
+        "headers": {},
+        "body": body,
+    }
     row = {"request": request, "response": {"status_code": 200, "body_raw": json.dumps(said)}}
     session = told(detect(Head([row], row)), [(1, row)])
     assert prompts(session) == [[(8, 2)]]
-    assert (session.main.model, session.main.requests[0].time) == ("oak-2", "2026-01-01T00:00:00.000+00:00")
+    assert (session.main.model, session.main.requests[0].time) == (
+        "oak-2",
+        "2026-01-01T00:00:00.000+00:00",
+    )
 
 
 ASKED = {
@@ -218,9 +244,19 @@ ASKED = {
     "max_tokens": 9,
     "messages": [{"role": "user", "content": "Count."}],
 }
-SAID = {"type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 8, "output_tokens": 2}}
+SAID = {
+    "type": "message",
+    "role": "assistant",
+    "content": [],
+    "usage": {"input_tokens": 8, "output_tokens": 2},
+}
 URL = "https://api.anthropic.com/v1/messages"
-INVOKED = {"schemaType": "ModelInvocationLog", "region": "r", "modelId": "anthropic.oak-2", "operation": "InvokeModel"}
+INVOKED = {
+    "schemaType": "ModelInvocationLog",
+    "region": "r",
+    "modelId": "anthropic.oak-2",
+    "operation": "InvokeModel",
+}
 CONVERSED = {
     "input": {"inputBodyJson": {"messages": [{"role": "user", "content": [{"text": "Count."}]}]}},
     "output": {
@@ -243,7 +279,9 @@ CONVERSED = {
         ({"custom_id": "1", "method": "POST", "url": "/v1/messages", "body": ASKED}, None),
     ],
 )  # fmt: skip
-def test_request_and_answer_side_by_side(row: dict[str, Any], counts: tuple[int, int] | None) -> None:
+def test_request_and_answer_side_by_side(
+    row: dict[str, Any], counts: tuple[int, int] | None
+) -> None:
     """As nock, Bedrock's log of invocations and batches have them."""
     session = told(detect(Head([row], row)), [(1, row)])
     assert (buffers(session.main), prompts(session)) == ([["user: Count."]], [[counts]])
@@ -253,14 +291,25 @@ def test_request_and_answer_side_by_side(row: dict[str, Any], counts: tuple[int,
 def test_a_log_of_invocations_has_other_calls_and_failed_ones() -> None:
     """The model stands there as it was called: by the name of a resource, too."""
     arn = "arn:aws:bedrock:r::foundation-model/"
-    sought = {"input": {"inputBodyJson": {"inputText": "Count."}}, "output": {"outputBodyJson": {"embedding": [0.5]}}}
+    sought = {
+        "input": {"inputBodyJson": {"inputText": "Count."}},
+        "output": {"outputBodyJson": {"embedding": [0.5]}},
+    }
     other = {"modelId": f"{arn}amazon.elm-1", **sought}
-    failed = {"operation": "Converse", "input": {}, "output": {}, "errorCode": "ThrottlingException"}
+    failed = {
+        "operation": "Converse",
+        "input": {},
+        "output": {},
+        "errorCode": "ThrottlingException",
+    }
     conversed = {"modelId": f"{arn}oak-2", "operation": "Converse", **CONVERSED}
     rows = [INVOKED | other, INVOKED | conversed, INVOKED | failed]
     session = told(detect(Head(rows, None)), list(enumerate(rows, 1)))
     assert (session.main.model, prompts(session)) == ("oak-2", [[(8, 2)]])
-    assert [(call.model, call.status) for call in session.side_calls] == [("", 200), ("anthropic.oak-2", 400)]
+    assert [(call.model, call.status) for call in session.side_calls] == [
+        ("", 200),
+        ("anthropic.oak-2", 400),
+    ]
 
 
 def test_a_live_conversation() -> None:
@@ -273,24 +322,51 @@ def test_a_live_conversation() -> None:
         return {"kind": "message", "direction": "received", "data": data}
 
     def spoken(*words: str) -> list[dict[str, Any]]:
-        audio = {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "AAAA"}}]}}
+        audio = {
+            "modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "AAAA"}}]}
+        }
         return [
-            received(serverContent=one) for word in words for one in ({"outputTranscription": {"text": word}}, audio)
+            received(serverContent=one)
+            for word in words
+            for one in ({"outputTranscription": {"text": word}}, audio)
         ]
 
     def over(used: int, answer: int) -> dict[str, Any]:
         return received(
-            serverContent={"turnComplete": True}, usageMetadata={"promptTokenCount": used, "responseTokenCount": answer}
+            serverContent={"turnComplete": True},
+            usageMetadata={"promptTokenCount": used, "responseTokenCount": answer},
         )
 
     def turn(text: str) -> dict[str, Any]:
-        return sent(client_content={"turns": [{"role": "user", "parts": [{"text": text}]}], "turnComplete": True})
+        return sent(
+            client_content={
+                "turns": [{"role": "user", "parts": [{"text": text}]}],
+                "turnComplete": True,
+            }
+        )
 
     tool = {"functionDeclarations": [{"name": "next", "parameters": {"type": "OBJECT"}}]}
-    setup = {"model": "models/oak-live", "systemInstruction": {"parts": [{"text": "You count."}]}, "tools": [tool]}
-    rows = [sent(setup=setup), received(setupComplete={}), turn("Count."), *spoken("O", "ne."), over(30, 5)]
-    rows += [turn("Go on."), received(toolCall={"functionCalls": [{"id": "f", "name": "next", "args": {}}]})]
-    rows += [sent(tool_response={"functionResponses": [{"id": "f", "name": "next", "response": {"n": 2}}]})]
+    setup = {
+        "model": "models/oak-live",
+        "systemInstruction": {"parts": [{"text": "You count."}]},
+        "tools": [tool],
+    }
+    rows = [
+        sent(setup=setup),
+        received(setupComplete={}),
+        turn("Count."),
+        *spoken("O", "ne."),
+        over(30, 5),
+    ]
+    rows += [
+        turn("Go on."),
+        received(toolCall={"functionCalls": [{"id": "f", "name": "next", "args": {}}]}),
+    ]
+    rows += [
+        sent(
+            tool_response={"functionResponses": [{"id": "f", "name": "next", "response": {"n": 2}}]}
+        )
+    ]
     rows += [*spoken("Two."), over(90, 9)]
     document = {"version": 1, "interactions": rows}
     session = told(detect(Head([document], document)), [(1, document)])
@@ -318,10 +394,17 @@ def test_what_we_export_can_be_opened_again(tmp_path: Path) -> None:
         "usage": {"input_tokens": 8, "output_tokens": 2},
     }
     recording.reply(recording.ask(body), said)
-    body["messages"] += [{"role": "assistant", "content": said["content"]}, {"role": "user", "content": "Go on."}]
-    recording.reply(recording.ask(body), {**said, "usage": {"input_tokens": 15, "output_tokens": 2}})
+    body["messages"] += [
+        {"role": "assistant", "content": said["content"]},
+        {"role": "user", "content": "Go on."},
+    ]
+    recording.reply(
+        recording.ask(body), {**said, "usage": {"input_tokens": 15, "output_tokens": 2}}
+    )
     whole = WholeExchanges()
-    exchanges = [one for line, record in enumerate(recording.records, 1) for one in whole.take(line, record)]
+    exchanges = [
+        one for line, record in enumerate(recording.records, 1) for one in whole.take(line, record)
+    ]
     file = tmp_path / "own.har"
     file.write_text("".join(har_text(exchanges, "1")), encoding="utf-8")
     again, ours = open_transcript(file), recording.session()
@@ -344,13 +427,20 @@ def test_an_archive_with_packed_pieces() -> None:
 
 
 def test_captures_in_which_no_model_is_asked_are_refused(tmp_path: Path) -> None:
-    entry = {"request": {"method": "GET", "url": "https://example.com/"}, "response": {"status": 200}}
+    entry = {
+        "request": {"method": "GET", "url": "https://example.com/"},
+        "response": {"status": 200},
+    }
     with pytest.raises(UnknownFormat, match="HAR web capture"):
         detect(Head([{"log": {"entries": [entry]}}], {"log": {"entries": [entry]}}))
     with pytest.raises(UnknownFormat, match="answers of a batch"):
-        detect(Head([{"custom_id": "1", "response": {"status_code": 200, "body": {}}, "error": None}]))
+        detect(
+            Head([{"custom_id": "1", "response": {"status_code": 200, "body": {}}, "error": None}])
+        )
     file = tmp_path / "c.yaml"
-    file.write_text("interactions:\n- request: {method: GET, uri: 'https://example.com/'}\n", encoding="utf-8")
+    file.write_text(
+        "interactions:\n- request: {method: GET, uri: 'https://example.com/'}\n", encoding="utf-8"
+    )
     with pytest.raises(UnknownFormat, match="VCR cassette"):
         open_transcript(file)
     file.write_text("interactions:\n- request: [\n", encoding="utf-8")
@@ -372,13 +462,17 @@ REAL = [
 def test_real_captures_open(path: Path) -> None:
     session = open_transcript(path)
     assert not session.problems
-    told_tokens = any(one.usage and one.usage.prompt for thread in session.threads for one in thread.requests)
+    told_tokens = any(
+        one.usage and one.usage.prompt for thread in session.threads for one in thread.requests
+    )
     assert told_tokens or any("unknown" in note for note in session.notes)
     check(session)
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in REAL if "packets" in path.read_text(encoding="utf-8")[:400]], ids=lambda path: path.name
+    "path",
+    [path for path in REAL if "packets" in path.read_text(encoding="utf-8")[:400]],
+    ids=lambda path: path.name,
 )
 def test_real_buffers_are_the_bodies_in_the_file(path: Path) -> None:
     """What the dialect reads of each body that is complete in itself stands in the buffer, message by message."""
@@ -392,13 +486,17 @@ def test_real_buffers_are_the_bodies_in_the_file(path: Path) -> None:
             assert where.dialect is not None
             if body.get("previous_response_id"):
                 continue
-            wanted = [m for unit in where.dialect.units(where.dialect.conversation(body)) for m in unit]
+            wanted = [
+                m for unit in where.dialect.units(where.dialect.conversation(body)) for m in unit
+            ]
             assert [(m.role, m.parts) for m in request.view] == [(m.role, m.parts) for m in wanted]
             assert request.prompt == where.dialect.prompt(body)
             used = where.dialect.usage(packet["response"]["body"].get(where.dialect.counts))
             assert request.usage == used
             compared += 1
-    assert compared or all(packet["request"]["body"].get("previous_response_id") for packet in packets)
+    assert compared or all(
+        packet["request"]["body"].get("previous_response_id") for packet in packets
+    )
 
 
 def test_a_body_in_chunks_is_put_together() -> None:
@@ -411,9 +509,13 @@ def test_a_body_in_chunks_is_put_together() -> None:
         if content.get("text") and "encoding" not in content:
             data = content["text"].encode()
             pieces = [data[at : at + 40] for at in range(0, len(data), 40)]
-            body = b"".join(b"%x;last=no\r\n%s\r\n" % (len(one), one) for one in pieces) + b"0\r\n\r\n"
+            body = (
+                b"".join(b"%x;last=no\r\n%s\r\n" % (len(one), one) for one in pieces) + b"0\r\n\r\n"
+            )
             content["text"] = body.decode()
             entry["response"]["headers"].append({"name": "Transfer-Encoding", "value": "chunked"})
             changed += 1
     assert changed
-    assert laid_out(told(next(one for one in FORMATS if one.name == "har"), [(1, document)])) == whole
+    assert (
+        laid_out(told(next(one for one in FORMATS if one.name == "har"), [(1, document)])) == whole
+    )

@@ -25,7 +25,9 @@ FORMAT = format_named("vscode-debug-log")
 
 def without(line: dict[str, Any], *names: str) -> dict[str, Any]:
     """The line without these attributes."""
-    return line | {"attrs": {key: value for key, value in line["attrs"].items() if key not in names}}
+    return line | {
+        "attrs": {key: value for key, value in line["attrs"].items() if key not in names}
+    }
 
 
 def reported(session: Session) -> list[int | None]:
@@ -78,7 +80,10 @@ def test_an_answer_when_it_was_cut_off_stands_in_the_next_request() -> None:
 
 
 def test_a_call_when_it_failed_before_it_was_sent_is_left_out() -> None:
-    failed = without(LINES[3], "inputMessages", "inputTokens", "outputTokens") | {"status": "error", "spanId": "c9"}
+    failed = without(LINES[3], "inputMessages", "inputTokens", "outputTokens") | {
+        "status": "error",
+        "spanId": "c9",
+    }
     session = read(*LINES, failed)
     assert reported(session) == [4_000, 4_060]
     assert session.notes == ("Calls that began and did not end were left out: 1.",)
@@ -118,7 +123,9 @@ def test_a_log_when_it_grows_is_followed_with_what_comes_beside_it(
 
 def test_files_when_fed_after_the_lines_make_the_same_session() -> None:
     """What lies beside a log may come first, too."""
-    beside = [(name, json.loads((FOLDER / name).read_text())) for name in ("tools_0.json", "models.json")]
+    beside = [
+        (name, json.loads((FOLDER / name).read_text())) for name in ("tools_0.json", "models.json")
+    ]
     sessions: list[Session] = []
     for is_first in (True, False):
         reader = FORMAT.start()
@@ -130,7 +137,9 @@ def test_files_when_fed_after_the_lines_make_the_same_session() -> None:
         for name, value in () if is_first else beside:
             reader.feed(1, value, name)
         sessions.append(reader.session())
-    first, second = ([(one.prompt, one.window) for one in session.main.requests] for session in sessions)
+    first, second = (
+        [(one.prompt, one.window) for one in session.main.requests] for session in sessions
+    )
     assert first == second
     assert first[0][1] == 128_000
 

@@ -39,7 +39,9 @@ def build(k: int, body: str) -> Buffer:
     """Build(k, body) of the L0 cases."""
     messages = [user("initial goal")]
     for i in range(k):
-        messages.append(assistant(f"calling tool {i}", (f"tc-{i}", "Bash", {"command": f"echo {i}"})))
+        messages.append(
+            assistant(f"calling tool {i}", (f"tc-{i}", "Bash", {"command": f"echo {i}"}))
+        )
         messages.append(result(f"tc-{i}", body))
     return buffer(*messages)
 
@@ -94,14 +96,24 @@ class AgentLoop:
 
 
 def play_turn(
-    policy: Policy[Any, Any], start: Buffer, world: Any, settings: Any, running: Any = None, **more: Any
+    policy: Policy[Any, Any],
+    start: Buffer,
+    world: Any,
+    settings: Any,
+    running: Any = None,
+    **more: Any,
 ) -> TurnResult[Any]:
     """One turn, as the agent runs it."""
     running = policy.fresh(settings) if running is None else running
-    return drive(policy.turn(TurnContext(PolicyContext(start, settings, running, PolicyInput(**more)))), world)
+    return drive(
+        policy.turn(TurnContext(PolicyContext(start, settings, running, PolicyInput(**more)))),
+        world,
+    )
 
 
-def play_loop(policy: Policy[Any, Any], start: Buffer, world: Any, settings: Any, **more: Any) -> AgentLoop:
+def play_loop(
+    policy: Policy[Any, Any], start: Buffer, world: Any, settings: Any, **more: Any
+) -> AgentLoop:
     """Turn after turn until the model stops or a turn fails."""
     loop = AgentLoop(start, policy.fresh(settings))
     while True:
@@ -140,7 +152,9 @@ def before_call(
 ) -> tuple[Outcome[Any], ...]:
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
     start = running or policy.fresh(settings)
-    talk = policy.before_call(PolicyContext(before, settings, start, PolicyInput(overflow=overflow)))
+    talk = policy.before_call(
+        PolicyContext(before, settings, start, PolicyInput(overflow=overflow))
+    )
     return drive(talk, script or Script())
 
 

@@ -47,7 +47,10 @@ class World:
     """Files, a disk, a summariser with answers in order, and a model."""
 
     def __init__(
-        self, *summaries: str | Failure, files: Mapping[str, str] | None = None, answers: tuple[Answer, ...] = ()
+        self,
+        *summaries: str | Failure,
+        files: Mapping[str, str] | None = None,
+        answers: tuple[Answer, ...] = (),
     ) -> None:
         self.summaries = list(summaries)
         self.answers = list(answers)
@@ -80,7 +83,9 @@ class World:
             case AskModel() if self.answers:
                 return self.answers.pop(0)
             case RunTools(calls):
-                return Answer(messages=tuple(result(call.id, f"out of {call.name}") for call in calls))
+                return Answer(
+                    messages=tuple(result(call.id, f"out of {call.name}") for call in calls)
+                )
         raise ProviderFailure("nobody")
 
     @property
@@ -97,7 +102,10 @@ def run(
     moment: PolicyInput | None = None,
 ) -> Outcome[LearnState]:
     return drive(
-        POLICY.tier(tier, PolicyContext(start, settings, running or LearnState(), moment or PolicyInput())), world
+        POLICY.tier(
+            tier, PolicyContext(start, settings, running or LearnState(), moment or PolicyInput())
+        ),
+        world,
     )
 
 
@@ -106,9 +114,17 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 
 def ran(*outputs: tuple[str, int], unknown: int = -1) -> Buffer:
     """Calls in one assistant message, their results in one user message; the result at `unknown` has no call."""
-    calls: list[tuple[str, str, Json]] = [(f"t{i}", tool, {}) for i, (tool, _) in enumerate(outputs)]
+    calls: list[tuple[str, str, Json]] = [
+        (f"t{i}", tool, {}) for i, (tool, _) in enumerate(outputs)
+    ]
     blocks = [
-        {"type": "tool_result", "tool_use_id": "lost" if i == unknown else f"t{i}", "content": "x" * size}
+        {
+            "type": "tool_result",
+            "tool_use_id": "lost" if i == unknown else f"t{i}",
+            "content": "x" * size,
+        }
         for i, (_, size) in enumerate(outputs)
     ]
-    return buffer(user("go"), assistant("", *calls), *read_wire_messages("user", blocks, id="results"))
+    return buffer(
+        user("go"), assistant("", *calls), *read_wire_messages("user", blocks, id="results")
+    )

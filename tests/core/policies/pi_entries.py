@@ -31,7 +31,9 @@ def entry(sign: str) -> Entry:
     if kind == "C":
         return Entry("compaction", name, make_summary_message("OLD", ()), first_kept=f"e{tokens}")
     if kind == "B":
-        return Entry("bashExecution", name, Message(name, "user", (Text("Ran it"),)), counted=4 * tokens)
+        return Entry(
+            "bashExecution", name, Message(name, "user", (Text("Ran it"),)), counted=4 * tokens
+        )
     if kind in ("CM", "BS"):
         said = Message(name, "user", (Text(text),), mark="meta")
         return Entry("custom_message" if kind == "CM" else "branch_summary", name, said)
@@ -42,7 +44,10 @@ def entry(sign: str) -> Entry:
 def entries(signs: str) -> list[Entry]:
     """`U A mc U` as entries with the ids e0, e1, ..."""
     made = [entry(sign) for sign in signs.split()]
-    return [Entry(one.kind, f"e{n}", one.message, one.counted, one.first_kept) for n, one in enumerate(made)]
+    return [
+        Entry(one.kind, f"e{n}", one.message, one.counted, one.first_kept)
+        for n, one in enumerate(made)
+    ]
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,11 @@ def read_session(path: Path) -> RealSession:
     """Entries are numbered from 0: the first line after the header."""
     values = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     found = [_read(n, value) for n, value in enumerate(values[1:])]
-    reports = [_report(n, value["message"]) for n, value in enumerate(values[1:]) if value["type"] == "message"]
+    reports = [
+        _report(n, value["message"])
+        for n, value in enumerate(values[1:])
+        if value["type"] == "message"
+    ]
     return RealSession(len(values), found, tuple(one for one in reports if one is not None))
 
 
@@ -74,4 +83,8 @@ def _read(n: int, value: Any) -> Entry:
 
 def _report(n: int, message: Any) -> CallReport | None:
     usage = read_usage(message) if message["role"] == "assistant" else None
-    return CallReport(f"e{n}", usage, message.get("stopReason", ""), message.get("model", "")) if usage else None
+    return (
+        CallReport(f"e{n}", usage, message.get("stopReason", ""), message.get("model", ""))
+        if usage
+        else None
+    )

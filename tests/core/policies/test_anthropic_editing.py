@@ -32,9 +32,15 @@ def test_editing_clears_all_but_the_newest(values: dict[str, Any], places: list[
 def test_editing_clears_inputs_only_when_asked() -> None:
     before = build(5, "x" * 400)
     kept = run(anthropic_editing.POLICY, "clear", before)
-    assert next(call.arguments for m in kept.buffer.messages for call in m.calls) == {"command": "echo 0"}
+    assert next(call.arguments for m in kept.buffer.messages for call in m.calls) == {
+        "command": "echo 0"
+    }
     bare = run(anthropic_editing.POLICY, "clear", before, clear_tool_inputs=True)
-    assert [call.arguments for m in bare.buffer.messages for call in m.calls][:3] == [{}, {}, {"command": "echo 2"}]
+    assert [call.arguments for m in bare.buffer.messages for call in m.calls][:3] == [
+        {},
+        {},
+        {"command": "echo 2"},
+    ]
     assert bare.events[0].fields["cleared_tool_uses"] == 2
 
 
@@ -53,7 +59,9 @@ def test_editing_clears_inputs_only_when_asked() -> None:
 def test_editing_triggers(values: dict[str, Any], fires: bool) -> None:
     before = build(5, "x" * 400)
     assert bool(before_call(anthropic_editing.POLICY, before, **values)) is fires
-    settings = anthropic_editing.POLICY.settings([(key, str(value)) for key, value in values.items()])
+    settings = anthropic_editing.POLICY.settings(
+        [(key, str(value)) for key, value in values.items()]
+    )
     (verdict,) = anthropic_editing.POLICY.due(PolicyContext(before, settings, SimpleState()))
     assert verdict.due is fires
 

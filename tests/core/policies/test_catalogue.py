@@ -21,7 +21,11 @@ def test_others_are_told() -> None:
 
 def test_a_policy_says_which_tier_needs_a_refusal_and_what_has_a_summary_made() -> None:
     found = {
-        name: [tier.name for tier in POLICIES[name].tiers if POLICIES[name].needs_overflow(tier.name.lower())]
+        name: [
+            tier.name
+            for tier in POLICIES[name].tiers
+            if POLICIES[name].needs_overflow(tier.name.lower())
+        ]
         for name in TITLES
     }
     assert {name: tiers for name, tiers in found.items() if tiers} == {"roku": ["L4"]}

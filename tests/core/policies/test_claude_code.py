@@ -42,23 +42,35 @@ def settings(**values: object) -> ClaudeCodeSettings:
 
 def due(before: Buffer, moment: PolicyInput, **values: object) -> dict[str, bool]:
     chosen = settings(**values)
-    return {one.tier: one.due for one in POLICY.due(PolicyContext(before, chosen, POLICY.fresh(chosen), moment))}
+    return {
+        one.tier: one.due
+        for one in POLICY.due(PolicyContext(before, chosen, POLICY.fresh(chosen), moment))
+    }
 
 
-def called(before: Buffer, moment: PolicyInput, script: Script, **values: object) -> tuple[Outcome[Any], ...]:
+def called(
+    before: Buffer, moment: PolicyInput, script: Script, **values: object
+) -> tuple[Outcome[Any], ...]:
     chosen = settings(**values)
-    return drive(POLICY.before_call(PolicyContext(before, chosen, POLICY.fresh(chosen), moment)), script)
+    return drive(
+        POLICY.before_call(PolicyContext(before, chosen, POLICY.fresh(chosen), moment)), script
+    )
 
 
 def reported(upto: Message, prompt: int, output: int = 0, final: bool = True) -> PolicyInput:
-    return PolicyInput(reports=(CallReport(upto.id, Usage(prompt, output=output, output_is_final=final)),))
+    return PolicyInput(
+        reports=(CallReport(upto.id, Usage(prompt, output=output, output_is_final=final)),)
+    )
 
 
 def long(results: int = 8, characters: int = 40_000) -> Buffer:
     """Results of 10,000 tokens each, the newest already read."""
     messages = [user("go")]
     for n in range(results):
-        messages += [assistant("", (f"c{n}", "Read", {"file_path": f"/f{n}.py"})), result(f"c{n}", "x" * characters)]
+        messages += [
+            assistant("", (f"c{n}", "Read", {"file_path": f"/f{n}.py"})),
+            result(f"c{n}", "x" * characters),
+        ]
     return buffer(*messages, assistant("done"))
 
 
@@ -81,7 +93,9 @@ def long(results: int = 8, characters: int = 40_000) -> Buffer:
         ({"window": 40_000}, 20_000),
     ],
 )
-def test_the_line_lies_at_window_less_room_less_buffer(values: dict[str, object], limit: int) -> None:
+def test_the_line_lies_at_window_less_room_less_buffer(
+    values: dict[str, object], limit: int
+) -> None:
     chosen = settings(**values)
     assert chosen.limit == limit
     assert POLICY.watermarks(chosen)[-1].tokens == limit
@@ -105,7 +119,8 @@ def test_a_session_brings_the_rules_of_its_version(client: str, rules: str) -> N
 
 
 @pytest.mark.parametrize(
-    "client", ["", "Claude Code", "Codex v1.2b", "Codex 0.140.0", "claude-code", "Claude Code 2..1", "²"]
+    "client",
+    ["", "Claude Code", "Codex v1.2b", "Codex 0.140.0", "claude-code", "Claude Code 2..1", "²"],
 )
 def test_no_version_brings_none(client: str) -> None:
     assert POLICY.of_client(client) == ()
@@ -116,9 +131,13 @@ def test_it_counts_the_report_its_output_and_what_came_since() -> None:
     before = buffer(user("go"), answer, result("c", "z" * 4_000))
     for prompt, fires in ((165_899, False), (165_900, True)):
         assert due(before, reported(answer, prompt, 100))["auto"] is fires
-    placeholder = reported(answer, 165_900, 1, final=False)  # the answer is estimated: 400 characters, 2 of arguments
+    placeholder = reported(
+        answer, 165_900, 1, final=False
+    )  # the answer is estimated: 400 characters, 2 of arguments
     assert due(before, placeholder)["auto"]
-    assert not due(before, reported(answer, 153_998, 1, final=False), rules="2.1.5")["auto"]  # as the file has it
+    assert not due(before, reported(answer, 153_998, 1, final=False), rules="2.1.5")[
+        "auto"
+    ]  # as the file has it
     assert due(before, reported(answer, 153_999, 1, final=False), rules="2.1.5")["auto"]
     assert not due(before, reported(answer, 154_899, 100), rules="2.0.76")["auto"]
     assert due(before, reported(answer, 154_900, 100), rules="2.0.76")["auto"]
@@ -146,7 +165,10 @@ def test_right_after_a_compaction_it_counts_the_messages_alone() -> None:
 
 def test_recorded_sessions_tell_the_same_size_after_a_compaction() -> None:
     sizes = [
-        (one.tokens_after, sum(map(client_tokens, session.main.requests[one.before_request].view.messages())))
+        (
+            one.tokens_after,
+            sum(map(client_tokens, session.main.requests[one.before_request].view.messages())),
+        )
         for pattern in ("claude-code/**/*.jsonl", "clients/claude-*.jsonl")
         for session in map(open_transcript, transcripts(pattern))
         for one in session.main.compactions
@@ -175,13 +197,20 @@ def test_micro_compaction_clears_the_oldest_from_20_000_below_the_line_on() -> N
 def test_micro_compaction_needs_enough_to_save() -> None:
     small = long(5)
     assert due(small, reported(small.messages[-1], 140_000), rules="2.1.5")["micro"] is False
-    assert due(small, reported(small.messages[-1], 140_000), rules="2.1.5", micro_least=10_000)["micro"] is True
+    assert (
+        due(small, reported(small.messages[-1], 140_000), rules="2.1.5", micro_least=10_000)[
+            "micro"
+        ]
+        is True
+    )
     assert called(small, reported(small.messages[-1], 140_000), Script(), rules="2.1.5") == ()
 
 
 def test_the_count_does_not_fall_by_micro_compaction() -> None:
     before = long()
-    done = called(before, reported(before.messages[-1], 155_000), Script("S"), rules="2.1.5", restore_files=0)
+    done = called(
+        before, reported(before.messages[-1], 155_000), Script("S"), rules="2.1.5", restore_files=0
+    )
     assert [one.tier for one in done] == ["micro", "auto"]
 
 
@@ -198,7 +227,10 @@ def test_the_count_does_not_fall_by_micro_compaction() -> None:
     ],
 )
 def test_a_summary_stands_in_its_frame(rules: str, opening: str, closing: str) -> None:
-    before, script = buffer(user("go"), assistant("done")), Script("1. Primary Request and Intent: go")
+    before, script = (
+        buffer(user("go"), assistant("done")),
+        Script("1. Primary Request and Intent: go"),
+    )
     (done,) = called(before, reported(before.messages[-1], 167_000), script, rules=rules)
     expected = f"{opening}Summary:\n1. Primary Request and Intent: go\n\n{closing}"
     assert texts(done.buffer.messages) == [expected]
@@ -216,7 +248,9 @@ def test_the_files_used_last_come_back_newest_first() -> None:
         user("go"),
         *(assistant("", (f"c{n}", "Read", {"file_path": f"/f{n % 7}.py"})) for n in range(9)),
         assistant(
-            "", ("b", "Bash", {"command": "cat /other.py"}), ("w", "Write", {"file_path": "/new.py", "content": ""})
+            "",
+            ("b", "Bash", {"command": "cat /other.py"}),
+            ("w", "Write", {"file_path": "/new.py", "content": ""}),
         ),
         assistant("", ("odd", "Read", {"file_path": 3}), ("text", "Read", "not json")),
     )
@@ -224,14 +258,18 @@ def test_the_files_used_last_come_back_newest_first() -> None:
     (done,) = called(before, PolicyInput(overflow="too long"), script)
     paths = [need.path for need in script.needs if isinstance(need, ReadFile)]
     assert paths == ["/new.py", "/f1.py", "/f0.py", "/f6.py", "/f5.py"]
-    assert texts(done.buffer.messages[1:]) == [f"File {path}:\ntext {n}" for n, path in enumerate(paths)]
+    assert texts(done.buffer.messages[1:]) == [
+        f"File {path}:\ntext {n}" for n, path in enumerate(paths)
+    ]
     assert all(one.mark == "attachment" and not one.summary for one in done.buffer.messages[1:])
     assert len({one.id for one in done.buffer.messages}) == 6
 
 
 def test_a_large_file_is_named_and_one_that_cannot_be_read_is_left_out() -> None:
     before = long(3)
-    (done,) = called(before, PolicyInput(overflow="too long"), Script("S", Answer(text="x" * 20_001)))
+    (done,) = called(
+        before, PolicyInput(overflow="too long"), Script("S", Answer(text="x" * 20_001))
+    )
     assert texts(done.buffer.messages[1:]) == [
         "File /f2.py was read before the compaction; it is too large to be included."
     ]
@@ -269,7 +307,9 @@ def first_due(session: Session, thread: Thread, start: int, compaction: Compacti
     chosen = POLICY.settings(POLICY.of_client(session.client), window)
     for at in range(start, end + 1):
         verdicts = POLICY.due(
-            PolicyContext(buffer_at(POLICY, cut, at), chosen, POLICY.fresh(chosen), moment_at(cut, at))
+            PolicyContext(
+                buffer_at(POLICY, cut, at), chosen, POLICY.fresh(chosen), moment_at(cut, at)
+            )
         )
         if verdicts[-1].due:
             return at
@@ -283,7 +323,12 @@ def recorded(paths: Iterator[Path]) -> Iterator[tuple[Path, int, int | None, boo
         start = 0
         for one in session.main.compactions:
             if one.kind == "summary" and one.before_request:
-                yield path, one.before_request, first_due(session, session.main, start, one), one.trigger == "auto"
+                yield (
+                    path,
+                    one.before_request,
+                    first_due(session, session.main, start, one),
+                    one.trigger == "auto",
+                )
             start = one.before_request
 
 

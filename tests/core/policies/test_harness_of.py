@@ -23,7 +23,9 @@ from inspector.core.session import Session, Thread
         ("", "", "", "roku"),
     ],
 )
-def test_a_session_opens_with_its_harness(format_name: str, policy: str, client: str, expected: str) -> None:
+def test_a_session_opens_with_its_harness(
+    format_name: str, policy: str, client: str, expected: str
+) -> None:
     session = Session(format_name, (Thread("main", client=client),), policy=policy)
     assert harness_of(session) == expected
     assert expected in POLICIES

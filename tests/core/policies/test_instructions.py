@@ -26,10 +26,22 @@ def said(id_: str, role: Role = "user", text: str = "") -> Message:
 
 RULES = said("rules", "system", "Never leave the folder.")
 AGENTS = said("agents", "user", "# AGENTS.md instructions for /x\n\nUse tabs.")
-REMINDER = said("reminder", "user", "<system-reminder>\nThe rules of the house.\n</system-reminder>")
+REMINDER = said(
+    "reminder", "user", "<system-reminder>\nThe rules of the house.\n</system-reminder>"
+)
 LATE = said("late", "system", "The model was changed.")
 CODEX = Buffer(
-    (RULES, AGENTS, REMINDER, said("task"), said("a", "assistant"), said("b"), LATE, said("c", "assistant"), said("d")),
+    (
+        RULES,
+        AGENTS,
+        REMINDER,
+        said("task"),
+        said("a", "assistant"),
+        said("b"),
+        LATE,
+        said("c", "assistant"),
+        said("d"),
+    ),
     Prompt("You are an agent."),
 )
 SUMMARY = Message("s", "user", (Text("In short."),), summary=True)
@@ -43,7 +55,13 @@ def test_a_policy_reads_them_as_part_of_the_prompt() -> None:
     given_ = without_instructions(CODEX)
     assert ids(given_) == ["task", "a", "b", "c", "d"]
     assert given_.prompt.system is not None
-    for words in ("You are an agent.", "Never leave", "Use tabs", "The rules of the house", "The model was changed"):
+    for words in (
+        "You are an agent.",
+        "Never leave",
+        "Use tabs",
+        "The rules of the house",
+        "The model was changed",
+    ):
         assert words in given_.prompt.system
 
 
@@ -67,7 +85,9 @@ def test_what_the_client_says_later_in_passing_is_no_instruction() -> None:
 def test_a_conversation_that_the_user_begins_is_not_begun_by_an_instruction() -> None:
     """Claude Code lays its system item behind the prompt; the prompt goes, the item follows the summary."""
     buffer = Buffer((said("task"), RULES, said("a", "assistant"), said("b")))
-    after = with_instructions(buffer, without_instructions(buffer).with_messages([SUMMARY, said("b")]))
+    after = with_instructions(
+        buffer, without_instructions(buffer).with_messages([SUMMARY, said("b")])
+    )
     assert ids(after) == ["s", "rules", "b"]
 
 
@@ -91,16 +111,22 @@ def test_every_instruction_stays_in_order(roles: list[Role], data: st.DataObject
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
-def test_policy_that_acts_on_a_forwarded_buffer_leaves_the_instructions_where_they_are(name: str) -> None:
+def test_policy_that_acts_on_a_forwarded_buffer_leaves_the_instructions_where_they_are(
+    name: str,
+) -> None:
     turns = [said(f"{n}", "user" if n % 2 else "assistant", "word " * 400) for n in range(20)]
     buffer = Buffer((*CODEX.messages, *turns), CODEX.prompt)
     policy = POLICIES[name]
     settings = policy.settings([("window", "3000")], 3_000)
-    forwarded = PolicyContext(buffer, settings, policy.fresh(settings), PolicyInput(keeps_instructions=True))
+    forwarded = PolicyContext(
+        buffer, settings, policy.fresh(settings), PolicyInput(keeps_instructions=True)
+    )
     kept = acting(policy, forwarded)
     for tier in policy.tiers:
         outcome = drive(kept.tier(tier.name, forwarded), offline)
-        front = takewhile(lambda message: message.id != "task" and not message.summary, outcome.buffer.messages)
+        front = takewhile(
+            lambda message: message.id != "task" and not message.summary, outcome.buffer.messages
+        )
         assert [message.id for message in front][:3] == ["rules", "agents", "reminder"]
         assert "late" in ids(outcome.buffer)
     for done in drive(kept.run_due(forwarded), offline):
@@ -109,7 +135,9 @@ def test_policy_that_acts_on_a_forwarded_buffer_leaves_the_instructions_where_th
 
 def test_count_of_a_harness_that_counts_its_prompt_is_that_of_the_whole_buffer() -> None:
     settings = ROKU.settings()
-    forwarded = PolicyContext(CODEX, settings, ROKU.fresh(settings), PolicyInput(keeps_instructions=True))
+    forwarded = PolicyContext(
+        CODEX, settings, ROKU.fresh(settings), PolicyInput(keeps_instructions=True)
+    )
     assert acting(ROKU, forwarded).believed(forwarded) == ROKU.believed(forwarded)
 
 
@@ -121,4 +149,6 @@ def test_recording_of_the_proxy_alone_keeps_instructions() -> None:
     recording = Recording()
     recording.reply(recording.ask(body([user("Go.")])), reply_of(text("Done.")))
     assert recording.session().main.keeps_instructions
-    assert not read(recording.records[1:]).main.keeps_instructions  # requests of somebody else's log
+    assert not read(
+        recording.records[1:]
+    ).main.keeps_instructions  # requests of somebody else's log

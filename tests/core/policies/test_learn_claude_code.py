@@ -22,7 +22,11 @@ from inspector.core.policies.learn_claude_code.layers import (
     measure_list,
 )
 from inspector.core.policies.learn_claude_code.settings import LearnState
-from inspector.core.policies.learn_claude_code.wire import count_list_tokens, text_tokens, wire_tokens
+from inspector.core.policies.learn_claude_code.wire import (
+    count_list_tokens,
+    text_tokens,
+    wire_tokens,
+)
 from tests.core.policies.build import Script, assistant, buffer, result, texts, user
 from tests.core.policies.learning import DEFAULT, IMAGE, World, m, ran, run
 
@@ -31,9 +35,16 @@ from tests.core.policies.learning import DEFAULT, IMAGE, World, m, ran, run
 
 @pytest.mark.parametrize(
     ("window", "output", "expected"),
-    [(200_000, 16_384, 170_616), (200_000, 50_000, 167_000), (200_000, 20_000, 167_000), (200_000, 20_001, 167_000)],
+    [
+        (200_000, 16_384, 170_616),
+        (200_000, 50_000, 167_000),
+        (200_000, 20_000, 167_000),
+        (200_000, 20_001, 167_000),
+    ],
 )
-def test_threshold_when_the_output_is_large_keeps_at_most_the_reserve(window: int, output: int, expected: int) -> None:
+def test_threshold_when_the_output_is_large_keeps_at_most_the_reserve(
+    window: int, output: int, expected: int
+) -> None:
     settings = POLICY.settings([("max_output", str(output))], window)
     assert settings.threshold == expected
     (line,) = POLICY.watermarks(settings)
@@ -102,7 +113,9 @@ def test_verdicts_say_why() -> None:
 
 
 def test_results_that_travel_together_count_as_one() -> None:
-    results = [{"type": "tool_result", "tool_use_id": f"c{i}", "content": "x" * 100} for i in range(3)]
+    results = [
+        {"type": "tool_result", "tool_use_id": f"c{i}", "content": "x" * 100} for i in range(3)
+    ]
     together = read_wire_messages("user", results, id="w")
     assert len(wire_groups(together)) == 1
     assert count_list_tokens(together) == len(json.dumps({"role": "user", "content": results})) // 4
@@ -137,7 +150,9 @@ _MESSAGES = st.one_of(
 @given(st.lists(_MESSAGES, max_size=8))
 def test_tokens_are_those_of_the_json_text(messages: list[Message]) -> None:
     whole = write_messages(messages)
-    assert [wire_tokens(wire) for wire in wire_groups(messages)] == [len(json.dumps(one)) // 4 for one in whole]
+    assert [wire_tokens(wire) for wire in wire_groups(messages)] == [
+        len(json.dumps(one)) // 4 for one in whole
+    ]
 
 
 # --- microcompact
@@ -178,7 +193,10 @@ def test_micro_compaction_when_it_clears_keeps_ids_and_calls() -> None:
         assert old.result
         assert new.result
         assert (new.id, new.together, new.role) == (old.id, old.together, old.role)
-        assert (new.result.call_id, new.result.is_error) == (old.result.call_id, old.result.is_error)
+        assert (new.result.call_id, new.result.is_error) == (
+            old.result.call_id,
+            old.result.is_error,
+        )
     assert len(write_messages(after.messages)) == 3
 
 
@@ -192,9 +210,14 @@ _LISTS: dict[str, Json] = {
 
 def shaped(*contents: Json) -> Buffer:
     """Results of bash, each with that content, in one user message."""
-    blocks = [{"type": "tool_result", "tool_use_id": f"t{i}", "content": one} for i, one in enumerate(contents)]
+    blocks = [
+        {"type": "tool_result", "tool_use_id": f"t{i}", "content": one}
+        for i, one in enumerate(contents)
+    ]
     calls: list[tuple[str, str, Json]] = [(f"t{i}", "bash", {}) for i in range(len(contents))]
-    return buffer(user("go"), assistant("", *calls), *read_wire_messages("user", blocks, id="results"))
+    return buffer(
+        user("go"), assistant("", *calls), *read_wire_messages("user", blocks, id="results")
+    )
 
 
 @pytest.mark.parametrize("content", _LISTS.values(), ids=_LISTS)
@@ -233,7 +256,12 @@ def test_the_tools_can_be_named() -> None:
 
 
 def test_state_that_cannot_be_read() -> None:
-    unreadable: tuple[Json, ...] = ([], {"breaker": 1}, {"breaker": {"failures": "x"}}, {"breaker": {"open": 1}})
+    unreadable: tuple[Json, ...] = (
+        [],
+        {"breaker": 1},
+        {"breaker": {"failures": "x"}},
+        {"breaker": {"open": 1}},
+    )
     for bad in unreadable:
         with pytest.raises(InspectorError):
             POLICY.load(DEFAULT, bad)

@@ -25,7 +25,9 @@ from tests.core.policies.learning import DEFAULT, FAIL, IMAGE, SAFE, World, ran,
 
 
 def talk(n: int) -> Buffer:
-    return buffer(*(user(f"q{i}") if i % 2 == 0 else assistant(f"r{i}") for i in range(n)), system="you are")
+    return buffer(
+        *(user(f"q{i}") if i % 2 == 0 else assistant(f"r{i}") for i in range(n)), system="you are"
+    )
 
 
 def test_auto() -> None:
@@ -50,7 +52,12 @@ def test_auto() -> None:
 
 
 def test_what_the_summariser_reads_is_cut() -> None:
-    start = buffer(user("u" * 900), assistant("", ("c", "bash", {})), result("c", "o" * 900), *talk(600).messages)
+    start = buffer(
+        user("u" * 900),
+        assistant("", ("c", "bash", {})),
+        result("c", "o" * 900),
+        *talk(600).messages,
+    )
     world = World("SUM")
     run("auto", start, world, POLICY.settings([("summary_total_chars", "2000")]))
     need = world.needs[-1]
@@ -64,14 +71,29 @@ def test_what_the_summariser_reads_is_cut() -> None:
 def test_the_summariser_reads_texts_and_results_as_upstream_writes_them() -> None:
     """A line each, no calls, no thinking; a list as Python writes one, cut like a text."""
     blocks = [
-        {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "it's"}], "is_error": True},
-        {"type": "tool_result", "tool_use_id": "d", "content": [{"type": "text", "text": "z" * 300}, IMAGE]},
+        {
+            "type": "tool_result",
+            "tool_use_id": "c",
+            "content": [{"type": "text", "text": "it's"}],
+            "is_error": True,
+        },
+        {
+            "type": "tool_result",
+            "tool_use_id": "d",
+            "content": [{"type": "text", "text": "z" * 300}, IMAGE],
+        },
         {"type": "text", "text": "and then?"},
     ]
     answer = Message(
         "a",
         "assistant",
-        (Thinking("hm"), Text("I look."), ToolCall("c", "bash", {}), Text("Here."), ToolCall("d", "ls", {})),
+        (
+            Thinking("hm"),
+            Text("I look."),
+            ToolCall("c", "bash", {}),
+            Text("Here."),
+            ToolCall("d", "ls", {}),
+        ),
     )
     start = buffer(user("go\non"), answer, *read_wire_messages("user", blocks, id="w"), user(""))
     world = World("SUM")
@@ -91,7 +113,9 @@ def test_the_summariser_reads_texts_and_results_as_upstream_writes_them() -> Non
 
 
 def test_messages_that_travel_together_are_one_of_the_five() -> None:
-    start = buffer(user("old"), user("older"), *ran(*[("bash", 10)] * 4).messages, assistant("done"))
+    start = buffer(
+        user("old"), user("older"), *ran(*[("bash", 10)] * 4).messages, assistant("done")
+    )
     outcome = run("auto", start, World("SUM"))
     assert outcome.buffer.messages[2:] == start.messages[1:]  # 5 wire messages, 8 of ours
 
@@ -106,7 +130,9 @@ def test_manual_compaction_when_the_list_is_short_may_lengthen_it() -> None:
     assert len(set(ids)) == len(ids) == 7
 
 
-@pytest.mark.parametrize("tier", [pytest.param("auto", id="auto"), pytest.param("manual", id="manual")])
+@pytest.mark.parametrize(
+    "tier", [pytest.param("auto", id="auto"), pytest.param("manual", id="manual")]
+)
 def test_summary_fails(tier: str) -> None:
     start = talk(9)
     for settings, failures in ((DEFAULT, 0), (SAFE, 1)):
@@ -133,8 +159,12 @@ def test_safe_mode_stops_after_three_failures() -> None:
     world = World("SUM")
     assert len(drive(POLICY.before_call(PolicyContext(start, settings, running)), world)) == 1
     assert not world.needs
-    assert "3 summaries failed in a row" in POLICY.due(PolicyContext(start, settings, running))[1].why
-    assert run("manual", start, world, settings, running).running == LearnState()  # the user may still ask
+    assert (
+        "3 summaries failed in a row" in POLICY.due(PolicyContext(start, settings, running))[1].why
+    )
+    assert (
+        run("manual", start, world, settings, running).running == LearnState()
+    )  # the user may still ask
     assert POLICY.breaker(PolicyContext(start, DEFAULT, running)) is None
 
 
@@ -149,7 +179,11 @@ def test_nothing_is_replaced_before_the_transcript_is_saved(settings: LearnSetti
     world.full_disk = True
     start = talk(9)
     outcome = run("auto", start, world, settings)
-    assert (outcome.buffer, outcome.error, world.kinds) == (start, "transcript_not_saved", ["SaveTranscript"])
+    assert (outcome.buffer, outcome.error, world.kinds) == (
+        start,
+        "transcript_not_saved",
+        ["SaveTranscript"],
+    )
 
 
 def orphaned() -> Buffer:
@@ -173,7 +207,12 @@ def test_kept_messages_when_they_begin_with_a_result_reach_back_in_safe_mode() -
 def test_kept_messages_when_no_user_message_precedes_drop_orphan_results_in_safe_mode() -> None:
     start = buffer(assistant("calling", ("a", "bash", {})), *orphaned().messages[4:])
     safe = run("auto", start, World("SUM"), SAFE)
-    assert [one.text for one in safe.buffer.messages[1:]] == ["x", "y", "z", "last"]  # no acknowledgement either
+    assert [one.text for one in safe.buffer.messages[1:]] == [
+        "x",
+        "y",
+        "z",
+        "last",
+    ]  # no acknowledgement either
     assert safe.changed[start.messages[1].id] == "summarised"
 
 
@@ -212,7 +251,10 @@ def test_the_newest_user_message_may_be_pinned() -> None:
 
 
 def test_manual_compaction_when_the_user_wishes_nothing_uses_the_default_instruction() -> None:
-    for wish, expected in (("", INSTRUCTIONS), ("keep the paths", f"{INSTRUCTIONS}\n\nThe user asks: keep the paths")):
+    for wish, expected in (
+        ("", INSTRUCTIONS),
+        ("keep the paths", f"{INSTRUCTIONS}\n\nThe user asks: keep the paths"),
+    ):
         world = World("SUM")
         outcome = run("manual", talk(9), world, moment=PolicyInput(instructions=wish))
         need = world.needs[-1]
@@ -226,4 +268,9 @@ def test_manual_compaction_when_the_user_wishes_nothing_uses_the_default_instruc
 def test_manual_compaction_when_the_list_is_empty_calls_no_model(tier: str) -> None:
     world = World("SUM")
     outcome = run(tier, buffer(), world)
-    assert (outcome.buffer.messages, outcome.succeeded, outcome.error, world.needs) == ((), False, "", [])
+    assert (outcome.buffer.messages, outcome.succeeded, outcome.error, world.needs) == (
+        (),
+        False,
+        "",
+        [],
+    )

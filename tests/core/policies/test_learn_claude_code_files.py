@@ -31,7 +31,11 @@ def reads(*paths: str) -> Buffer:
 def restored_paths(start: Buffer, world: World, settings: LearnSettings = DEFAULT) -> list[str]:
     text = run("auto", start, world, settings).buffer.messages[0].text
     marker = "[Restored after compact] "
-    return [line.removeprefix(marker).removesuffix(":") for line in text.split("\n") if line.startswith(marker)]
+    return [
+        line.removeprefix(marker).removesuffix(":")
+        for line in text.split("\n")
+        if line.startswith(marker)
+    ]
 
 
 def test_restored_files_when_seven_were_read_are_the_newest_five() -> None:
@@ -39,7 +43,9 @@ def test_restored_files_when_seven_were_read_are_the_newest_five() -> None:
     start = reads(*"abcdefg")
     assert restored_paths(start, world) == ["g", "f", "e", "d", "c"]
     assert world.kinds == ["SaveTranscript", *["ReadFile"] * 5, "Summarize"]
-    text = run("auto", start, World("SUM", files={"g": "now g", "f": "now f"})).buffer.messages[0].text
+    text = (
+        run("auto", start, World("SUM", files={"g": "now g", "f": "now f"})).buffer.messages[0].text
+    )
     assert text == (
         "[Conversation compressed]\nSUM\n\n"
         "[Restored after compact] g:\nnow g\n\n[Restored after compact] f:\nnow f"
@@ -47,8 +53,13 @@ def test_restored_files_when_seven_were_read_are_the_newest_five() -> None:
 
 
 def test_the_first_sighting_from_the_end_wins() -> None:
-    assert restored_paths(reads("a", "b", "a", "c"), World("SUM", files=dict.fromkeys("abc", "x"))) == ["c", "a", "b"]
-    two = buffer(user("go"), assistant("", ("1", "read_file", {"path": "a"}), ("2", "read_file", {"path": "b"})))
+    assert restored_paths(
+        reads("a", "b", "a", "c"), World("SUM", files=dict.fromkeys("abc", "x"))
+    ) == ["c", "a", "b"]
+    two = buffer(
+        user("go"),
+        assistant("", ("1", "read_file", {"path": "a"}), ("2", "read_file", {"path": "b"})),
+    )
     assert restored_paths(two, World("SUM", files=dict.fromkeys("ab", "x"))) == ["b", "a"]
 
 
@@ -69,12 +80,22 @@ def test_who_cannot_look_at_files_answers_with_the_recording() -> None:
     """Unless it was cleared, or was an error."""
     start = reads("a", "b")
     cleared = replace(start.messages[-1], mark="placeholder")
-    broken = buffer(*start.messages, assistant("", ("e", "read_file", {"path": "e"})), result("e", "no", error=True))
+    broken = buffer(
+        *start.messages,
+        assistant("", ("e", "read_file", {"path": "e"})),
+        result("e", "no", error=True),
+    )
     answer = rehearsed(offline)
-    for one, expected in ((start, ["b", "a"]), (buffer(*start.messages[:-1], cleared), ["a"]), (broken, ["b", "a"])):
+    for one, expected in (
+        (start, ["b", "a"]),
+        (buffer(*start.messages[:-1], cleared), ["a"]),
+        (broken, ["b", "a"]),
+    ):
         outcome = drive(POLICY.tier("auto", PolicyContext(one, DEFAULT, LearnState())), answer)
         text = outcome.buffer.messages[0].text
-        assert [line.split()[-1][0] for line in text.split("\n") if line.startswith("[Restored")] == expected
+        assert [
+            line.split()[-1][0] for line in text.split("\n") if line.startswith("[Restored")
+        ] == expected
         assert outcome.events[0].fields["transcript_path"] == NOT_WRITTEN
 
 
@@ -128,7 +149,9 @@ def say(text: str) -> Answer:
     return Answer(messages=(assistant(text),))
 
 
-def play(start: Buffer, world: World, settings: LearnSettings = DEFAULT, agent: str = "") -> AgentLoop:
+def play(
+    start: Buffer, world: World, settings: LearnSettings = DEFAULT, agent: str = ""
+) -> AgentLoop:
     return play_loop(POLICY, start, world, settings, agent=agent)
 
 

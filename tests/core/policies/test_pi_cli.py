@@ -18,9 +18,20 @@ def session(path: Path, *messages: dict[str, Any]) -> Path:
     return path
 
 
-def said(text: str, prompt: int | None = None, output: int = 0, finish: str = "stop") -> dict[str, Any]:
-    usage = {"usage": {"input": prompt, "output": output, "cacheRead": 0, "cacheWrite": 0}} if prompt else {}
-    return {"role": "assistant", "content": [{"type": "text", "text": text}], "stopReason": finish, **usage}
+def said(
+    text: str, prompt: int | None = None, output: int = 0, finish: str = "stop"
+) -> dict[str, Any]:
+    usage = (
+        {"usage": {"input": prompt, "output": output, "cacheRead": 0, "cacheWrite": 0}}
+        if prompt
+        else {}
+    )
+    return {
+        "role": "assistant",
+        "content": [{"type": "text", "text": text}],
+        "stopReason": finish,
+        **usage,
+    }
 
 
 def user(text: str) -> dict[str, Any]:
@@ -34,9 +45,21 @@ def step(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
     return json.loads(out.out)
 
 
-TWO_ANSWERS = [user("Hello"), said("Hi there!", 1000, 50), user("How are you?"), said("I am fine", 1100, 30)]
-RESULT = {"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "x" * 40_000}]}
-CALL = {**said("", 1000, 50, "toolUse"), "content": [{"type": "toolCall", "id": "c", "name": "read", "arguments": {}}]}
+TWO_ANSWERS = [
+    user("Hello"),
+    said("Hi there!", 1000, 50),
+    user("How are you?"),
+    said("I am fine", 1100, 30),
+]
+RESULT = {
+    "role": "toolResult",
+    "toolCallId": "c",
+    "content": [{"type": "text", "text": "x" * 40_000}],
+}
+CALL = {
+    **said("", 1000, 50, "toolUse"),
+    "content": [{"type": "toolCall", "id": "c", "name": "read", "arguments": {}}],
+}
 ABORTED = [user("a"), said("b", 1000, 0), user("c"), said("d", 5, 0, "aborted")]
 
 
@@ -49,7 +72,12 @@ ABORTED = [user("a"), said("b", 1000, 0), user("c"), said("d", 5, 0, "aborted")]
         ("no usage, two messages", [user("x" * 400), said("y" * 401)], 221, 201),
         ("the last answer aborted", ABORTED, 5, 1002),
         ("aborted before a word", [*ABORTED[:3], {**ABORTED[3], "content": []}], 5, 1001),
-        ("usage before an answer without", [user("a"), said("b", 1000), user("c"), said("d")], 1000, 1002),
+        (
+            "usage before an answer without",
+            [user("a"), said("b", 1000), user("c"), said("d")],
+            1000,
+            1002,
+        ),
     ],
 )
 def test_context_tokens_when_a_file_is_stepped_depend_on_the_profile(
@@ -69,19 +97,34 @@ def test_context_tokens_when_a_file_is_stepped_depend_on_the_profile(
 def test_a_recorded_compaction_makes_the_usage_before_it_stale(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = session(tmp_path / "s.jsonl", user("a"), said("b", 190_000), user("c"), said("d", 190_000))
-    compaction = {"type": "compaction", "timestamp": "", "summary": "S", "firstKeptEntryIndex": 3, "tokensBefore": 9}
+    path = session(
+        tmp_path / "s.jsonl", user("a"), said("b", 190_000), user("c"), said("d", 190_000)
+    )
+    compaction = {
+        "type": "compaction",
+        "timestamp": "",
+        "summary": "S",
+        "firstKeptEntryIndex": 3,
+        "tokensBefore": 9,
+    }
     path.write_text(path.read_text() + json.dumps(compaction) + "\n")
     (verdict,) = step(capsys, path)["verdicts"]
     assert (verdict["due"], verdict["tokens"] < 1000) == (False, True)
     with path.open("a") as file:
-        file.write(json.dumps({"type": "message", "timestamp": "", "message": said("e", 190_000)}) + "\n")
+        file.write(
+            json.dumps({"type": "message", "timestamp": "", "message": said("e", 190_000)}) + "\n"
+        )
     (verdict,) = step(capsys, path)["verdicts"]
     assert (verdict["due"], verdict["tokens"]) == (True, 190_000)
 
 
-def test_settings_instructions_and_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = session(tmp_path / "s.jsonl", *(one for n in range(2) for one in (user(f"{n}" * 400), said("y" * 400))))
+def test_settings_instructions_and_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = session(
+        tmp_path / "s.jsonl",
+        *(one for n in range(2) for one in (user(f"{n}" * 400), said("y" * 400))),
+    )
     answers = tmp_path / "answers.json"
     answers.write_text('["SUM1", "SUM2"]')
     words = (path, "--tier", "compact", "--answers", answers, "--set")
@@ -90,18 +133,35 @@ def test_settings_instructions_and_answers(tmp_path: Path, capsys: pytest.Captur
     assert ["the API" in need["request"]["text"] for need in found["needs"]] == [True, False]
     assert (found["fired"], found["succeeded"], found["error"]) == (["compact"], True, None)
     assert [fate["fate"] for fate in found["fates"]] == ["summarised"] * 3 + ["inserted", "kept"]
-    assert "SUM1\n\n---\n\n**Turn Context (split turn):**\n\nSUM2" in found["after"]["messages"][0]["parts"][0]["text"]
+    assert (
+        "SUM1\n\n---\n\n**Turn Context (split turn):**\n\nSUM2"
+        in found["after"]["messages"][0]["parts"][0]["text"]
+    )
     assert found["settings"]["keep_recent_tokens"] == 100
-    assert [need["request"]["purpose"] for need in step(capsys, *words, "keepRecentTokens=150")["needs"]] == ["history"]
+    assert [
+        need["request"]["purpose"] for need in step(capsys, *words, "keepRecentTokens=150")["needs"]
+    ] == ["history"]
 
 
-def test_failures_are_counted_from_run_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures_are_counted_from_run_to_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = session(
-        tmp_path / "s.jsonl", *(one for _ in range(2) for one in (user("x" * 400), said("y" * 400, 190_000)))
+        tmp_path / "s.jsonl",
+        *(one for _ in range(2) for one in (user("x" * 400), said("y" * 400, 190_000))),
     )
     state, answers = tmp_path / "state.json", tmp_path / "answers.json"
     answers.write_text('[{"error": "http", "status": 500, "message": "boom"}]')
-    words: list[object] = [path, "--answers", answers, "--save-state", state, "--force", "--mode", "safe"]
+    words: list[object] = [
+        path,
+        "--answers",
+        answers,
+        "--save-state",
+        state,
+        "--force",
+        "--mode",
+        "safe",
+    ]
     words += ["--set", "keepRecentTokens=150"]
     for failures in (1, 2, 3):
         found = step(capsys, *words)

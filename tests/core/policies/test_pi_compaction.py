@@ -32,7 +32,10 @@ def run(
 ) -> Outcome[PiState]:
     settings = policy.settings(values or [("keepRecentTokens", "150")])
     return drive(
-        policy.tier("compact", PolicyContext(start, settings, running or PiState(), moment or PolicyInput())), script
+        policy.tier(
+            "compact", PolicyContext(start, settings, running or PiState(), moment or PolicyInput())
+        ),
+        script,
     )
 
 
@@ -59,7 +62,9 @@ def test_compaction_when_no_turn_is_split_makes_one_call() -> None:
 
 def test_compaction_when_a_turn_is_split_makes_two_calls_and_focuses_the_first() -> None:
     script = Script("SUM1", "SUM2")
-    outcome = run(plain(4), script, ("keepRecentTokens", "100"), moment=PolicyInput(instructions="the API"))
+    outcome = run(
+        plain(4), script, ("keepRecentTokens", "100"), moment=PolicyInput(instructions="the API")
+    )
     first, second = asked(script)
     assert (first.max_tokens, second.max_tokens) == (13_107, 8_192)
     assert first.text.endswith("\n\nAdditional focus: the API")
@@ -71,7 +76,9 @@ def test_compaction_when_a_turn_is_split_makes_two_calls_and_focuses_the_first()
 def test_compaction_when_only_a_turn_is_split_says_that_there_is_no_history() -> None:
     script = Script("SUM1")
     outcome = run(
-        buffer(user("x" * 400), assistant("x" * 400), assistant("x" * 400)), script, ("keepRecentTokens", "100")
+        buffer(user("x" * 400), assistant("x" * 400), assistant("x" * 400)),
+        script,
+        ("keepRecentTokens", "100"),
     )
     assert [need.max_tokens for need in asked(script)] == [8_192]
     expected = "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nSUM1"
@@ -126,13 +133,29 @@ def test_summary_when_compacted_is_a_user_message_in_front() -> None:
     start = plain(4)
     outcome = run(start, Script("S"))
     first = outcome.buffer.messages[0]
-    assert (first.role, first.summary, first.text) == ("user", True, f"{LEAD}\n\n<summary>\nS\n</summary>")
+    assert (first.role, first.summary, first.text) == (
+        "user",
+        True,
+        f"{LEAD}\n\n<summary>\nS\n</summary>",
+    )
     assert outcome.buffer.messages[1:] == start.messages[2:]
-    assert [fate.name for fate in fates(start, outcome)] == ["summarised", "summarised", "inserted", "kept", "kept"]
+    assert [fate.name for fate in fates(start, outcome)] == [
+        "summarised",
+        "summarised",
+        "inserted",
+        "kept",
+        "kept",
+    ]
 
 
 def test_file_lists() -> None:
-    calls = [("1", "read", "b"), ("2", "read", "a"), ("3", "edit", "b"), ("4", "write", "c"), ("5", "bash", "z")]
+    calls = [
+        ("1", "read", "b"),
+        ("2", "read", "a"),
+        ("3", "edit", "b"),
+        ("4", "write", "c"),
+        ("5", "bash", "z"),
+    ]
     answer = assistant("", *((call, name, {"path": path}) for call, name, path in calls))
     results = [result(call, "x") for call, _, _ in calls]
     start = buffer(user("go"), answer, *results, *plain(2).messages)
@@ -141,7 +164,9 @@ def test_file_lists() -> None:
     assert read_summary(outcome.buffer.messages[0]) == f"S{lists}"
     ended = event(outcome, "auto_compaction_end")["result"]
     assert ended["details"] == {"readFiles": ["a"], "modifiedFiles": ["b", "c"]}
-    again = outcome.buffer.with_messages((*outcome.buffer.messages, assistant("", ("6", "write", {"path": "a"}))))
+    again = outcome.buffer.with_messages(
+        (*outcome.buffer.messages, assistant("", ("6", "write", {"path": "a"})))
+    )
     again = again.with_messages((*again.messages, result("6", "ok"), *plain(2).messages))
     second = run(again, Script("S2"), running=outcome.running)
     details = event(second, "auto_compaction_end")["result"]["details"]
@@ -153,13 +178,19 @@ def test_compaction_when_an_extension_vetoes_it_appends_nothing() -> None:
     outcome = run(start, script, policy=PiPolicy(extension=lambda _: Veto()))
     assert outcome.buffer is start
     assert script.needs == []
-    assert event(outcome, "auto_compaction_end") == {"result": None, "aborted": True, "willRetry": False}
+    assert event(outcome, "auto_compaction_end") == {
+        "result": None,
+        "aborted": True,
+        "willRetry": False,
+    }
     assert outcome.running.failures == 0
 
 
 def test_an_extension_supplies_the_summary() -> None:
     script = Script()
-    outcome = run(plain(4), script, policy=PiPolicy(extension=lambda _: Supplied("MINE", Files(("a",)))))
+    outcome = run(
+        plain(4), script, policy=PiPolicy(extension=lambda _: Supplied("MINE", Files(("a",))))
+    )
     assert (script.needs, read_summary(outcome.buffer.messages[0])) == ([], "MINE")
     assert event(outcome, "auto_compaction_end")["result"]["details"]["readFiles"] == ["a"]
     assert event(outcome, "session_compact")["fromExtension"] is True
@@ -167,15 +198,27 @@ def test_an_extension_supplies_the_summary() -> None:
 
 def test_events_in_order() -> None:
     names = [one.name for one in run(plain(4), Script("S")).events]
-    assert names == ["auto_compaction_start", "session_before_compact", "session_compact", "auto_compaction_end"]
+    assert names == [
+        "auto_compaction_start",
+        "session_before_compact",
+        "session_compact",
+        "auto_compaction_end",
+    ]
 
 
 def test_nothing_to_compact() -> None:
     once = run(plain(4), Script("S"))
-    for start, running in ((buffer(), PiState()), (once.buffer, once.running), (plain(2), PiState())):
+    for start, running in (
+        (buffer(), PiState()),
+        (once.buffer, once.running),
+        (plain(2), PiState()),
+    ):
         outcome = run(start, Script(), running=running)
         assert (outcome.buffer, outcome.succeeded, outcome.error) == (start, False, "")
-        assert [one.name for one in outcome.events] == ["auto_compaction_start", "auto_compaction_end"]
+        assert [one.name for one in outcome.events] == [
+            "auto_compaction_start",
+            "auto_compaction_end",
+        ]
 
 
 @pytest.mark.parametrize(("mode", "succeeded"), [("faithful", True), ("safe", False)])
@@ -196,13 +239,19 @@ def test_a_split_turn_right_behind_a_summary(mode: str, expected: str) -> None:
     first = run(plain(4), Script("OLD"))
     kept = first.buffer.messages
     longer = first.buffer.with_messages((*kept, assistant("x" * 400), assistant("x" * 400)))
-    second = run(longer, Script("PREFIX"), ("keepRecentTokens", "100"), ("mode", mode), running=first.running)
+    second = run(
+        longer, Script("PREFIX"), ("keepRecentTokens", "100"), ("mode", mode), running=first.running
+    )
     assert read_summary(second.buffer.messages[0]).startswith(f"{expected}\n\n---")
 
 
 def test_the_newest_user_message_goes_into_the_prefix_unless_it_is_pinned() -> None:
     start = buffer(
-        *plain(2).messages, user("DO THIS"), assistant("x" * 400), assistant("x" * 400), assistant("x" * 400)
+        *plain(2).messages,
+        user("DO THIS"),
+        assistant("x" * 400),
+        assistant("x" * 400),
+        assistant("x" * 400),
     )
     values = [("keepRecentTokens", "100")]
     assert "DO THIS" not in texts(run(start, Script("A", "B"), *values).buffer.messages)
@@ -219,7 +268,11 @@ def test_system_messages_in_front_stay() -> None:
 
 
 def test_files_of_other_harnesses_and_back() -> None:
-    calls = [("1", "Read", {"file_path": "a"}), ("2", "Edit", {"file_path": "b"}), ("3", "read", "free text")]
+    calls = [
+        ("1", "Read", {"file_path": "a"}),
+        ("2", "Edit", {"file_path": "b"}),
+        ("3", "read", "free text"),
+    ]
     found = files_of([assistant("", *calls)], NO_FILES)  # type: ignore[arg-type]
     assert found == Files(("a",), ("b",))
     assert files_in(f"S{found.text()}") == found
@@ -242,7 +295,9 @@ def test_serialised_messages_when_all_kinds_occur_have_labels() -> None:
 
 
 def test_serialisation_cuts_in_utf_16_units() -> None:
-    assert serialise_messages([result("c", "😀" * 1001)]).endswith("😀\n\n[... 2 more characters truncated]")
+    assert serialise_messages([result("c", "😀" * 1001)]).endswith(
+        "😀\n\n[... 2 more characters truncated]"
+    )
     assert serialise_messages([result("c", "中" * 2000)]) == f"[Tool result]: {'中' * 2000}"
     assert serialise_messages([user(""), result("c", ""), Message("m", "assistant", ())]) == ""
 
@@ -284,7 +339,15 @@ def test_error_text_when_it_names_the_limit_is_an_overflow(error: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", ["429 status code (no body)", "500 (no body)", "error 413 (no body)", "rate limit exceeded", "", "boom"]
+    "error",
+    [
+        "429 status code (no body)",
+        "500 (no body)",
+        "error 413 (no body)",
+        "rate limit exceeded",
+        "",
+        "boom",
+    ],
 )
 def test_error_text_when_it_is_a_rate_limit_is_no_overflow(error: str) -> None:
     assert not says_overflow(error)
@@ -296,7 +359,9 @@ def test_overflow_when_another_model_refused_is_not_recovered(model: str, compac
     reports = (CallReport(start.messages[-1].id, None, "error", "opus"),)
     refused = PolicyInput(model=model, reports=reports, overflow="prompt is too long")
     settings = POLICY.settings([("keepRecentTokens", "150")])
-    (outcome,) = drive(POLICY.before_call(PolicyContext(start, settings, PiState(), refused)), script)
+    (outcome,) = drive(
+        POLICY.before_call(PolicyContext(start, settings, PiState(), refused)), script
+    )
     assert (outcome.succeeded, bool(script.needs)) == (compacts, compacts)
 
 

@@ -6,7 +6,14 @@ import pytest
 
 from inspector.core.message import Message
 from inspector.core.policies.pi.context_size import make_summary_message, read_summary
-from inspector.core.policies.pi.entries import CutPoint, Entry, Preparation, entries_of, find_cut_point, prepare
+from inspector.core.policies.pi.entries import (
+    CutPoint,
+    Entry,
+    Preparation,
+    entries_of,
+    find_cut_point,
+    prepare,
+)
 from inspector.core.policies.pi.rules import NEWEST, SEED
 from tests.core.policies.build import assistant, result, user
 from tests.core.policies.pi_entries import entries
@@ -59,16 +66,26 @@ TOGETHER = replace(SEED, keeps_results_with_calls=True)
         ("bash starts a turn", "U A B", 0, 100, CutPoint(2)),
         ("a custom message starts one and counts", "U A CM A A", 0, 300, CutPoint(2)),
         ("and so does a branch summary", "U A BS200 A", 0, 300, CutPoint(2)),
-        ("metadata goes no further than what is shown", "U CM mc A U", 0, 150, CutPoint(2, 1, True)),
+        (
+            "metadata goes no further than what is shown",
+            "U CM mc A U",
+            0,
+            150,
+            CutPoint(2, 1, True),
+        ),
     ],
 )
-def test_the_newest_cuts_by_what_is_shown(name: str, signs: str, start: int, keep: int, expected: CutPoint) -> None:
+def test_the_newest_cuts_by_what_is_shown(
+    name: str, signs: str, start: int, keep: int, expected: CutPoint
+) -> None:
     found = entries(signs)
     assert find_cut_point(found, start, len(found), keep, rules=NEWEST) == expected
 
 
 def test_only_safe_mode_keeps_a_call_with_its_result_whatever_came_between() -> None:
-    found = as_entries(user("x"), assistant("", ("c", "read", {})), user("y" * 400), result("c", "z" * 400))
+    found = as_entries(
+        user("x"), assistant("", ("c", "read", {})), user("y" * 400), result("c", "z" * 400)
+    )
     assert find_cut_point(found, 0, 4, 150) == CutPoint(2)
     assert find_cut_point(found, 0, 4, 150, rules=TOGETHER).first_kept == 0
 
@@ -76,23 +93,40 @@ def test_only_safe_mode_keeps_a_call_with_its_result_whatever_came_between() -> 
 def test_safe_mode_cuts_nowhere_between_a_call_and_its_result() -> None:
     """In Pi's sessions an answer is one message; where another harness wrote two, both stay with the results."""
     calls = [assistant("", (f"c{n}", "read", {})) for n in range(2)]
-    found = as_entries(user("x"), assistant("x" * 400), *calls, result("c0", "x" * 400), result("c1", "y" * 400))
-    cuts = [find_cut_point(found, 0, len(found), keep, rules=TOGETHER).first_kept for keep in (250, 204, 203, 202)]
-    assert cuts == [1, 2, 2, 0]  # 202 is reached with the second call: nothing may open there or behind it
+    found = as_entries(
+        user("x"), assistant("x" * 400), *calls, result("c0", "x" * 400), result("c1", "y" * 400)
+    )
+    cuts = [
+        find_cut_point(found, 0, len(found), keep, rules=TOGETHER).first_kept
+        for keep in (250, 204, 203, 202)
+    ]
+    assert cuts == [
+        1,
+        2,
+        2,
+        0,
+    ]  # 202 is reached with the second call: nothing may open there or behind it
     more = [*found, *as_entries(assistant("z" * 400))]
     assert find_cut_point(more, 0, len(more), 150, rules=TOGETHER) == CutPoint(6, 0, True)
     assert find_cut_point(more, 0, len(more), 10_000, rules=TOGETHER).first_kept == 0
 
 
 def test_an_open_call_of_the_newest_answer_is_not_summarised() -> None:
-    parts = [assistant("", ("c0", "read", {"path": "x" * 400})), assistant("", ("c1", "read", {"path": "y" * 400}))]
+    parts = [
+        assistant("", ("c0", "read", {"path": "x" * 400})),
+        assistant("", ("c1", "read", {"path": "y" * 400})),
+    ]
     found = as_entries(user("x"), *parts)
     assert find_cut_point(found, 0, 3, 10).first_kept == 0
-    assert find_cut_point(as_entries(user("x"), *parts, user("on")), 0, 4, 60).first_kept == 2  # it was given up
+    assert (
+        find_cut_point(as_entries(user("x"), *parts, user("on")), 0, 4, 60).first_kept == 2
+    )  # it was given up
 
 
 def test_a_call_whose_result_is_still_to_come_is_not_summarised() -> None:
-    found = as_entries(user("x"), assistant("", ("c0", "wait", {})), user("y" * 400), assistant("z" * 400))
+    found = as_entries(
+        user("x"), assistant("", ("c0", "wait", {})), user("y" * 400), assistant("z" * 400)
+    )
     assert find_cut_point(found, 0, 4, 100).first_kept == 3
     assert find_cut_point(found, 0, 4, 100, {"c0"}).first_kept == 0
 
@@ -106,7 +140,13 @@ def prepared(signs: str, keep: int = 150, legacy: bool = False) -> Preparation |
 
 def sizes(found: Preparation | None) -> tuple[str, int, int, int, bool]:
     assert found is not None
-    return (found.first_kept, len(found.to_summarise), len(found.turn_prefix), len(found.kept), found.split)
+    return (
+        found.first_kept,
+        len(found.to_summarise),
+        len(found.turn_prefix),
+        len(found.kept),
+        found.split,
+    )
 
 
 def test_preparation_when_no_turn_is_split_has_no_prefix() -> None:
@@ -152,13 +192,20 @@ def test_the_compaction_stands_behind_what_it_kept() -> None:
     found = entries_of([summary, *kept, *new], kept[-1].id)
     assert [one.kind for one in found] == ["message", "message", "compaction", "message"]
     assert found[2].first_kept == kept[0].id
-    assert [one.kind for one in entries_of([summary, *kept], "")] == ["compaction", "message", "message"]
+    assert [one.kind for one in entries_of([summary, *kept], "")] == [
+        "compaction",
+        "message",
+        "message",
+    ]
 
 
 def test_kinds_of_a_buffer() -> None:
     branch = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\nS</summary>"
     said = [user("a"), user("note"), user(branch), assistant("b"), result("c", "d")]
-    marked = [Message(m.id, m.role, m.parts, mark="meta") if n in (1, 2) else m for n, m in enumerate(said)]
+    marked = [
+        Message(m.id, m.role, m.parts, mark="meta") if n in (1, 2) else m
+        for n, m in enumerate(said)
+    ]
     kinds = ["message", "custom_message", "branch_summary", "message", "message"]
     assert [one.kind for one in entries_of(marked, "")] == kinds
 

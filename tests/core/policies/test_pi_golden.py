@@ -38,7 +38,9 @@ def real(path: Path) -> RealSession:
 
 @pytest.fixture(scope="module")
 def prepared(real: RealSession) -> Preparation:
-    context = PolicyContext(Buffer(real.messages), PiSettings(), PiState(), PolicyInput(reports=real.reports))
+    context = PolicyContext(
+        Buffer(real.messages), PiSettings(), PiState(), PolicyInput(reports=real.reports)
+    )
     found = prepare(real.entries, 20_000, tokens_before(context))
     assert found is not None
     return found
@@ -70,7 +72,10 @@ def test_preparation(prepared: Preparation) -> None:
     assert (len(prepared.kept), estimate_messages(prepared.kept)) == (181, 20_330)
     assert (prepared.previous_summary, prepared.first_kept) == (None, "e837")
     assert (len(prepared.files.read), len(prepared.files.modified)) == (7, 20)
-    assert (u16(serialise_messages(prepared.to_summarise)), u16(serialise_messages(prepared.turn_prefix))) == (
+    assert (
+        u16(serialise_messages(prepared.to_summarise)),
+        u16(serialise_messages(prepared.turn_prefix)),
+    ) == (
         337_644,
         3_081,
     )
@@ -88,15 +93,21 @@ def test_the_same_by_way_of_the_reader(path: Path) -> None:
     moment = moment_at(thread, len(thread.requests))
     script = Script("SUM1", "SUM2")
     settings = POLICY.settings(window=200_000)
-    outcome = drive(POLICY.tier("compact", PolicyContext(start, settings, PiState(), moment)), script)
-    fields = next(event.fields for event in outcome.events if event.name == "session_before_compact")
+    outcome = drive(
+        POLICY.tier("compact", PolicyContext(start, settings, PiState(), moment)), script
+    )
+    fields = next(
+        event.fields for event in outcome.events if event.name == "session_before_compact"
+    )
     assert fields["preparation"] == {
         "firstKeptEntryId": "L839", "messagesToSummarize": 730, "turnPrefixMessages": 3, "isSplitTurn": True,
         "tokensBefore": 177_657, "previousSummary": False,
     }  # fmt: skip
     kept = outcome.buffer.messages[1:]
     assert estimate_messages(kept, filed=moment.filed) == 20_330
-    assert estimate_messages(kept) == 20_330 - 213, "a call of an answer that was aborted is not sent"
+    assert estimate_messages(kept) == 20_330 - 213, (
+        "a call of an answer that was aborted is not sent"
+    )
     (found,) = POLICY.due(PolicyContext(start, settings, PiState(), moment))
     assert (found.due, found.tokens, found.limit) == (False, 177_604, 183_616)
     upstream = POLICY.settings([("profile", "upstream")], 194_000)
@@ -114,4 +125,7 @@ def test_the_figures_of_the_session_when_read_are_those_that_pi_counts(path: Pat
     last = main.requests[-1]
     assert last.usage is not None
     after = main.messages[[message.line for message in main.messages].index(last.line) + 1 :]
-    assert last.usage.prompt + last.usage.output + sum(pi.weigh(message) for message in after) == 177_657
+    assert (
+        last.usage.prompt + last.usage.output + sum(pi.weigh(message) for message in after)
+        == 177_657
+    )

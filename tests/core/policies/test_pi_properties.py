@@ -28,9 +28,13 @@ KEEPS = st.sampled_from(["1", "50", "150", "1000"])
 POINTS = st.sampled_from(["after_llm", "before_llm", "turn_end", "agent_end"])
 
 
-def check_outcome(before: Buffer, settings: PiSettings, moment: PolicyInput, running: PiState) -> Buffer:
+def check_outcome(
+    before: Buffer, settings: PiSettings, moment: PolicyInput, running: PiState
+) -> Buffer:
     untouched = tuple(before.messages)
-    outcome = drive(POLICY.tier("compact", PolicyContext(before, settings, running, moment)), offline)
+    outcome = drive(
+        POLICY.tier("compact", PolicyContext(before, settings, running, moment)), offline
+    )
     after = outcome.buffer
     assert before.messages == untouched
     assert pairs_hold(after)
@@ -42,7 +46,9 @@ def check_outcome(before: Buffer, settings: PiSettings, moment: PolicyInput, run
         assert len(kept) == len(after.messages) - 1
         stays = {message.id for message in kept}
         assert set(outcome.changed) == {m.id for m in before.messages if m.id not in stays}
-        once_more = drive(POLICY.tier("compact", PolicyContext(after, settings, outcome.running, moment)), offline)
+        once_more = drive(
+            POLICY.tier("compact", PolicyContext(after, settings, outcome.running, moment)), offline
+        )
         assert once_more.buffer is after
     else:
         assert after is before
@@ -50,7 +56,9 @@ def check_outcome(before: Buffer, settings: PiSettings, moment: PolicyInput, run
 
 
 @given(buffers(), KEEPS, st.sampled_from(["faithful", "safe"]), st.booleans())
-def test_compaction_keeps_a_valid_buffer_valid(buffer: Buffer, keep: str, mode: str, pin: bool) -> None:
+def test_compaction_keeps_a_valid_buffer_valid(
+    buffer: Buffer, keep: str, mode: str, pin: bool
+) -> None:
     settings = POLICY.settings([("keepRecentTokens", keep), ("mode", mode)])
     after = check_outcome(buffer, replace(settings, pin_last_user=pin), PolicyInput(), PiState())
     prompts = [message for message in buffer.messages if message.role == "user"]
@@ -58,12 +66,18 @@ def test_compaction_keeps_a_valid_buffer_valid(buffer: Buffer, keep: str, mode: 
 
 
 @given(buffers(), POINTS, KEEPS)
-def test_at_every_check_point_a_valid_buffer_stays_valid(buffer: Buffer, point: str, keep: str) -> None:
+def test_at_every_check_point_a_valid_buffer_stays_valid(
+    buffer: Buffer, point: str, keep: str
+) -> None:
     settings = POLICY.settings([("check_point", point), ("keepRecentTokens", keep)], 500)
     moment = PolicyInput(usage=Usage(input=1000), finish="stop")
-    (outcome,) = drive(POLICY.before_call(PolicyContext(buffer, settings, PiState(), moment)), offline)
+    (outcome,) = drive(
+        POLICY.before_call(PolicyContext(buffer, settings, PiState(), moment)), offline
+    )
     assert pairs_hold(outcome.buffer)
-    (again,) = drive(POLICY.after_turn(PolicyContext(outcome.buffer, settings, outcome.running, moment)), offline)
+    (again,) = drive(
+        POLICY.after_turn(PolicyContext(outcome.buffer, settings, outcome.running, moment)), offline
+    )
     assert pairs_hold(again.buffer)
     if point != "agent_end":  # there the end of the run and the next prompt are two checks
         assert again.buffer is outcome.buffer
@@ -78,10 +92,14 @@ def test_verdicts_change_nothing_and_repeat(buffer: Buffer, profile: str) -> Non
 
 
 @given(buffers(), TEXTS, st.sampled_from(["seed", "upstream"]))
-def test_the_estimate_never_falls_when_a_message_is_added(buffer: Buffer, text: str, profile: str) -> None:
+def test_the_estimate_never_falls_when_a_message_is_added(
+    buffer: Buffer, text: str, profile: str
+) -> None:
     settings = POLICY.settings([("profile", profile)])
     longer = buffer.with_messages([*buffer.messages, Message("new", "user", (Text(text),))])
-    shorter, more = (POLICY.measure(PolicyContext(one, settings, PiState()))[0] for one in (buffer, longer))
+    shorter, more = (
+        POLICY.measure(PolicyContext(one, settings, PiState()))[0] for one in (buffer, longer)
+    )
     assert 0 <= shorter <= more
 
 
@@ -99,7 +117,11 @@ class Failing:
                 message = Message(f"answer{self.model}", "assistant", (call,))
                 return Answer(messages=(message,), usage=Usage(input=10_000), finish="toolUse")
             case RunTools(calls):
-                return Answer(messages=tuple(Message(c.id, "tool", (ToolResult(c.id, "x" * 4000),)) for c in calls))
+                return Answer(
+                    messages=tuple(
+                        Message(c.id, "tool", (ToolResult(c.id, "x" * 4000),)) for c in calls
+                    )
+                )
             case Summarize():
                 self.summaries += 1
         raise ProviderFailure("always")
@@ -107,7 +129,10 @@ class Failing:
 
 @given(buffers(), POINTS)
 def test_a_failing_summariser_makes_no_loop(buffer: Buffer, point: str) -> None:
-    world, settings = Failing(), POLICY.settings([("check_point", point), ("keepRecentTokens", "50")], 1_000)
+    world, settings = (
+        Failing(),
+        POLICY.settings([("check_point", point), ("keepRecentTokens", "50")], 1_000),
+    )
     done = play_turn(POLICY, buffer, world, settings)
     assert world.model == 1
     assert world.summaries <= 2
@@ -135,7 +160,9 @@ def test_compaction_of_real_buffers(path: Path) -> None:
             settings = POLICY.settings([("keepRecentTokens", keep)])
             check_outcome(buffer, settings, moment, PiState())
             for profile in ("seed", "upstream"):
-                (found,) = POLICY.due(PolicyContext(buffer, replace(settings, profile=profile), PiState(), moment))
+                (found,) = POLICY.due(
+                    PolicyContext(buffer, replace(settings, profile=profile), PiState(), moment)
+                )
                 assert (found.tokens or 0) >= 0
 
 
@@ -149,7 +176,9 @@ def test_driven_over_real_sessions(path: Path, point: str) -> None:
         return
     if not all(pairs_hold(request.buffer()) for request in thread.requests[:200]):
         return
-    settings = POLICY.settings([("keepRecentTokens", "2000"), ("reserveTokens", "1000"), ("check_point", point)], 9_000)
+    settings = POLICY.settings(
+        [("keepRecentTokens", "2000"), ("reserveTokens", "1000"), ("check_point", point)], 9_000
+    )
     start = Ground(replace(thread, requests=thread.requests[:200]))
     for one in replay_requests(start, POLICY, settings, offline):
         assert pairs_hold(one.buffer)

@@ -27,7 +27,9 @@ def answer(tokens: int = 100, **fields: Any) -> Record:
 
 def call(name: str) -> Record:
     one = said("assistant", stopReason="toolUse")
-    one["message"]["content"].append({"type": "toolCall", "id": name, "name": "read", "arguments": {"path": "a.py"}})
+    one["message"]["content"].append(
+        {"type": "toolCall", "id": name, "name": "read", "arguments": {"path": "a.py"}}
+    )
     return one
 
 
@@ -40,7 +42,10 @@ def bash(tokens: int = 100, **fields: Any) -> Record:
     return {"type": "message", "message": {**ran, **fields}}
 
 
-CHANGE, LEVEL = {"type": "model_change", "modelId": "m"}, {"type": "thinking_level_change", "thinkingLevel": "high"}
+CHANGE, LEVEL = (
+    {"type": "model_change", "modelId": "m"},
+    {"type": "thinking_level_change", "thinkingLevel": "high"},
+)
 
 
 def compaction(first: str, summary: str = "OLD") -> Record:
@@ -52,7 +57,9 @@ def saved(folder: Path, *records: Record) -> Path:
     path = folder / "s.jsonl"
     lines = [HEADER]
     for n, one in enumerate(records):
-        lines.append({**one, "id": f"e{n}", "parentId": f"e{n - 1}" if n else None, "timestamp": ""})
+        lines.append(
+            {**one, "id": f"e{n}", "parentId": f"e{n - 1}" if n else None, "timestamp": ""}
+        )
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -65,7 +72,17 @@ class Steps:
 
     def __call__(self, *records: Record, keep: int = 150, words: tuple[str, ...] = ()) -> Any:
         path = saved(self._folder, *records)
-        chosen = ["--policy", "pi", "--at", "end", "--tier", "compact", "--set", f"keepRecentTokens={keep}", "--json"]
+        chosen = [
+            "--policy",
+            "pi",
+            "--at",
+            "end",
+            "--tier",
+            "compact",
+            "--set",
+            f"keepRecentTokens={keep}",
+            "--json",
+        ]
         assert cli.main(["step", str(path), *chosen, *words]) == 0
         return json.loads(self._capsys.readouterr().out)
 
@@ -74,7 +91,12 @@ class Steps:
         for event in self(*records, keep=keep, words=words)["events"]:
             if event["name"] == "session_before_compact":
                 told = event["preparation"]
-                names = ("firstKeptEntryId", "messagesToSummarize", "turnPrefixMessages", "isSplitTurn")
+                names = (
+                    "firstKeptEntryId",
+                    "messagesToSummarize",
+                    "turnPrefixMessages",
+                    "isSplitTurn",
+                )
                 return tuple(told[name] for name in names)
         return None
 
@@ -89,8 +111,14 @@ def test_step_when_the_session_ends_in_a_compaction_does_nothing(steps: Steps, k
     done = steps(user(), answer(), user(), answer(), compaction("e2"), keep=keep)
     assert (done["needs"], done["fates"][0]["fate"], done["error"]) == ([], "kept", None)
     assert [one["summary"] for one in done["after"]["messages"]] == [True, False, False]
-    assert [event["name"] for event in done["events"]] == ["auto_compaction_start", "auto_compaction_end"]
-    assert steps.prepared(user(), answer(), compaction("e0"), user(), answer(), keep=keep) is not None or keep > 150
+    assert [event["name"] for event in done["events"]] == [
+        "auto_compaction_start",
+        "auto_compaction_end",
+    ]
+    assert (
+        steps.prepared(user(), answer(), compaction("e0"), user(), answer(), keep=keep) is not None
+        or keep > 150
+    )
 
 
 def test_cut_when_metadata_precedes_the_kept_part_includes_it(steps: Steps) -> None:
@@ -113,23 +141,43 @@ def test_a_command_that_the_user_kept_to_himself_counts_and_is_not_told(steps: S
     assert len(told["after"]["messages"]) == 3
 
 
-def test_a_command_that_the_user_kept_to_himself_when_summarised_is_one_of_the_messages(steps: Steps) -> None:
+def test_a_command_that_the_user_kept_to_himself_when_summarised_is_one_of_the_messages(
+    steps: Steps,
+) -> None:
     """Upstream leaves it out of the text only: a turn that begins with nothing else has a call of its own."""
     private = bash(excludeFromContext=True)
     assert steps.prepared(user(), private, answer(), user(), answer()) == ("e3", 3, 0, False)
     records = (user(), answer(), private, answer())
     assert steps.prepared(*records, keep=100) == ("e3", 2, 1, True)
     history, prefix = steps(*records, keep=100)["needs"]
-    assert (history["request"]["purpose"], prefix["request"]["purpose"]) == ("history", "turn prefix")
+    assert (history["request"]["purpose"], prefix["request"]["purpose"]) == (
+        "history",
+        "turn prefix",
+    )
     assert prefix["request"]["text"].startswith("<conversation>\n\n</conversation>")
 
 
 def test_a_branch_that_was_left_counts_nothing(steps: Steps) -> None:
     branch = {"type": "branch_summary", "summary": "s" * 400, "fromId": "e1"}
-    assert steps.prepared(user(), answer(), branch, answer(), answer(), keep=250) == ("e1", 0, 1, True)
-    assert steps.prepared(user(), answer(), branch, answer(), answer(), keep=150) == ("e2", 2, 0, True)
+    assert steps.prepared(user(), answer(), branch, answer(), answer(), keep=250) == (
+        "e1",
+        0,
+        1,
+        True,
+    )
+    assert steps.prepared(user(), answer(), branch, answer(), answer(), keep=150) == (
+        "e2",
+        2,
+        0,
+        True,
+    )
     newest = ("--set", "profile=newest")
-    assert steps.prepared(user(), answer(), branch, answer(), answer(), keep=250, words=newest) == ("e2", 2, 0, False)
+    assert steps.prepared(user(), answer(), branch, answer(), answer(), keep=250, words=newest) == (
+        "e2",
+        2,
+        0,
+        False,
+    )
 
 
 def test_the_summariser_is_told_what_a_failed_answer_said(steps: Steps) -> None:
@@ -138,15 +186,31 @@ def test_the_summariser_is_told_what_a_failed_answer_said(steps: Steps) -> None:
     assert f"[Assistant]: {'y' * 80}\n\n[Assistant]: {'y' * 400}" in need["request"]["text"]
     assert [one["role"] for one in done["after"]["messages"]] == ["user", "user", "assistant"]
     kept = steps(user(), answer(), user(), answer(20, stopReason="aborted"), answer())
-    assert [one["role"] for one in kept["after"]["messages"]] == ["user", "user", "assistant"]  # it is not sent again
+    assert [one["role"] for one in kept["after"]["messages"]] == [
+        "user",
+        "user",
+        "assistant",
+    ]  # it is not sent again
 
 
 def test_preparation_after_a_recorded_compaction_summarises_what_that_kept(steps: Steps) -> None:
-    records = (user(), answer(), user(), answer(), compaction("e2"), user(), answer(), user(), answer())
+    records = (
+        user(),
+        answer(),
+        user(),
+        answer(),
+        compaction("e2"),
+        user(),
+        answer(),
+        user(),
+        answer(),
+    )
     assert steps.prepared(*records) == ("e7", 4, 0, False)
     assert steps.prepared(*records, words=("--set", "legacy_start=true")) == ("e7", 2, 0, False)
     legacy = steps(*records, words=("--set", "legacy_start=true"))
-    assert [one["fate"] for one in legacy["fates"]].count("dropped") == 2  # what that one kept is lost
+    assert [one["fate"] for one in legacy["fates"]].count(
+        "dropped"
+    ) == 2  # what that one kept is lost
     assert "<previous-summary>\nOLD\n</previous-summary>" in legacy["needs"][0]["request"]["text"]
 
 
@@ -195,7 +259,10 @@ def test_the_newest_counts_the_images_of_the_user(steps: Steps) -> None:
     shown["message"]["content"].append({"type": "image", "mimeType": "image/png", "data": "aGk="})
     records = (user(), answer(), shown, answer(10))
     for profile, tokens in (("upstream", 220), ("newest", 1_420)):
-        assert steps(*records, words=("--set", f"profile={profile}"))["verdicts"][0]["tokens"] == tokens
+        assert (
+            steps(*records, words=("--set", f"profile={profile}"))["verdicts"][0]["tokens"]
+            == tokens
+        )
     assert steps.prepared(*records, keep=1_220, words=NEWEST) == ("e2", 2, 0, False)
     assert steps.prepared(*records, keep=1_220) is None
 
@@ -212,4 +279,6 @@ def test_the_newest_asks_without_a_limit_and_without_thoughts(steps: Steps) -> N
     assert request["text"].endswith("Additional focus: the API")
     assert "thinking" not in request["text"]
     after = steps(*records, keep=100, words=NEWEST)["after"]["messages"][0]["parts"][0]["text"]
-    assert "<summary>\nOLD\n\n---\n\n**Turn Context (split turn):**\n\n" in after  # the former one is not lost
+    assert (
+        "<summary>\nOLD\n\n---\n\n**Turn Context (split turn):**\n\n" in after
+    )  # the former one is not lost

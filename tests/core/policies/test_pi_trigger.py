@@ -64,7 +64,9 @@ def test_tokens_before_when_the_last_usage_is_all_zero_is_by_the_usage_before_it
 ) -> None:
     messages = [user("go"), assistant("a" * 40), assistant("b" * 40), user("x" * 400)]
     reports = said(messages[1], 1_000, 50), said(messages[2], 0)
-    context = PolicyContext(buffer(*messages), PiSettings(profile=profile), PiState(), PolicyInput(reports=reports))
+    context = PolicyContext(
+        buffer(*messages), PiSettings(profile=profile), PiState(), PolicyInput(reports=reports)
+    )
     assert tokens_before(context) == tokens
 
 
@@ -125,7 +127,9 @@ def test_a_tokenizer_counts_without_overhead() -> None:
 def test_the_moment_without_reports_speaks_of_the_newest_answer() -> None:
     messages = (user("a"), assistant("b"), user("c"))
     moment = PolicyInput(usage=Usage(input=150, output=10), finish="stop")
-    found = judge_trigger(PolicyContext(Buffer(messages), PiSettings(context_window=1000), PiState(), moment))
+    found = judge_trigger(
+        PolicyContext(Buffer(messages), PiSettings(context_window=1000), PiState(), moment)
+    )
     assert (found.fill.tokens, found.fill.since) == (150, 1)
 
 
@@ -147,11 +151,15 @@ def test_the_formula(name: str, tokens: int, reserve: int, enabled: bool, expect
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("faithful", True), ("safe", False)])
-def test_trigger_when_the_window_is_zero_fires_but_not_in_safe_mode(mode: str, expected: bool) -> None:
+def test_trigger_when_the_window_is_zero_fires_but_not_in_safe_mode(
+    mode: str, expected: bool
+) -> None:
     settings = POLICY.settings([("contextWindow", "0"), ("mode", mode)])
     messages = (user("a"), assistant("b"))
     moment = PolicyInput(reports=(said(messages[1], 10),))
-    assert judge_trigger(PolicyContext(Buffer(messages), settings, PiState(), moment)).due is expected
+    assert (
+        judge_trigger(PolicyContext(Buffer(messages), settings, PiState(), moment)).due is expected
+    )
     assert POLICY.watermarks(settings) == ()
 
 
@@ -165,9 +173,12 @@ def test_reserve_when_set_to_zero_is_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "expected"), [(200_000, (16_000, 20_000)), (1_000_000, (80_000, 100_000)), (128_000, (10_240, 12_800))]
+    ("window", "expected"),
+    [(200_000, (16_000, 20_000)), (1_000_000, (80_000, 100_000)), (128_000, (10_240, 12_800))],
 )
-def test_optimal_config_is_8_and_10_percent_of_the_window(window: int, expected: tuple[int, int]) -> None:
+def test_optimal_config_is_8_and_10_percent_of_the_window(
+    window: int, expected: tuple[int, int]
+) -> None:
     assert optimal_config(window) == expected
     settings = POLICY.settings([("optimal_config", "yes")], window)
     assert (settings.reserve_tokens, settings.keep_recent_tokens) == expected
@@ -184,12 +195,15 @@ def test_optimal_config_is_8_and_10_percent_of_the_window(window: int, expected:
         ("only the last ten", [100_000, *[1000] * 10], 8_192),
     ],
 )
-def test_dynamic_reserve_follows_the_mean_of_the_last_messages(name: str, tokens: list[int], expected: int) -> None:
+def test_dynamic_reserve_follows_the_mean_of_the_last_messages(
+    name: str, tokens: list[int], expected: int
+) -> None:
     assert dynamic_reserve(["x" * (4 * one) for one in tokens]) == expected
 
 
 @pytest.mark.parametrize(
-    ("tokens", "compaction", "going_on", "expected"), [(100, 4, 5, False), (101, 5, 5, False), (101, 4, 5, True)]
+    ("tokens", "compaction", "going_on", "expected"),
+    [(100, 4, 5, False), (101, 5, 5, False), (101, 4, 5, True)],
 )
 def test_cost_aware_trigger_when_costs_are_equal_does_not_fire(
     tokens: int, compaction: float, going_on: float, expected: bool
@@ -211,9 +225,17 @@ def test_compaction_event_when_it_starts_holds_the_numbers_of_the_trigger() -> N
     start = plain(4)
     moment = PolicyInput(reports=(said(start.messages[3], 185_000),))
     settings = POLICY.settings([("keepRecentTokens", "150")])
-    (outcome,) = drive(POLICY.run_due(PolicyContext(start, settings, PiState(), moment)), Script("S"))
-    fields = next(event.fields for event in outcome.events if event.name == "session_before_compact")
-    assert (fields["contextTokens"], fields["contextWindow"], fields["reserveTokens"]) == (185_000, 200_000, 16_384)
+    (outcome,) = drive(
+        POLICY.run_due(PolicyContext(start, settings, PiState(), moment)), Script("S")
+    )
+    fields = next(
+        event.fields for event in outcome.events if event.name == "session_before_compact"
+    )
+    assert (fields["contextTokens"], fields["contextWindow"], fields["reserveTokens"]) == (
+        185_000,
+        200_000,
+        16_384,
+    )
     (found,) = POLICY.due(PolicyContext(start, settings, PiState(), moment))
     assert found.due
     assert found.why.startswith("185,000 > 183,616 (200,000 − 16,384): 1,384 over")
@@ -221,13 +243,22 @@ def test_compaction_event_when_it_starts_holds_the_numbers_of_the_trigger() -> N
 
 def test_dynamic_reserve_moves_the_limit() -> None:
     long = buffer(*(user("x" * 12_000) for _ in range(10)))
-    assert judge_trigger(PolicyContext(long, PiSettings(dynamic_reserve=True), PiState())).limit == 200_000 - 32_768
-    assert judge_trigger(PolicyContext(plain(10), PiSettings(dynamic_reserve=True), PiState())).limit == 200_000 - 8_192
+    assert (
+        judge_trigger(PolicyContext(long, PiSettings(dynamic_reserve=True), PiState())).limit
+        == 200_000 - 32_768
+    )
+    assert (
+        judge_trigger(PolicyContext(plain(10), PiSettings(dynamic_reserve=True), PiState())).limit
+        == 200_000 - 8_192
+    )
 
 
 def test_safe_mode_clamps_a_reserve_that_does_not_fit() -> None:
     values = [("reserveTokens", "5000")]
-    faithful, safe = POLICY.settings(values, 4_000), POLICY.settings([*values, ("mode", "safe")], 4_000)
+    faithful, safe = (
+        POLICY.settings(values, 4_000),
+        POLICY.settings([*values, ("mode", "safe")], 4_000),
+    )
     assert judge_trigger(PolicyContext(plain(1), faithful, PiState())).due
     found = judge_trigger(PolicyContext(plain(1), safe, PiState()))
     assert (found.due, found.limit) == (False, 3_000)
@@ -252,13 +283,23 @@ def test_the_policy_is_in_the_catalogue() -> None:
     [
         ("ascii", user("abcde"), 2),
         ("cjk", user("中文中文中"), 2),
-        ("an image of the user", Message("m", "user", (Text("abcd"), Image("image/png", "data"))), 1),
-        ("an image in a result", Message("m", "tool", (ToolResult("c", ""), Image("image/png", "data"))), 1200),
+        (
+            "an image of the user",
+            Message("m", "user", (Text("abcd"), Image("image/png", "data"))),
+            1,
+        ),
+        (
+            "an image in a result",
+            Message("m", "tool", (ToolResult("c", ""), Image("image/png", "data"))),
+            1200,
+        ),
         ("a call", assistant("abcd", ("c", "read", {"path": "a"})), 5),
         ("astral", user("😀😀😀"), 2),
     ],
 )
-def test_estimate_of_a_message_counts_utf16_units(name: str, message: Message, expected: int) -> None:
+def test_estimate_of_a_message_counts_utf16_units(
+    name: str, message: Message, expected: int
+) -> None:
     assert estimate_message(message) == expected
 
 

@@ -33,7 +33,9 @@ OVERFLOW = ProviderFailure("prompt is too long: 213462 tokens > 200000 maximum",
 class World:
     """Answers the model from one list, summaries from another, tools by echo."""
 
-    def __init__(self, model: Sequence[Answer | Failure], *summaries: str | Answer | Failure) -> None:
+    def __init__(
+        self, model: Sequence[Answer | Failure], *summaries: str | Answer | Failure
+    ) -> None:
         self.model, self.summaries = list(model), Script(*summaries)
         self.needs: list[Need] = []
 
@@ -55,12 +57,16 @@ class World:
         return [type(need).__name__ for need in self.needs]
 
 
-def answer(prompt: int = 10, *calls: tuple[str, str, dict[str, str]], finish: str = "stop") -> Answer:
+def answer(
+    prompt: int = 10, *calls: tuple[str, str, dict[str, str]], finish: str = "stop"
+) -> Answer:
     message = assistant("y" * 400, *calls)
     return Answer(messages=(message,), usage=Usage(input=prompt, output=2), finish=finish)
 
 
-def play(start: Buffer, world: World, *values: tuple[str, str], running: PiState | None = None) -> TurnResult[PiState]:
+def play(
+    start: Buffer, world: World, *values: tuple[str, str], running: PiState | None = None
+) -> TurnResult[PiState]:
     settings = POLICY.settings([KEEP, *values])
     return play_turn(POLICY, start, world, settings, running, step=1, model="m")
 
@@ -69,7 +75,12 @@ def names(done: TurnResult[PiState]) -> list[str]:
     return [event.name for event in done.events if event.name != "message_added"]
 
 
-COMPACTED = ["auto_compaction_start", "session_before_compact", "session_compact", "auto_compaction_end"]
+COMPACTED = [
+    "auto_compaction_start",
+    "session_before_compact",
+    "session_compact",
+    "auto_compaction_end",
+]
 
 
 # --- check points
@@ -84,7 +95,9 @@ COMPACTED = ["auto_compaction_start", "session_before_compact", "session_compact
         ("before_llm", ["AskModel", "RunTools"]),
     ],
 )
-def test_check_when_the_answer_calls_a_tool_compacts_before_it_runs(point: str, order: list[str]) -> None:
+def test_check_when_the_answer_calls_a_tool_compacts_before_it_runs(
+    point: str, order: list[str]
+) -> None:
     world = World([answer(190_000, ("c", "read", {}))], "S", "P")
     done = play(plain(5), world, ("check_point", point))
     assert world.kinds == order
@@ -107,7 +120,13 @@ def test_agent_end_checks_the_last_answer() -> None:
 def test_before_the_call() -> None:
     """The design's first trigger point: the estimate of what is about to be sent."""
     world = World([answer()], "S")
-    done = play(plain(4), world, ("check_point", "before_llm"), ("contextWindow", "500"), ("reserveTokens", "100"))
+    done = play(
+        plain(4),
+        world,
+        ("check_point", "before_llm"),
+        ("contextWindow", "500"),
+        ("reserveTokens", "100"),
+    )
     assert world.kinds == ["Summarize", "AskModel"]
     assert names(done) == COMPACTED
 
@@ -122,7 +141,12 @@ def test_before_the_call() -> None:
     ],
 )  # fmt: skip
 def test_how_much_stands_at_a_check_point(point: str, messages: str, expected: int | None) -> None:
-    made = {"U": user("u"), "A": assistant("a"), "C": assistant("", ("c", "read", {})), "T": result("c", "r")}
+    made = {
+        "U": user("u"),
+        "A": assistant("a"),
+        "C": assistant("", ("c", "read", {})),
+        "T": result("c", "r"),
+    }
     settings = POLICY.settings([("check_point", point)])
     assert count_checked_messages([made[one] for one in messages], settings) == expected
 
@@ -134,13 +158,21 @@ def test_seen_from_the_next_call_the_answer_was_checked_before_its_tools() -> No
     live = Buffer((*start.messages, call, late))
     moment = PolicyInput(usage=Usage(input=190_000), finish="toolUse")
     settings = POLICY.settings([KEEP])
-    (outcome,) = drive(POLICY.before_call(PolicyContext(live, settings, PiState(), moment)), Script("S", "P"))
+    (outcome,) = drive(
+        POLICY.before_call(PolicyContext(live, settings, PiState(), moment)), Script("S", "P")
+    )
     assert outcome.buffer.messages[-2:] == (call, late)
     assert outcome.running.border == call.id
     assert find_refusals(outcome.buffer) == ()
-    (again,) = drive(POLICY.before_call(PolicyContext(outcome.buffer, settings, outcome.running, moment)), Script())
+    (again,) = drive(
+        POLICY.before_call(PolicyContext(outcome.buffer, settings, outcome.running, moment)),
+        Script(),
+    )
     assert again.buffer is outcome.buffer
-    (then,) = drive(POLICY.after_turn(PolicyContext(outcome.buffer, settings, outcome.running, moment)), Script())
+    (then,) = drive(
+        POLICY.after_turn(PolicyContext(outcome.buffer, settings, outcome.running, moment)),
+        Script(),
+    )
     assert then.events == ()
 
 
@@ -148,14 +180,20 @@ def test_an_answer_is_checked_once() -> None:
     settings = POLICY.settings([KEEP])
     start, moment = plain(4), PolicyInput(usage=Usage(input=190_000), finish="stop")
     (failed,) = drive(
-        POLICY.before_call(PolicyContext(start, settings, PiState(), moment)), Script(ProviderFailure("boom"))
+        POLICY.before_call(PolicyContext(start, settings, PiState(), moment)),
+        Script(ProviderFailure("boom")),
     )
     assert failed.error == "Summarization failed: boom"
     script = Script("S")
-    (again,) = drive(POLICY.before_call(PolicyContext(start, settings, failed.running, moment)), script)
+    (again,) = drive(
+        POLICY.before_call(PolicyContext(start, settings, failed.running, moment)), script
+    )
     assert (again.events, script.needs) == ((), [])
     longer = Buffer((*start.messages, user("on"), assistant("x" * 400)))
-    (next_one,) = drive(POLICY.before_call(PolicyContext(longer, settings, failed.running, moment)), Script("S", "P"))
+    (next_one,) = drive(
+        POLICY.before_call(PolicyContext(longer, settings, failed.running, moment)),
+        Script("S", "P"),
+    )
     assert next_one.succeeded
     assert next_one.running.failures == 0
 
@@ -164,11 +202,14 @@ def test_with_agent_end_a_new_prompt_is_checked_again() -> None:
     settings = POLICY.settings([KEEP, ("check_point", "agent_end")])
     start, moment = plain(4), PolicyInput(usage=Usage(input=190_000), finish="stop")
     (ended,) = drive(
-        POLICY.after_turn(PolicyContext(start, settings, PiState(), moment)), Script(ProviderFailure("boom"))
+        POLICY.after_turn(PolicyContext(start, settings, PiState(), moment)),
+        Script(ProviderFailure("boom")),
     )
     assert ended.error
     prompted = Buffer((*start.messages, user("on")))
-    (checked,) = drive(POLICY.before_call(PolicyContext(prompted, settings, ended.running, moment)), Script("S"))
+    (checked,) = drive(
+        POLICY.before_call(PolicyContext(prompted, settings, ended.running, moment)), Script("S")
+    )
     assert checked.succeeded
     assert checked.events
     assert checked.buffer.messages[-1] is prompted.messages[-1]
@@ -191,7 +232,9 @@ def test_trigger_when_the_usage_is_older_than_the_compaction_does_not_fire() -> 
     (found,) = POLICY.due(PolicyContext(asked_again, settings, done.running, moment))
     assert not found.due
     fresh = Buffer((*asked_again.messages, assistant("new")))
-    (found,) = POLICY.due(PolicyContext(fresh, settings, done.running, reported(fresh.messages[-1], 190_000)))
+    (found,) = POLICY.due(
+        PolicyContext(fresh, settings, done.running, reported(fresh.messages[-1], 190_000))
+    )
     assert found.due
 
 
@@ -204,7 +247,10 @@ def test_an_aborted_answer(profile: str, due: bool) -> None:
         CallReport(start.messages[3].id, Usage(input=190_000), "aborted"),
     )
     settings = POLICY.settings([("profile", profile)])
-    assert POLICY.due(PolicyContext(start, settings, PiState(), PolicyInput(reports=reports)))[0].due is due
+    assert (
+        POLICY.due(PolicyContext(start, settings, PiState(), PolicyInput(reports=reports)))[0].due
+        is due
+    )
 
 
 def test_a_failed_answer_is_judged_by_the_usage_before_it() -> None:
@@ -221,7 +267,9 @@ def test_a_failed_answer_is_judged_by_the_usage_before_it() -> None:
 def test_switched_off() -> None:
     settings = POLICY.settings([("enabled", "no")])
     start = plain(4)
-    (found,) = POLICY.due(PolicyContext(start, settings, PiState(), reported(start.messages[-1], 190_000)))
+    (found,) = POLICY.due(
+        PolicyContext(start, settings, PiState(), reported(start.messages[-1], 190_000))
+    )
     assert (found.due, "switched off" in found.why) == (False, True)
 
 
@@ -231,14 +279,17 @@ def test_after_three_failures(mode: str, due: bool) -> None:
     moment = reported(start.messages[-1], 190_000)
     for _ in range(3):
         (failed,) = drive(
-            POLICY.run_due(PolicyContext(start, settings, running, moment)), Script(ProviderFailure("boom"))
+            POLICY.run_due(PolicyContext(start, settings, running, moment)),
+            Script(ProviderFailure("boom")),
         )
         running = failed.running
     assert running.failures == 3
     assert POLICY.due(PolicyContext(start, settings, running, moment))[0].due is due
     state = POLICY.breaker(PolicyContext(start, settings, running))
     assert (state.open if state else None) is (None if mode == "faithful" else True)
-    by_hand = drive(POLICY.tier("compact", PolicyContext(start, settings, running, moment)), Script("S"))
+    by_hand = drive(
+        POLICY.tier("compact", PolicyContext(start, settings, running, moment)), Script("S")
+    )
     assert (by_hand.succeeded, by_hand.running.failures) == (True, 0)
 
 
@@ -250,7 +301,9 @@ def test_overflow_when_the_model_refuses_is_recovered_once() -> None:
     done = play(plain(4), world)
     assert world.kinds == ["AskModel", "Summarize", "AskModel"]
     assert done.events[0].fields == {"reason": "overflow"}
-    assert next(e for e in done.events if e.name == "auto_compaction_end").fields["willRetry"] is True
+    assert (
+        next(e for e in done.events if e.name == "auto_compaction_end").fields["willRetry"] is True
+    )
     assert not done.error
     assert done.running.overflowed is False
 
@@ -294,8 +347,13 @@ def test_a_recovery_that_fails_is_not_repeated() -> None:
 def test_the_failed_answer_leaves_the_live_list() -> None:
     start = Buffer((*plain(4).messages, assistant("partial")))
     failed = start.messages[-1]
-    moment = PolicyInput(overflow="prompt is too long", reports=(CallReport(failed.id, None, "error"),))
-    (outcome,) = drive(POLICY.run_due(PolicyContext(start, POLICY.settings([KEEP]), PiState(), moment)), Script("S"))
+    moment = PolicyInput(
+        overflow="prompt is too long", reports=(CallReport(failed.id, None, "error"),)
+    )
+    (outcome,) = drive(
+        POLICY.run_due(PolicyContext(start, POLICY.settings([KEEP]), PiState(), moment)),
+        Script("S"),
+    )
     assert failed not in outcome.buffer.messages
     assert outcome.changed[failed.id] == "dropped"
 
@@ -305,7 +363,14 @@ def test_the_failed_answer_leaves_the_live_list() -> None:
 
 def test_the_state_survives_as_json() -> None:
     running = PiState(
-        (CallReport("a", Usage(1, 2, 3, 4), "stop", "m"), CallReport("b")), "border", "a", 2, True, 3, 40, "seen"
+        (CallReport("a", Usage(1, 2, 3, 4), "stop", "m"), CallReport("b")),
+        "border",
+        "a",
+        2,
+        True,
+        3,
+        40,
+        "seen",
     )
     data = POLICY.dump(running)
     assert POLICY.load(PiSettings(), data) == running

@@ -22,7 +22,13 @@ from inspector.core.policies.learn_claude_code import POLICY as LEARN
 from inspector.core.policies.pulse import POLICY as PULSE
 from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import play_loop
-from tests.core.policies.test_roku_properties import TEXTS, TRANSCRIPT_FILES, buffers, pairs_hold, real_buffers
+from tests.core.policies.test_roku_properties import (
+    TEXTS,
+    TRANSCRIPT_FILES,
+    buffers,
+    pairs_hold,
+    real_buffers,
+)
 
 MODES = st.sampled_from(["faithful", "safe"])
 WINDOWS = st.sampled_from([300, 1_000, 200_000])
@@ -40,7 +46,9 @@ def settings_of(policy: Policy[Any, Any], window: int, mode: str = "faithful") -
         return policy.settings([("mode", mode)])
 
 
-def check(before: Buffer, outcome: Outcome[Any], policy: Policy[Any, Any], settings: Any, may_split: bool) -> None:
+def check(
+    before: Buffer, outcome: Outcome[Any], policy: Policy[Any, Any], settings: Any, may_split: bool
+) -> None:
     after = outcome.buffer
     assert may_split or pairs_hold(after)
     assert after.prompt is before.prompt
@@ -55,14 +63,18 @@ def check(before: Buffer, outcome: Outcome[Any], policy: Policy[Any, Any], setti
 
 def run(policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any) -> Outcome[Any]:
     untouched = tuple(buffer.messages)
-    outcome = drive(policy.tier(tier, PolicyContext(buffer, settings, policy.fresh(settings))), ANSWER)
+    outcome = drive(
+        policy.tier(tier, PolicyContext(buffer, settings, policy.fresh(settings))), ANSWER
+    )
     assert buffer.messages == untouched
     return outcome
 
 
 @pytest.mark.parametrize(("name", "tier"), ONE_TIER)
 @given(buffer=buffers(), mode=MODES, window=WINDOWS)
-def test_every_tier_keeps_a_valid_buffer_valid(name: str, tier: str, buffer: Buffer, mode: str, window: int) -> None:
+def test_every_tier_keeps_a_valid_buffer_valid(
+    name: str, tier: str, buffer: Buffer, mode: str, window: int
+) -> None:
     policy = POLICIES[name]
     settings = settings_of(policy, window, mode)
     outcome = run(policy, tier, buffer, settings)
@@ -71,7 +83,9 @@ def test_every_tier_keeps_a_valid_buffer_valid(name: str, tier: str, buffer: Buf
 
 @pytest.mark.parametrize("name", POLICIES)
 @given(buffer=buffers(), mode=MODES, window=WINDOWS, over=st.booleans())
-def test_what_is_due_is_done_and_told(name: str, buffer: Buffer, mode: str, window: int, over: bool) -> None:
+def test_what_is_due_is_done_and_told(
+    name: str, buffer: Buffer, mode: str, window: int, over: bool
+) -> None:
     policy = POLICIES[name]
     settings = settings_of(policy, window, mode)
     running, moment = policy.fresh(settings), PolicyInput(overflow="too long" if over else "")
@@ -88,18 +102,25 @@ def test_what_is_due_is_done_and_told(name: str, buffer: Buffer, mode: str, wind
 
 @pytest.mark.parametrize("name", POLICIES)
 @given(buffer=buffers(), text=TEXTS)
-def test_an_estimate_never_falls_when_a_message_is_added(name: str, buffer: Buffer, text: str) -> None:
+def test_an_estimate_never_falls_when_a_message_is_added(
+    name: str, buffer: Buffer, text: str
+) -> None:
     policy = POLICIES[name]
     settings = policy.settings()
     longer = buffer.with_messages([*buffer.messages, Message("new", "user", (Text(text),))])
-    shorter, more = (policy.measure(PolicyContext(one, settings, policy.fresh(settings))) for one in (buffer, longer))
+    shorter, more = (
+        policy.measure(PolicyContext(one, settings, policy.fresh(settings)))
+        for one in (buffer, longer)
+    )
     assert 0 <= shorter[0] <= more[0]
     assert 0 <= shorter[1] <= more[1]
 
 
 @pytest.mark.parametrize("name", POLICIES)
 @given(buffer=buffers(), mode=MODES)
-def test_a_summariser_that_always_fails_is_asked_a_few_times(name: str, buffer: Buffer, mode: str) -> None:
+def test_a_summariser_that_always_fails_is_asked_a_few_times(
+    name: str, buffer: Buffer, mode: str
+) -> None:
     def fails(need: Need) -> Answer:
         if isinstance(need, Summarize):
             raise ProviderFailure("always")
@@ -109,7 +130,12 @@ def test_a_summariser_that_always_fails_is_asked_a_few_times(name: str, buffer: 
     settings = settings_of(policy, 300, mode)
     heard = AnswerLog(fails)
     done = drive(
-        policy.run_due(PolicyContext(buffer, settings, policy.fresh(settings), PolicyInput(overflow="too long"))), heard
+        policy.run_due(
+            PolicyContext(
+                buffer, settings, policy.fresh(settings), PolicyInput(overflow="too long")
+            )
+        ),
+        heard,
     )
     assert sum(isinstance(one.need, Summarize) for one in heard.asked) <= 4
     assert pairs_hold(done[-1].buffer)
@@ -119,15 +145,21 @@ def test_a_summariser_that_always_fails_is_asked_a_few_times(name: str, buffer: 
 
 
 @given(buffers(), st.integers(1, 4), MODES, st.booleans())
-def test_pulse_keeps_the_newest_user_message_word_for_word(buffer: Buffer, keep: int, mode: str, fails: bool) -> None:
-    settings = PULSE.settings([("COMPACT_TRIGGER", "0"), ("KEEP_LAST_TURNS", str(keep)), ("mode", mode)])
+def test_pulse_keeps_the_newest_user_message_word_for_word(
+    buffer: Buffer, keep: int, mode: str, fails: bool
+) -> None:
+    settings = PULSE.settings(
+        [("COMPACT_TRIGGER", "0"), ("KEEP_LAST_TURNS", str(keep)), ("mode", mode)]
+    )
 
     def answer(need: Need) -> Answer:
         if fails:
             raise ProviderFailure("always")
         return Answer(text="SUM")
 
-    outcome = drive(PULSE.tier("compact", PolicyContext(buffer, settings, PULSE.fresh(settings))), answer)
+    outcome = drive(
+        PULSE.tier("compact", PolicyContext(buffer, settings, PULSE.fresh(settings))), answer
+    )
     newest = [message for message in buffer.messages if message.role == "user"][-1]
     assert newest in outcome.buffer.messages
     assert not pairs_hold(buffer) or pairs_hold(outcome.buffer)
@@ -148,7 +180,11 @@ class Failing:
                 message = Message(f"answer{self.model}", "assistant", (Text("so"), *calls))
                 return Answer(messages=(message,), finish=self.finish)
             case RunTools(calls):
-                return Answer(messages=tuple(Message(c.id, "tool", (ToolResult(c.id, "x" * 4000),)) for c in calls))
+                return Answer(
+                    messages=tuple(
+                        Message(c.id, "tool", (ToolResult(c.id, "x" * 4000),)) for c in calls
+                    )
+                )
             case Summarize():
                 self.summaries += 1
                 raise ProviderFailure("always")
@@ -156,9 +192,13 @@ class Failing:
 
 
 @given(buffers(), st.sampled_from(["stop", "length"]), st.booleans())
-def test_pulse_compacts_at_most_twice_in_a_loop(buffer: Buffer, finish: str, write_back: bool) -> None:
+def test_pulse_compacts_at_most_twice_in_a_loop(
+    buffer: Buffer, finish: str, write_back: bool
+) -> None:
     world = Failing(finish)
-    settings = PULSE.settings([("COMPACT_TRIGGER", "0"), ("KEEP_LAST_TURNS", "1"), ("write_back", str(write_back))])
+    settings = PULSE.settings(
+        [("COMPACT_TRIGGER", "0"), ("KEEP_LAST_TURNS", "1"), ("write_back", str(write_back))]
+    )
     done = play_loop(PULSE, buffer, world, settings)
     assert len(done.events) == world.summaries <= 2
     assert world.model <= 6
@@ -177,13 +217,23 @@ def test_learn_claude_code_gives_up_on_a_summariser(buffer: Buffer, mode: str) -
 
 @given(buffers(), MODES)
 def test_micro_compaction_is_idempotent(buffer: Buffer, mode: str) -> None:
-    values = [("COMPACTABLE_TOOLS", "Read"), ("micro_min_tokens", "20"), ("KEEP_RECENT", "1"), ("mode", mode)]
+    values = [
+        ("COMPACTABLE_TOOLS", "Read"),
+        ("micro_min_tokens", "20"),
+        ("KEEP_RECENT", "1"),
+        ("mode", mode),
+    ]
     settings = LEARN.settings(values)
     once = run(LEARN, "micro", buffer, settings).buffer
     assert run(LEARN, "micro", once, settings).buffer is once
-    total, less = (LEARN.measure(PolicyContext(one, settings, LEARN.fresh(settings)))[0] for one in (buffer, once))
+    total, less = (
+        LEARN.measure(PolicyContext(one, settings, LEARN.fresh(settings)))[0]
+        for one in (buffer, once)
+    )
     assert less <= total
-    (again,) = drive(LEARN.before_call(PolicyContext(once, settings, LEARN.fresh(settings))), ANSWER)
+    (again,) = drive(
+        LEARN.before_call(PolicyContext(once, settings, LEARN.fresh(settings))), ANSWER
+    )
     assert again.buffer is once
 
 
@@ -201,4 +251,10 @@ def test_every_tier_on_real_buffers(path: Path) -> None:
                 settings = settings_of(policy, window, mode)
                 policy.due(PolicyContext(buffer, settings, policy.fresh(settings)))
                 outcome = run(policy, tier, buffer, settings)
-                check(buffer, outcome, policy, settings, mode == "faithful" and (name, tier) in SPLITS_PAIRS)
+                check(
+                    buffer,
+                    outcome,
+                    policy,
+                    settings,
+                    mode == "faithful" and (name, tier) in SPLITS_PAIRS,
+                )

@@ -7,7 +7,15 @@ import pytest
 from inspector.core.buffer import Buffer
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall
-from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Need, ProviderFailure, Summarize, drive
+from inspector.core.needs import (
+    Answer,
+    AskModel,
+    ContextWindowExceeded,
+    Need,
+    ProviderFailure,
+    Summarize,
+    drive,
+)
 from inspector.core.outcome import Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pulse import (
@@ -53,7 +61,9 @@ def run(
     script = Script(*replies)  # type: ignore[arg-type]
     whole = buffer(*start)
     if force:
-        return drive(POLICY.tier("compact", PolicyContext(whole, settings, PulseState())), script), script
+        return drive(
+            POLICY.tier("compact", PolicyContext(whole, settings, PulseState())), script
+        ), script
     return drive(POLICY.run_due(PolicyContext(whole, settings, PulseState())), script)[-1], script
 
 
@@ -98,13 +108,20 @@ def test_trigger(messages: list[Message], force: bool, fires: bool) -> None:
 
 
 def test_verdicts_say_why() -> None:
-    def why(messages: list[Message], running: PulseState = PulseState(), moment: PolicyInput = PolicyInput()) -> str:  # noqa: B008
-        return POLICY.due(PolicyContext(buffer(*messages), POLICY.settings(), running, moment))[0].why
+    def why(
+        messages: list[Message],
+        running: PulseState = PulseState(),  # noqa: B008
+        moment: PolicyInput = PolicyInput(),  # noqa: B008
+    ) -> str:
+        context = PolicyContext(buffer(*messages), POLICY.settings(), running, moment)
+        return POLICY.due(context)[0].why
 
     assert why(giants(191_962)) == "47,999 < 48,000 (75% of 64,000, its own): 1 to go"
     assert why(giants(191_967)) == "48,001 ≥ 48,000 (75% of 64,000, its own): 1 over"
     assert "nothing older than the 6 turns kept (there are 1)" in why([user("x" * 192_000)])
-    assert "forced: the last call ended with length" in why(turns(7), moment=PolicyInput(finish="length"))
+    assert "forced: the last call ended with length" in why(
+        turns(7), moment=PolicyInput(finish="length")
+    )
     many = giants(192_000)
     assert "all 2 attempts" in why(many, PulseState(2, many[-1].id))
     assert "attempts" not in why([*many, user("next")], PulseState(2, many[-1].id))
@@ -112,9 +129,15 @@ def test_verdicts_say_why() -> None:
 
 def test_the_newest_prompt_counts_the_attempts() -> None:
     start = turns(7)
-    once = drive(POLICY.run_due(PolicyContext(buffer(*start), ALWAYS, PulseState(2, start[-2].id))), Script("SUM"))
+    once = drive(
+        POLICY.run_due(PolicyContext(buffer(*start), ALWAYS, PulseState(2, start[-2].id))),
+        Script("SUM"),
+    )
     assert not compacted(once[0])
-    again = drive(POLICY.run_due(PolicyContext(buffer(*start), ALWAYS, PulseState(2, "another"))), Script("SUM"))
+    again = drive(
+        POLICY.run_due(PolicyContext(buffer(*start), ALWAYS, PulseState(2, "another"))),
+        Script("SUM"),
+    )
     assert again[0].running == PulseState(1, start[-2].id)
 
 
@@ -154,7 +177,11 @@ def test_leading_system_message_when_compacted_stays_only_in_safe_mode(mode: str
     assert isinstance(need, Summarize)
     assert (system in need.messages) is (mode == "faithful")
     lead = [] if mode == "faithful" else [("system", "S")]
-    assert said(outcome)[: len(lead) + 2] == [*lead, ("assistant", "[COMPACTED_CONTEXT]\nSUM"), ("user", "q2")]
+    assert said(outcome)[: len(lead) + 2] == [
+        *lead,
+        ("assistant", "[COMPACTED_CONTEXT]\nSUM"),
+        ("user", "q2"),
+    ]
 
 
 def test_safe_keeps_the_system_message_in_a_fallback_too() -> None:
@@ -218,7 +245,9 @@ def test_failed_summary(reply: object) -> None:
 
 def test_fallback_when_the_model_fails_prunes_calls_and_reasoning() -> None:
     outcome, _ = run(tool_turns(7), FAIL)
-    assert said(outcome) == [pair for i in range(2, 8) for pair in (("user", f"q{i}"), ("assistant", f"r{i}"))]
+    assert said(outcome) == [
+        pair for i in range(2, 8) for pair in (("user", f"q{i}"), ("assistant", f"r{i}"))
+    ]
     assert all(m.parts == (Text(m.text),) for m in outcome.buffer.messages)
     assert outcome.changed["text2"] == "cut"
     assert outcome.changed["call2"] == "dropped"
@@ -273,9 +302,15 @@ def test_summary_when_the_user_cancels_has_no_fallback() -> None:
 
 
 def test_prune_touches_text_only_messages_not_at_all() -> None:
-    plain = [user(""), assistant("a"), Message("i", "user", (Text("look"), Image("image/png", "AAAA")))]
+    plain = [
+        user(""),
+        assistant("a"),
+        Message("i", "user", (Text("look"), Image("image/png", "AAAA"))),
+    ]
     assert all(a is b for a, b in zip(prune(plain), plain, strict=True))
-    opaque = Message("o", "assistant", (Opaque("redacted_thinking", {}), Opaque("web_search_call", {})))
+    opaque = Message(
+        "o", "assistant", (Opaque("redacted_thinking", {}), Opaque("web_search_call", {}))
+    )
     assert prune([opaque]) == ()
 
 
@@ -356,7 +391,10 @@ def test_loop_when_the_answer_is_cut_off_compacts_by_force() -> None:
     world = World(length("half"), stop())
     done = play(turns(7), world)
     assert [event.fields["trigger"] for event in done.events] == ["length-retry"]
-    assert [len(buffer.messages) for buffer in world.asked] == [14, 14]  # 13, and the partial answer
+    assert [len(buffer.messages) for buffer in world.asked] == [
+        14,
+        14,
+    ]  # 13, and the partial answer
     assert done.text == "done"
 
 
@@ -395,7 +433,10 @@ def test_a_refusal_is_like_length_in_safe_mode_only() -> None:
     refused = PolicyInput(overflow="too long")
     for mode, due in (("faithful", False), ("safe", True)):
         settings = POLICY.settings([("mode", mode)])
-        assert POLICY.due(PolicyContext(buffer(*turns(7)), settings, PulseState(), refused))[0].due is due
+        assert (
+            POLICY.due(PolicyContext(buffer(*turns(7)), settings, PulseState(), refused))[0].due
+            is due
+        )
 
 
 def test_length_after_a_small_prompt_may_be_let_pass() -> None:
@@ -407,13 +448,18 @@ def test_length_after_a_small_prompt_may_be_let_pass() -> None:
 def test_after_length_the_next_call_is_preceded_by_a_forced_compaction() -> None:
     (outcome,) = drive(
         POLICY.before_call(
-            PolicyContext(buffer(*turns(7)), POLICY.settings(), PulseState(), PolicyInput(finish="max_tokens"))
+            PolicyContext(
+                buffer(*turns(7)), POLICY.settings(), PulseState(), PolicyInput(finish="max_tokens")
+            )
         ),
         Script("SUM"),
     )
     assert outcome.events[0].fields["trigger"] == "length-retry"
     assert outcome.running.attempts == 1
-    assert drive(POLICY.after_turn(PolicyContext(outcome.buffer, ALWAYS, outcome.running)), Script()) == ()
+    assert (
+        drive(POLICY.after_turn(PolicyContext(outcome.buffer, ALWAYS, outcome.running)), Script())
+        == ()
+    )
 
 
 # --- what its authors wish for beyond
@@ -422,7 +468,10 @@ def test_after_length_the_next_call_is_preceded_by_a_forced_compaction() -> None
 def test_the_event_holds_the_figures() -> None:
     outcome, _ = run(turns(7), "SUM")
     fields = outcome.events[0].fields
-    before, after = 77, 74  # ceil(7 x (6 + 38) / 4); ceil((6 x (6 + 38) + 31) / 4): answers are lists of parts
+    before, after = (
+        77,
+        74,
+    )  # ceil(7 x (6 + 38) / 4); ceil((6 x (6 + 38) + 31) / 4): answers are lists of parts
     assert fields == {
         "trigger": "pre-loop", "tokens_before": before, "tokens_after": after, "ratio": 0.961, "summaries": 0,
     }  # fmt: skip
@@ -431,28 +480,41 @@ def test_the_event_holds_the_figures() -> None:
 
 def test_a_tokenizer_may_count() -> None:
     settings = POLICY.settings([("tokenizer", "tiktoken")])
-    raw, calibrated = POLICY.measure(PolicyContext(buffer(user("中文" * 100)), settings, PulseState()))
+    raw, calibrated = POLICY.measure(
+        PolicyContext(buffer(user("中文" * 100)), settings, PulseState())
+    )
     assert raw == calibrated
-    assert raw > POLICY.measure(PolicyContext(buffer(user("中文" * 100)), POLICY.settings(), PulseState()))[0]
+    assert (
+        raw
+        > POLICY.measure(
+            PolicyContext(buffer(user("中文" * 100)), POLICY.settings(), PulseState())
+        )[0]
+    )
 
 
 def test_summary_of_summaries() -> None:
     """With a part size the old part is summarised in parts of whole turns, then the summaries."""
-    settings = POLICY.settings([("COMPACT_TRIGGER", "0"), ("summary_part_tokens", "80"), ("KEEP_LAST_TURNS", "1")])
+    settings = POLICY.settings(
+        [("COMPACT_TRIGGER", "0"), ("summary_part_tokens", "80"), ("KEEP_LAST_TURNS", "1")]
+    )
     start = [one for i in range(5) for one in (user("u" * 100), assistant("a" * 100))]
     outcome, script = run(start, "one", "two", "three", "four", "all", settings=settings)
     sizes = [len(need.messages) for need in script.needs if isinstance(need, Summarize)]
     assert sizes == [2, 2, 2, 2, 4]
     last = script.needs[-1]
     assert isinstance(last, Summarize)
-    assert [m.text for m in last.messages] == [f"{PREFIX}\n{word}" for word in ("one", "two", "three", "four")]
+    assert [m.text for m in last.messages] == [
+        f"{PREFIX}\n{word}" for word in ("one", "two", "three", "four")
+    ]
     assert outcome.buffer.messages[0].text == f"{PREFIX}\nall"
     failed, _ = run(start, "one", FAIL, settings=settings)
     assert reason(failed) == "fallback"
 
 
 def test_summaries_too_large_for_a_part_are_summarised_all_the_same() -> None:
-    settings = POLICY.settings([("COMPACT_TRIGGER", "0"), ("summary_part_tokens", "1"), ("KEEP_LAST_TURNS", "1")])
+    settings = POLICY.settings(
+        [("COMPACT_TRIGGER", "0"), ("summary_part_tokens", "1"), ("KEEP_LAST_TURNS", "1")]
+    )
     outcome, script = run(turns(4), "a" * 40, "b" * 40, "c" * 40, "all", settings=settings)
     assert len(script.needs) == 4
     assert outcome.buffer.messages[0].text == f"{PREFIX}\nall"
@@ -466,7 +528,10 @@ def test_trigger_and_target_follow_the_window() -> None:
     assert (settings.compact_trigger, settings.compact_target) == (150_000, 100_000)
     (line,) = POLICY.watermarks(settings)
     assert (line.tokens, line.setting, line.label) == (150_000, "compact_trigger", "75% compact")
-    assert POLICY.settings([("contextWindowTokens", "1000"), ("compact_target", "10")]).compact_trigger == 750
+    assert (
+        POLICY.settings([("contextWindowTokens", "1000"), ("compact_target", "10")]).compact_trigger
+        == 750
+    )
     assert POLICY.settings() == PulseSettings()
 
 

@@ -86,11 +86,20 @@ REMOTE = PolicyInput(3, remote=True)
 def test_l3a_when_the_provider_compacts_inserts_its_messages() -> None:
     history = tuple(StepRecord(i) for i in range(10))
     answer = Answer(messages=(assistant("sum"),), usage=Usage(input=900, output=50))
-    outcome, script = run("L3", plain(10), answer, moment=REMOTE, running=RokuState(history=history))
+    outcome, script = run(
+        "L3", plain(10), answer, moment=REMOTE, running=RokuState(history=history)
+    )
     assert len(outcome.buffer.messages) == 6
-    assert (outcome.buffer.messages[1].role, outcome.buffer.messages[1].text) == ("assistant", "sum")
+    assert (outcome.buffer.messages[1].role, outcome.buffer.messages[1].text) == (
+        "assistant",
+        "sum",
+    )
     fields = outcome.events[1].fields
-    assert (fields["prompt_tokens"], fields["output_tokens"], fields["succeeded"]) == (900, 50, True)
+    assert (fields["prompt_tokens"], fields["output_tokens"], fields["succeeded"]) == (
+        900,
+        50,
+        True,
+    )
     assert fields["drop_oldest_retries"] == 0
     assert outcome.events[-1].fields["llm_succeeded"] is True
     assert [type(need) for need in script.needs] == [RemoteCompact]
@@ -106,7 +115,8 @@ def test_l3a_when_the_provider_compacts_inserts_its_messages() -> None:
         pytest.param(ProviderFailure("forbidden", 403), id="403"),
         pytest.param(ContextWindowExceeded("too long"), id="400"),
         pytest.param(
-            Answer(messages=(Message("o", "assistant", (Opaque("compaction", {}),)),)), id="only opaque items"
+            Answer(messages=(Message("o", "assistant", (Opaque("compaction", {}),)),)),
+            id="only opaque items",
         ),
     ],
 )
@@ -114,7 +124,11 @@ def test_l3a_failure_is_mechanical_and_never_l3b(reply: object) -> None:
     outcome, script = run("L3", plain(10), reply, OK4, moment=REMOTE)
     text = outcome.buffer.messages[1].text
     assert text.startswith("[Conversation summary]\n[5 messages compacted]\n")
-    assert (len(text.encode()), len(outcome.buffer.messages), raw_tokens(outcome.buffer)) == (710, 6, 702)
+    assert (len(text.encode()), len(outcome.buffer.messages), raw_tokens(outcome.buffer)) == (
+        710,
+        6,
+        702,
+    )
     assert not outcome.succeeded
     assert outcome.running.breaker.failures == 1
     assert len(script.needs) == 1
@@ -159,7 +173,9 @@ def test_thinking_is_stripped_at_the_very_start_only(text: str, left: str) -> No
     need = script.needs[0]
     assert isinstance(need, RemoteCompact)
     assert need.messages[0].text == left
-    assert any(event.name == "ReasoningContentStripped" for event in outcome.events) is (text != left)
+    assert any(event.name == "ReasoningContentStripped" for event in outcome.events) is (
+        text != left
+    )
 
 
 def test_l3_when_the_provider_cannot_compact_runs_l3b() -> None:
@@ -172,8 +188,12 @@ def test_l3_when_exactly_on_the_line_does_not_fire(k: int, fires: bool) -> None:
     start = at_601(k)
     assert raw_tokens(start) == (751 if fires else 750)
     settings = POLICY.settings([("mid_water_trigger_ratio", "0.9")], 1000)
-    outcomes = drive(POLICY.run_due(PolicyContext(start, settings, RokuState(), MOMENT)), Script(OK4))
-    triggered = [event.fields for one in outcomes for event in one.events if event.name == "CompactTriggered"]
+    outcomes = drive(
+        POLICY.run_due(PolicyContext(start, settings, RokuState(), MOMENT)), Script(OK4)
+    )
+    triggered = [
+        event.fields for one in outcomes for event in one.events if event.name == "CompactTriggered"
+    ]
     assert triggered == ([{"step": 3, "estimated_tokens": 751}] if fires else [])
 
 
@@ -182,7 +202,9 @@ def test_l3_when_exactly_on_the_line_does_not_fire(k: int, fires: bool) -> None:
     [
         pytest.param(OK4, id="four sections"),
         pytest.param("\n".join(reversed(OK4.split("\n"))), id="four sections in reverse order"),
-        pytest.param("Goal:\nAccomplished:\nKey Decisions:\nRelevant Files:", id="four empty sections"),
+        pytest.param(
+            "Goal:\nAccomplished:\nKey Decisions:\nRelevant Files:", id="four empty sections"
+        ),
     ],
 )
 def test_l3b_success(text: str) -> None:
@@ -214,7 +236,9 @@ def test_l3b_failure(reply: object, error: str) -> None:
     outcome, script = run("L3", plain(10), reply)
     assert outcome.error == error
     assert outcome.running.breaker.failures == 1
-    assert outcome.buffer.messages[1].text.startswith("[Conversation summary]\n[5 messages compacted]\n")
+    assert outcome.buffer.messages[1].text.startswith(
+        "[Conversation summary]\n[5 messages compacted]\n"
+    )
     assert len(script.needs) == 1
 
 
@@ -238,9 +262,14 @@ def test_l3b_drop_oldest(removed: int, sizes: list[int], retries: int) -> None:
 
 
 def test_l3b_when_the_retry_fails_reports_one_retry() -> None:
-    outcome, script = run("L3", plain(10), ContextWindowExceeded("long"), ProviderFailure("down", 500))
+    outcome, script = run(
+        "L3", plain(10), ContextWindowExceeded("long"), ProviderFailure("down", 500)
+    )
     assert len(script.needs) == 2
-    assert (outcome.error, outcome.events[1].fields["drop_oldest_retries"]) == ("provider_failure", 1)
+    assert (outcome.error, outcome.events[1].fields["drop_oldest_retries"]) == (
+        "provider_failure",
+        1,
+    )
 
 
 def test_l3_tail_segment() -> None:
@@ -250,7 +279,9 @@ def test_l3_tail_segment() -> None:
 
 
 def test_l3_truncates_large_results_when_set() -> None:
-    start = buffer(user("g"), assistant("", ("c", "R", {})), result("c", "x" * 5000), *plain(8).messages)
+    start = buffer(
+        user("g"), assistant("", ("c", "R", {})), result("c", "x" * 5000), *plain(8).messages
+    )
     settings = POLICY.settings([("truncate_large_results", "true"), ("l3_segment", "tail")])
     outcome, _ = run("L3", start, OK4, settings=settings)
     kept = outcome.buffer.messages[2].result
@@ -267,7 +298,9 @@ def test_l3_truncates_large_results_when_set() -> None:
     ],
 )
 def test_omitted_bytes_are_those_that_are_not_kept(content: str, omitted: int) -> None:
-    start = buffer(user("g"), *plain(12, "hi").messages, assistant("", ("c", "R", {})), result("c", content))
+    start = buffer(
+        user("g"), *plain(12, "hi").messages, assistant("", ("c", "R", {})), result("c", content)
+    )
     settings = POLICY.settings([("truncate_large_results", "true"), ("l3_segment", "tail")])
     outcome, _ = run("L3", start, OK4, settings=settings)
     kept = outcome.buffer.messages[-1].result

@@ -22,7 +22,15 @@ from tests.shared import TRANSCRIPTS
 
 NAMES = ["L0", "L1", "L2", "L3", "L3a", "L3b", "L4"]
 TEXTS = st.sampled_from(
-    ["", "ok", "do it in src/a.py", "中文段落" * 30, "x" * 400, '{"a": 1}', "<thinking>t</thinking>Hi"]
+    [
+        "",
+        "ok",
+        "do it in src/a.py",
+        "中文段落" * 30,
+        "x" * 400,
+        '{"a": 1}',
+        "<thinking>t</thinking>Hi",
+    ]
 )
 TRANSCRIPT_FILES = sorted(
     path
@@ -42,7 +50,8 @@ def buffers(draw: st.DrawFn) -> Buffer:
         made = tuple(ToolCall(f"c{turn_number}-{n}", "Read", {"path": "a"}) for n in range(calls))
         messages.append(Message(f"a{turn_number}", "assistant", (Text(draw(TEXTS)), *made)))
         messages += [
-            Message(f"r{call.id}", "tool", (ToolResult(call.id, draw(TEXTS), draw(st.booleans())),)) for call in made
+            Message(f"r{call.id}", "tool", (ToolResult(call.id, draw(TEXTS), draw(st.booleans())),))
+            for call in made
         ]
         if draw(st.booleans()):
             messages.append(Message(f"u{turn_number}", "user", (Text(draw(TEXTS)),)))
@@ -66,7 +75,9 @@ def pairs_hold(buffer: Buffer) -> bool:
 def check_tier(name: str, buffer: Buffer, settings: RokuSettings, remote: bool = False) -> None:
     untouched = tuple(buffer.messages)
     moment = PolicyInput(summary="S" if name == "L2" else "", remote=remote)
-    outcome = drive(POLICY.tier(name, PolicyContext(buffer, settings, RokuState(), moment)), offline)
+    outcome = drive(
+        POLICY.tier(name, PolicyContext(buffer, settings, RokuState(), moment)), offline
+    )
     assert buffer.messages == untouched
     assert pairs_hold(outcome.buffer)
     assert outcome.buffer.prompt is buffer.prompt
@@ -74,13 +85,17 @@ def check_tier(name: str, buffer: Buffer, settings: RokuSettings, remote: bool =
     if buffer.messages:
         assert outcome.buffer.messages[0] is buffer.messages[0] or name == "L0"
     if name == "L0":
-        again = drive(POLICY.tier(name, PolicyContext(outcome.buffer, settings, RokuState(), moment)), offline)
+        again = drive(
+            POLICY.tier(name, PolicyContext(outcome.buffer, settings, RokuState(), moment)), offline
+        )
         assert again.buffer == outcome.buffer
         assert raw_tokens(outcome.buffer) <= raw_tokens(buffer)
 
 
 @given(buffers(), st.sampled_from(NAMES), st.sampled_from(["faithful", "safe"]), st.booleans())
-def test_every_tier_keeps_a_valid_buffer_valid(buffer: Buffer, name: str, mode: str, remote: bool) -> None:
+def test_every_tier_keeps_a_valid_buffer_valid(
+    buffer: Buffer, name: str, mode: str, remote: bool
+) -> None:
     assert pairs_hold(buffer)
     check_tier(name, buffer, POLICY.settings([("mode", mode)], 500), remote)
 
@@ -98,7 +113,11 @@ class Failing:
                 call = ToolCall(f"new{self.model}", "Read", {})
                 return Answer(messages=(Message(f"answer{self.model}", "assistant", (call,)),))
             case RunTools(calls):
-                return Answer(messages=tuple(Message(c.id, "tool", (ToolResult(c.id, "x" * 4000),)) for c in calls))
+                return Answer(
+                    messages=tuple(
+                        Message(c.id, "tool", (ToolResult(c.id, "x" * 4000),)) for c in calls
+                    )
+                )
             case Summarize():
                 self.summaries += 1
         raise ProviderFailure("always")

@@ -16,7 +16,17 @@ from inspector.core.policies.roku.messages import cut_to_bytes, write_digest
 from inspector.core.policies.roku.settings import RokuState, raw_tokens
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.calibration import Calibration
-from tests.core.policies.build import Script, assistant, buffer, build, conv, plain, result, texts, user
+from tests.core.policies.build import (
+    Script,
+    assistant,
+    buffer,
+    build,
+    conv,
+    plain,
+    result,
+    texts,
+    user,
+)
 from tests.core.policies.roku_tiers import MOMENT, W1000, at_601, names, run
 
 # --- L0
@@ -38,7 +48,9 @@ def test_l0(k: int, body: str, scale: float, cleared: int, freed: int) -> None:
     start = build(k, body)
     outcome, _ = run("L0", start, running=running)
     assert texts(outcome.buffer.messages).count(PLACEHOLDER) == cleared
-    assert [event.fields for event in outcome.events] == ([{"step": 3, "freed_tokens": freed}] if freed else [])
+    assert [event.fields for event in outcome.events] == (
+        [{"step": 3, "freed_tokens": freed}] if freed else []
+    )
     assert outcome.running.detector.pending is bool(freed)
     assert len(outcome.buffer.messages) == len(start.messages)
     again, _ = run("L0", outcome.buffer, running=running)
@@ -63,7 +75,9 @@ def test_l0_when_a_result_is_json_counts_it_by_its_own_ratio() -> None:
 
 
 def test_l0_when_a_result_is_an_error_keeps_the_flag() -> None:
-    start = buffer(user("g"), result("c0", "e" * 400, error=True), *(result(f"c{i}", "x") for i in (1, 2, 3)))
+    start = buffer(
+        user("g"), result("c0", "e" * 400, error=True), *(result(f"c{i}", "x") for i in (1, 2, 3))
+    )
     outcome, _ = run("L0", start)
     cleared = outcome.buffer.messages[1].result
     assert cleared is not None
@@ -72,9 +86,16 @@ def test_l0_when_a_result_is_an_error_keeps_the_flag() -> None:
 
 def test_l0_when_calls_are_parallel_clears_the_oldest() -> None:
     calls: list[tuple[str, str, Json]] = [(f"c{i}", "Read", {}) for i in range(4)]
-    start = buffer(user("g"), assistant("", *calls), *(result(f"c{i}", "x" * 400) for i in range(4)))
+    start = buffer(
+        user("g"), assistant("", *calls), *(result(f"c{i}", "x" * 400) for i in range(4))
+    )
     outcome, _ = run("L0", start)
-    assert [text == PLACEHOLDER for text in texts(outcome.buffer.messages)[2:]] == [True, False, False, False]
+    assert [text == PLACEHOLDER for text in texts(outcome.buffer.messages)[2:]] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_l0_when_it_clears_reports_the_freed_tokens() -> None:
@@ -112,7 +133,9 @@ def test_l1_when_there_is_no_memory_collapses_the_older_half() -> None:
         assert len(outcome.buffer.messages) == 8
         assert outcome.buffer.messages[1].role == "user"
         assert outcome.buffer.messages[1].text == COLLAPSED
-        assert [(e.name, e.fields["messages_collapsed"]) for e in outcome.events] == [("MidCompactLayer1Ran", 6)]
+        assert [(e.name, e.fields["messages_collapsed"]) for e in outcome.events] == [
+            ("MidCompactLayer1Ran", 6)
+        ]
 
 
 def held_pair() -> Buffer:
@@ -145,7 +168,14 @@ def test_l1_when_exactly_on_the_line_does_not_fire(k: int, raw: int, fires: bool
     assert raw_tokens(start) == raw
     outcomes = drive(POLICY.run_due(PolicyContext(start, W1000, RokuState(), MOMENT)), Script())
     assert [one.tier for one in outcomes] == (["L0", "L1"] if fires else ["L0"])
-    assert next(v for v in POLICY.due(PolicyContext(start, W1000, RokuState(), MOMENT)) if v.tier == "L1").due is fires
+    assert (
+        next(
+            v
+            for v in POLICY.due(PolicyContext(start, W1000, RokuState(), MOMENT))
+            if v.tier == "L1"
+        ).due
+        is fires
+    )
 
 
 def test_l1_when_it_would_not_shrink_the_buffer_is_skipped_in_safe_mode() -> None:
@@ -187,7 +217,9 @@ def test_l2_when_there_is_a_summary_replaces_the_older_half() -> None:
     outcome, _ = run("L2", conv(6), moment=PolicyInput(3, summary="S"))
     assert len(outcome.buffer.messages) == 8
     assert outcome.buffer.messages[1].text == "[Session memory summary]\nS"
-    assert [(e.name, e.fields["messages_replaced"]) for e in outcome.events] == [("MidCompactLayer2Ran", 6)]
+    assert [(e.name, e.fields["messages_replaced"]) for e in outcome.events] == [
+        ("MidCompactLayer2Ran", 6)
+    ]
 
 
 def test_l2_when_the_split_would_separate_a_pair_moves_back() -> None:
@@ -226,7 +258,9 @@ def test_settings_have_hard_limits(key: str, value: str) -> None:
         POLICY.settings([(key, value)])
 
 
-@pytest.mark.parametrize(("window", "mid", "high"), [(200_000, 120_000, 150_000), (1_000, 600, 750), (333, 199, 249)])
+@pytest.mark.parametrize(
+    ("window", "mid", "high"), [(200_000, 120_000, 150_000), (1_000, 600, 750), (333, 199, 249)]
+)
 def test_watermarks(window: int, mid: int, high: int) -> None:
     assert [mark.tokens for mark in POLICY.watermarks(POLICY.settings((), window))] == [mid, high]
 
@@ -236,5 +270,7 @@ def test_pin_last_user() -> None:
     for i in range(9):
         messages += [assistant("", (f"c{i}", "R", {})), result(f"c{i}", "r")]
     for pin, kept in (("false", False), ("true", True)):
-        outcome, _ = run("L1", buffer(*messages), settings=POLICY.settings([("pin_last_user", pin)]))
+        outcome, _ = run(
+            "L1", buffer(*messages), settings=POLICY.settings([("pin_last_user", pin)])
+        )
         assert ("the newest wish" in texts(outcome.buffer.messages)) is kept

@@ -19,8 +19,20 @@ from inspector.core.needs import (
 )
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.messages import join_summaries, make_boundary, split_records, write_mechanical_summary
-from inspector.core.policies.roku.settings import Breaker, Detector, RokuSettings, RokuState, StepRecord, raw_tokens
+from inspector.core.policies.roku.messages import (
+    join_summaries,
+    make_boundary,
+    split_records,
+    write_mechanical_summary,
+)
+from inspector.core.policies.roku.settings import (
+    Breaker,
+    Detector,
+    RokuSettings,
+    RokuState,
+    StepRecord,
+    raw_tokens,
+)
 from inspector.core.policies.turn import TurnContext, TurnResult
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
@@ -36,7 +48,9 @@ DONE = Answer(messages=(assistant("done"),), usage=Usage(input=10, output=2), fi
 class World:
     """Answers the model from one list, summaries from another, tools by echo; counts each kind."""
 
-    def __init__(self, model: list[Answer | Failure], *summaries: str | Answer | Failure, tools: str = "out") -> None:
+    def __init__(
+        self, model: list[Answer | Failure], *summaries: str | Answer | Failure, tools: str = "out"
+    ) -> None:
         self.model, self.summaries, self.tools = list(model), Script(*summaries), tools
         self.asked: list[AskModel] = []
 
@@ -75,7 +89,11 @@ def names(done: TurnResult[RokuState]) -> list[str]:
 def test_l4_when_the_model_refuses_once_compacts_and_asks_again() -> None:
     world = World([CWE, DONE], OK4)
     done = play(plain(10, "hi"), world, RokuSettings())
-    assert names(done)[:3] == ["ReactiveCompactTriggered", "AutoCompactSummarizerCalled", "CompactComplete"]
+    assert names(done)[:3] == [
+        "ReactiveCompactTriggered",
+        "AutoCompactSummarizerCalled",
+        "CompactComplete",
+    ]
     assert "MidCompactLayer1Ran" not in names(done)
     assert len(world.asked) == 2
     assert not done.error
@@ -161,7 +179,9 @@ def test_breaker_when_three_compactions_fail_opens_and_stays() -> None:
         "CompactComplete",
     ]
     script = Script(OK4)
-    outcome = drive(POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))), script)
+    outcome = drive(
+        POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))), script
+    )
     assert [event.name for event in outcome.events] == ["CompactTriggered", "CompactComplete"]
     assert outcome.events[-1].fields["llm_succeeded"] is False
     assert outcome.buffer.messages[1].text.startswith("[5 messages compacted]\n")
@@ -177,7 +197,8 @@ def test_breaker_when_nothing_can_be_removed_does_not_count() -> None:
 def test_breaker_when_failures_differ_counts_them_together() -> None:
     running, _ = compactions(FAIL, remote=True)
     reacted = drive(
-        POLICY.tier("L4", PolicyContext(plain(10), W1000, running, PolicyInput(1, overflow="x"))), Script(FAIL)
+        POLICY.tier("L4", PolicyContext(plain(10), W1000, running, PolicyInput(1, overflow="x"))),
+        Script(FAIL),
     )
     running, _ = compactions("no headers at all", running=reacted.running)
     assert running.breaker.open
@@ -201,7 +222,10 @@ def test_breaker_when_a_session_begins_is_closed() -> None:
 
 def test_breaker_when_the_history_summary_fails_does_not_count() -> None:
     running = RokuState(history=tuple(StepRecord(i) for i in range(12)))
-    outcome = drive(POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))), Script(OK4, FAIL))
+    outcome = drive(
+        POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))),
+        Script(OK4, FAIL),
+    )
     assert outcome.running.breaker == Breaker()
     assert outcome.running.working_summary.startswith("[Compact summary — 4 steps discarded]")
 
@@ -210,7 +234,10 @@ def test_breaker_when_the_history_summary_fails_does_not_count() -> None:
 
 
 def test_history_when_summarised_mechanically_has_a_line_a_step() -> None:
-    removed = [StepRecord(1, "Read", "look at file", "tool", True, "done"), StepRecord(2, None, "r")]
+    removed = [
+        StepRecord(1, "Read", "look at file", "tool", True, "done"),
+        StepRecord(2, None, "r"),
+    ]
     assert write_mechanical_summary(removed) == (
         "[Compact summary — 2 steps discarded]\n"
         "Step 1: Read — look at file — ok: done\n"
@@ -246,14 +273,18 @@ def test_history_when_the_model_fails_is_summarised_mechanically(reply: object) 
 def test_history_by_the_model_and_after_remote_only_when_set() -> None:
     running = RokuState(history=tuple(StepRecord(i) for i in range(9)))
     outcome = drive(
-        POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))), Script(OK4, "by model")
+        POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))),
+        Script(OK4, "by model"),
     )
     assert outcome.running.working_summary == "by model"
     assert outcome.running.history[0].kind == "boundary"
     remote = Answer(messages=(assistant("sum"),))
     settings = POLICY.settings([("history_after_remote", "llm")], 1000)
     script = Script(remote, "by model")
-    outcome = drive(POLICY.tier("L3", PolicyContext(plain(10), settings, running, PolicyInput(1, remote=True))), script)
+    outcome = drive(
+        POLICY.tier("L3", PolicyContext(plain(10), settings, running, PolicyInput(1, remote=True))),
+        script,
+    )
     assert [type(need) for need in script.needs] == [RemoteCompact, Summarize]
 
 
@@ -269,7 +300,10 @@ def test_history_when_it_begins_with_a_boundary_counts_it_only_in_faithful_mode(
 
 def detector(baseline: int) -> Detector:
     prompt = Prompt("s", (Tool("t", {"a": 1}),))
-    return replace(Detector().record_prompt_state(prompt, "m").record_prompt_state(prompt, "m"), baseline=baseline)
+    return replace(
+        Detector().record_prompt_state(prompt, "m").record_prompt_state(prompt, "m"),
+        baseline=baseline,
+    )
 
 
 @pytest.mark.parametrize(
@@ -328,7 +362,10 @@ def test_answer_when_truncated_is_asked_for_once_more() -> None:
     assert world.asked[1].stream is False
     assert texts(done.buffer.messages)[-1] == "done"
     event = next(event for event in done.events if event.name == "OutputSlotEscalated")
-    assert (event.fields["initial_max_tokens"], event.fields["escalated_max_tokens"]) == (2048, 8192)
+    assert (event.fields["initial_max_tokens"], event.fields["escalated_max_tokens"]) == (
+        2048,
+        8192,
+    )
     assert names(done).count("EstimatorCalibrated") == 2
 
 
@@ -342,16 +379,22 @@ def test_answer_when_truncated_is_asked_for_once_more() -> None:
             1,
             id="the provider sets no limit",
         ),
-        pytest.param(replace(SLOT, output_ceiling=2048), [CUT], None, 1, id="already at the ceiling"),
+        pytest.param(
+            replace(SLOT, output_ceiling=2048), [CUT], None, 1, id="already at the ceiling"
+        ),
         pytest.param(SLOT, [CUT, FAIL], "OutputSlotEscalated", 2, id="the repeat fails"),
     ],
 )
-def test_output_slot_keeps_the_first(moment: PolicyInput, replies: list[Answer], told: str | None, calls: int) -> None:
+def test_output_slot_keeps_the_first(
+    moment: PolicyInput, replies: list[Answer], told: str | None, calls: int
+) -> None:
     world = World(list(replies))
     done = play(plain(2, "hi"), world, moment=moment)
     assert texts(done.buffer.messages)[-1] == "cut"
     assert len(world.asked) == calls
-    assert [name for name in names(done) if name.startswith("OutputSlot")] == ([told] if told else [])
+    assert [name for name in names(done) if name.startswith("OutputSlot")] == (
+        [told] if told else []
+    )
 
 
 def test_answer_when_the_repeat_is_truncated_is_kept() -> None:
@@ -364,7 +407,11 @@ def test_answer_when_the_repeat_is_truncated_is_kept() -> None:
 @pytest.mark.parametrize(("size", "exceeded"), [(800_000, False), (800_001, True)])
 def test_tool_budget_when_exceeded_is_only_reported(size: int, exceeded: bool) -> None:
     call = Answer(messages=(assistant("", ("c", "Read", {})),), usage=Usage(input=1))
-    done = play(plain(2, "hi"), World([call], tools="x" * size), RokuSettings(context_window_tokens=2_000_000))
+    done = play(
+        plain(2, "hi"),
+        World([call], tools="x" * size),
+        RokuSettings(context_window_tokens=2_000_000),
+    )
     event = next(event for event in done.events if event.name == "ToolBudgetCheck")
     assert event.fields["exceeded"] is exceeded
     assert done.buffer.messages[-1].result is not None
@@ -398,14 +445,21 @@ def test_placement(placement: str, first: str) -> None:
 def test_l0_gate() -> None:
     settings = POLICY.settings([("l0_gate", "cache_ttl")])
     for idle, ran in ((None, False), (300.0, False), (301.0, True)):
-        done = play(build(4, "x" * 400), World([DONE]), settings, moment=PolicyInput(1, idle_s=idle))
+        done = play(
+            build(4, "x" * 400), World([DONE]), settings, moment=PolicyInput(1, idle_s=idle)
+        )
         assert ("MicrocompactRan" in names(done)) is ran
 
 
 def test_state_round_trip() -> None:
     running, _ = compactions(FAIL, FAIL)
     running = POLICY.learn(running, W1000, 1000, 1100)
-    running = replace(running, history=(StepRecord(1, "Read", "r", "tool"),), working_summary="w", detector=detector(5))
+    running = replace(
+        running,
+        history=(StepRecord(1, "Read", "r", "tool"),),
+        working_summary="w",
+        detector=detector(5),
+    )
     assert POLICY.load(W1000, POLICY.dump(running)) == running
 
 
@@ -417,14 +471,24 @@ def test_exactly_at_a_watermark_a_turn_does_nothing(placement: str, ratio: str) 
     start = plain(10)
     size = raw_tokens(start)
     name = "mid_water_trigger_ratio" if ratio == "0.60" else "compact_threshold_ratio"
-    others = ("mid_water_trigger_ratio", "0.99") if ratio == "0.75" else ("compact_threshold_ratio", "0.99")
+    others = (
+        ("mid_water_trigger_ratio", "0.99")
+        if ratio == "0.75"
+        else ("compact_threshold_ratio", "0.99")
+    )
     for over in (False, True):
         window = 2 * (size - over)
         settings = POLICY.settings([(name, "0.5"), others, ("placement", placement)], window)
         assert size - settings.mid_line.tokens == over or size - settings.high_line.tokens == over
         done = play(start, World([DONE], OK4), settings)
         fired = {outcome.tier for outcome in done.outcomes if outcome.changed}
-        due = {one.tier for one in POLICY.due(PolicyContext(start, settings, RokuState(), PolicyInput(1))) if one.due}
-        run = drive(POLICY.run_due(PolicyContext(start, settings, RokuState(), PolicyInput(1))), Script(OK4))
+        due = {
+            one.tier
+            for one in POLICY.due(PolicyContext(start, settings, RokuState(), PolicyInput(1)))
+            if one.due
+        }
+        run = drive(
+            POLICY.run_due(PolicyContext(start, settings, RokuState(), PolicyInput(1))), Script(OK4)
+        )
         wanted = ({"L1"} if ratio == "0.60" else {"L3b"}) if over else set()
         assert (fired, due, {one.tier for one in run if one.changed}) == (wanted, wanted, wanted)

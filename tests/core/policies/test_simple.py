@@ -50,7 +50,10 @@ def test_state_survives_its_json(policy: Policy[Any, Any]) -> None:
 @pytest.mark.parametrize("policy", OTHERS, ids=lambda policy: policy.name)
 def test_nothing_is_due_on_a_small_buffer(policy: Policy[Any, Any]) -> None:
     settings, small = policy.settings(), build(2, "x")
-    assert not any(verdict.due for verdict in policy.due(PolicyContext(small, settings, policy.fresh(settings))))
+    assert not any(
+        verdict.due
+        for verdict in policy.due(PolicyContext(small, settings, policy.fresh(settings)))
+    )
     (done,) = drive(policy.run_due(PolicyContext(small, settings, policy.fresh(settings))), offline)
     assert done.buffer is small
     assert not done.events
@@ -63,18 +66,24 @@ def test_an_empty_buffer_is_left_alone(policy: Policy[Any, Any]) -> None:
     settings, empty = policy.settings((), 10), Buffer(())
     moment = PolicyInput(overflow="too long")
     assert not any(
-        verdict.due for verdict in policy.due(PolicyContext(empty, settings, policy.fresh(settings), moment))
+        verdict.due
+        for verdict in policy.due(PolicyContext(empty, settings, policy.fresh(settings), moment))
     )
     for tier in policy.tiers:
         assert (
             drive(
-                policy.tier(tier.name, PolicyContext(empty, settings, policy.fresh(settings), moment)), offline
+                policy.tier(
+                    tier.name, PolicyContext(empty, settings, policy.fresh(settings), moment)
+                ),
+                offline,
             ).buffer
             == empty
         )
 
 
-def test_what_an_estimator_missed_goes_with_what_it_was_made_on_and_what_the_file_lacks_stays() -> None:
+def test_what_an_estimator_missed_goes_with_what_it_was_made_on_and_what_the_file_lacks_stays() -> (
+    None
+):
     state, settings = SimpleState(), gemini.POLICY.settings()
     for estimated, reported in ((100, 20_100), (50_100, 95_100), (100_100, 170_100)):
         state = gemini.POLICY.learn(state, settings, estimated, reported)
@@ -82,5 +91,7 @@ def test_what_an_estimator_missed_goes_with_what_it_was_made_on_and_what_the_fil
         171_000, 170_100, 95_100, 27_600, 20_100, 20_050,
     ]  # fmt: skip
     assert SimpleState(200, 100).tokens(100) == 50
-    after = gemini.POLICY.learn(state, settings, 4_000, 30_000)  # reported anew, on what the client attached
+    after = gemini.POLICY.learn(
+        state, settings, 4_000, 30_000
+    )  # reported anew, on what the client attached
     assert (after.tokens(4_000), after.tokens(5_000)) == (30_000, 31_000)

@@ -85,7 +85,12 @@ def said(text: str, *calls: str, prompt: int = 1_000, finish: str = "stop") -> A
 
 
 def play(
-    name: str, start: Buffer, world: World, watch: Looker | None = None, window: int = 100_000, **more: Any
+    name: str,
+    start: Buffer,
+    world: World,
+    watch: Looker | None = None,
+    window: int = 100_000,
+    **more: Any,
 ) -> TurnResult[Any]:
     policy = POLICIES[name]
     settings = policy.settings([], window)
@@ -193,7 +198,13 @@ def test_a_tier_behind_a_turn_is_announced_there() -> None:
     watch = Looker()
     start = build(9, "word " * 20_000)
     turns = [user("And now?"), assistant("Well."), user("And now?")]
-    play("opencode", start.with_messages((*start.messages, *turns)), World(said("Done.")), watch, window=10_000_000)
+    play(
+        "opencode",
+        start.with_messages((*start.messages, *turns)),
+        World(said("Done.")),
+        watch,
+        window=10_000_000,
+    )
     assert watch.told == ["call", "tier prune", "did prune"]
 
 

@@ -17,7 +17,9 @@ JUDGED = sorted(set(POLICIES) - {"none", "anthropic-editing"})
 """Policies whose tiers fire at a share of the window."""
 
 
-def window(name: str, pairs: tuple[tuple[str, str], ...] = (), model: int | None = None) -> tuple[int, str]:
+def window(
+    name: str, pairs: tuple[tuple[str, str], ...] = (), model: int | None = None
+) -> tuple[int, str]:
     settings: Any = POLICIES[name].settings(pairs, model)
     tokens = getattr(settings, "context_window_tokens", None) or settings.context_window
     return tokens, settings.window_from
@@ -38,7 +40,9 @@ def test_others_follow_the_model_where_it_is_known(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
-@pytest.mark.parametrize("key", ["window", "context_window_tokens", "CONTEXT_WINDOW", "contextWindow"])
+@pytest.mark.parametrize(
+    "key", ["window", "context_window_tokens", "CONTEXT_WINDOW", "contextWindow"]
+)
 def test_a_window_is_set_or_the_models(name: str, key: str) -> None:
     assert window(name, ((key, "90,000"),), 1_000_000) == (90_000, "set")
     assert window(name, ((key, "Model"),), 1_000_000) == (1_000_000, "model")
@@ -64,7 +68,9 @@ def test_the_verdict_says_which_window_and_why(name: str) -> None:
     def why(*pairs: tuple[str, str], model: int | None = 100_000) -> str:
         policy = POLICIES[name]
         settings = policy.settings(pairs, model)
-        window_pairs = policy.due(PolicyContext(buffer(user("hi")), settings, policy.fresh(settings)))
+        window_pairs = policy.due(
+            PolicyContext(buffer(user("hi")), settings, policy.fresh(settings))
+        )
         return " ".join(verdict.why for verdict in window_pairs)
 
     assert ("the model's" in why()) is (name not in FIXED)

@@ -83,7 +83,9 @@ def test_nothing_but_a_first_report_has_a_band() -> None:
 
 def test_buffer_that_was_reported_and_did_not_change_has_no_band_to_speak_of() -> None:
     stretch = Stretch(own=[Message("m", "user", (Text("Fix it."),))])
-    thread = Thread("main", requests=[Request(0, stretch.view(), usage=Usage(900))], end=stretch.view())
+    thread = Thread(
+        "main", requests=[Request(0, stretch.view(), usage=Usage(900))], end=stretch.view()
+    )
     assert known_pressures(thread).end.band == (900, 900)
 
 
@@ -99,7 +101,10 @@ def test_call_with_the_same_messages_has_a_band() -> None:
 def test_messages_that_were_cleared_are_predicted_within_a_band() -> None:
     words = [Message(f"m{n}", "user", (Text(f"Line {n} of the text. " * 400),)) for n in range(4)]
     whole, cleared = Stretch(own=words), Stretch(own=[words[0], *words[2:]])
-    requests = [Request(0, whole.view(), usage=Usage(20_000)), Request(1, cleared.view(), usage=Usage(17_000))]
+    requests = [
+        Request(0, whole.view(), usage=Usage(20_000)),
+        Request(1, cleared.view(), usage=Usage(17_000)),
+    ]
     told = known_pressures(Thread("main", requests=requests, end=cleared.view()))[1].predicted
     assert told is not None
     assert told.low < told.tokens < told.high < 20_000 + (told.high - told.low)

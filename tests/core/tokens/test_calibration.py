@@ -88,7 +88,9 @@ def believed(*reports: tuple[int, int]) -> list[int]:
 
 
 @pytest.mark.parametrize("line", [120_000, 150_000])
-def test_a_belief_when_no_messages_are_recorded_crosses_a_line_a_call_after_the_reports(line: int) -> None:
+def test_a_belief_when_no_messages_are_recorded_crosses_a_line_a_call_after_the_reports(
+    line: int,
+) -> None:
     reported = [100_000 + 4_000 * n for n in range(20)]
     now = believed(*((0, tokens) for tokens in reported))
     crossed = next(n for n, tokens in enumerate(reported) if tokens >= line)

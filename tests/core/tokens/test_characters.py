@@ -45,7 +45,10 @@ def test_pulse(messages: list[Message], tokens: int) -> None:
 
 def test_pulse_counts_content_with_parts_as_compact_json() -> None:
     content = '[{"type":"text","text":"é"},{"type":"tool-call","toolCallId":"c","toolName":"ls","input":{"a":1}}]'
-    assert Chars4().weigh(message("assistant", Text("é"), ToolCall("c", "ls", {"a": 1}))) == len(content) + 9
+    assert (
+        Chars4().weigh(message("assistant", Text("é"), ToolCall("c", "ls", {"a": 1})))
+        == len(content) + 9
+    )
 
 
 def test_pulse_counts_answers_and_results_as_the_sdk_shapes_them() -> None:
@@ -60,21 +63,31 @@ def test_pulse_counts_answers_and_results_as_the_sdk_shapes_them() -> None:
 
 def test_pulse_counts_the_name_of_the_tool_in_its_result() -> None:
     """Whatever order lists are counted in, and whatever of them."""
-    call, out = message("assistant", ToolCall("c", 'lök"', {})), message("tool", ToolResult("c", "out"))
-    other = [message("assistant", ToolCall("d", "ls", {})), message("tool", ToolResult("d", "", is_error=True))]
+    call, out = (
+        message("assistant", ToolCall("c", 'lök"', {})),
+        message("tool", ToolResult("c", "out")),
+    )
+    other = [
+        message("assistant", ToolCall("d", "ls", {})),
+        message("tool", ToolResult("d", "", is_error=True)),
+    ]
     settings = POLICY.settings()
     for listed in ([call, out], [user("go"), call, out, *other], [*other], [call]):
         wanted = [
             {
                 "assistant": [
-                    {"type": "tool-call", "toolCallId": one.id, "toolName": one.name, "input": {}} for one in m.calls
+                    {"type": "tool-call", "toolCallId": one.id, "toolName": one.name, "input": {}}
+                    for one in m.calls
                 ],
                 "tool": [
                     {
                         "type": "tool-result",
                         "toolCallId": m.result.call_id,
                         "toolName": {"c": 'lök"', "d": "ls"}[m.result.call_id],
-                        "output": {"type": "error-text" if m.result.is_error else "text", "value": m.result.content},
+                        "output": {
+                            "type": "error-text" if m.result.is_error else "text",
+                            "value": m.result.content,
+                        },
                     }
                 ]
                 if m.result
@@ -101,7 +114,9 @@ def test_pulse_counts_the_name_of_the_tool_in_its_result() -> None:
         pytest.param([user("x" * 400)], 100, id="P-EST-6"),
         pytest.param([], 0, id="P-EST-6 empty"),
         pytest.param(
-            [message("assistant", Text("ab"), Thinking("cd"), ToolCall("id", "ef", {"g": 1}))], 4, id="answer"
+            [message("assistant", Text("ab"), Thinking("cd"), ToolCall("id", "ef", {"g": 1}))],
+            4,
+            id="answer",
         ),
         pytest.param([user("a"), user("b")], 2, id="a ceiling a message"),
     ],

@@ -18,7 +18,10 @@ Sizes = tuple[int | None, int | None]
 
 
 def thread(*reported: int | None, compactions: tuple[Compaction, ...] = ()) -> Thread:
-    requests = [Request(n, EMPTY_VIEW, usage=Usage(input=told) if told else None) for n, told in enumerate(reported)]
+    requests = [
+        Request(n, EMPTY_VIEW, usage=Usage(input=told) if told else None)
+        for n, told in enumerate(reported)
+    ]
     return Thread("main", requests=requests, compactions=compactions)
 
 
@@ -35,7 +38,9 @@ def sizes_of(of: Thread, compaction: Compaction) -> Sizes:
         (Compaction(0, "auto"), (None, 1000)),
     ],
 )
-def test_sizes_of_one_compaction_are_recorded_or_predicted(compaction: Compaction, sizes: Sizes) -> None:
+def test_sizes_of_one_compaction_are_recorded_or_predicted(
+    compaction: Compaction, sizes: Sizes
+) -> None:
     assert sizes_of(thread(1000, 300, compactions=(compaction,)), compaction) == sizes
 
 
@@ -46,7 +51,11 @@ def test_sizes_of_one_compaction_are_recorded_or_predicted(compaction: Compactio
         ((None, 300), (Compaction(1, "auto", tokens_before=200, tokens_after=10),), [(None, 300)]),
         ((None, 300), (Compaction(1, "auto", tokens_before=900),), [(900, 300)]),
         ((1000, 300), (CLEARED, Compaction(1, "auto")), [(1000, None), (None, 300)]),
-        ((1000, 300), (CLEARED, Compaction(1, "b", tokens_before=1200)), [(1000, None), (1200, 300)]),
+        (
+            (1000, 300),
+            (CLEARED, Compaction(1, "b", tokens_before=1200)),
+            [(1000, None), (1200, 300)],
+        ),
         ((1000, 300), (CLEARED, Compaction(1, "b", tokens_before=20)), [(1000, None), (None, 300)]),
     ],
 )
@@ -76,7 +85,9 @@ def grown(cut: int) -> tuple[Thread, View]:
         Request(2, after.view(), usage=Usage(10_380)),
     ]
     made = Compaction(2, "by hand", "edit")
-    made_by_hand = Thread("main", requests=requests, messages=whole.messages(), end=after.view(), compactions=(made,))
+    made_by_hand = Thread(
+        "main", requests=requests, messages=whole.messages(), end=after.view(), compactions=(made,)
+    )
     return made_by_hand, whole
 
 
@@ -87,7 +98,9 @@ def test_size_before_a_step_by_hand_is_that_of_the_buffer_that_was_cut() -> None
     shorter = Thread("main", requests=made.requests[:2], messages=made.messages, end=whole)
     assert sizes.before.tokens == sizer(thread_pressures(shorter, ROKU), None).pressure.tokens
     assert sizes.before.kind == "predicted"
-    assert (sizes.before.tokens or 0) > 15_000, "the answer and its result stood in the buffer that was cut"
+    assert (sizes.before.tokens or 0) > 15_000, (
+        "the answer and its result stood in the buffer that was cut"
+    )
     assert sizes.after.tokens == 10_380
     assert (sizes.freed or 0) > 5_000, "the request before it would say that 20 were freed"
 
@@ -115,7 +128,10 @@ def held(promised: tuple[int, int, int] | None, reported: int | None) -> tuple[T
     view = Stretch(own=[user("go")]).view()
     made = Compaction(1, "proxy", "edit", predicted=(15_402, 15_000, 15_800))
     usage = Usage(reported) if reported is not None else None
-    requests = [Request(0, view, usage=Usage(10_000)), Request(1, view, usage=usage, predicted=promised)]
+    requests = [
+        Request(0, view, usage=Usage(10_000)),
+        Request(1, view, usage=usage, predicted=promised),
+    ]
     return Thread("main", requests=requests, end=view, compactions=(made,)), made
 
 
@@ -144,4 +160,6 @@ def test_promise_beside_the_report_names_the_difference_outside_the_range(
     promised: tuple[int, int, int] | None, reported: int | None, words: str
 ) -> None:
     made, cut = held(promised, reported)
-    assert promise_words(made, cut, compaction_sizes(made, thread_pressures(made, ROKU), cut)) == words
+    assert (
+        promise_words(made, cut, compaction_sizes(made, thread_pressures(made, ROKU), cut)) == words
+    )

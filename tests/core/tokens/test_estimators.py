@@ -5,7 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch
-from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.tokens.counted import TokenizerRefused
 from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import (
@@ -22,7 +32,9 @@ from inspector.core.tokens.estimators import (
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=40)
 JSON = st.recursive(
-    TEXTS | st.integers(-9, 9) | st.none(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=5
+    TEXTS | st.integers(-9, 9) | st.none(),
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    max_leaves=5,
 )
 PARTS = (
     st.builds(Text, TEXTS)
@@ -41,7 +53,9 @@ def messages(draw: st.DrawFn) -> Message:
     return Message("m", draw(st.sampled_from(ROLES)), tuple(parts))
 
 
-each = pytest.mark.parametrize("by", [make() for make in ESTIMATORS.values()], ids=ESTIMATORS.keys())
+each = pytest.mark.parametrize(
+    "by", [make() for make in ESTIMATORS.values()], ids=ESTIMATORS.keys()
+)
 
 
 def test_every_estimator_has_a_title_of_its_own() -> None:
@@ -63,7 +77,9 @@ def test_running_sums_are_sums(by: Estimator, listed: list[Message]) -> None:
 @each
 @settings(deadline=None, max_examples=30)
 @given(st.lists(messages(), max_size=4), messages())
-def test_never_falls_when_a_message_is_added(by: Estimator, listed: list[Message], more: Message) -> None:
+def test_never_falls_when_a_message_is_added(
+    by: Estimator, listed: list[Message], more: Message
+) -> None:
     assert 0 <= buffer_tokens(by, listed) <= buffer_tokens(by, [*listed, more])
 
 

@@ -74,7 +74,9 @@ def test_r2_is_a_share(points: list[tuple[float, float]]) -> None:
 
 
 @given(POINTS, st.integers(1, 5), st.integers(0, 1000))
-def test_exact_lines_are_found(points: list[tuple[float, float]], slope: int, overhead: int) -> None:
+def test_exact_lines_are_found(
+    points: list[tuple[float, float]], slope: int, overhead: int
+) -> None:
     found = fit_line([(x, overhead + slope * x) for x, _ in points])
     if found is not None:
         assert found.slope == pytest.approx(slope)
@@ -83,6 +85,11 @@ def test_exact_lines_are_found(points: list[tuple[float, float]], slope: int, ov
 
 
 def test_quantiles() -> None:
-    assert [quantile([1, 2, 3, 4, 5], share) for share in (0, 0.5, 0.9, 1)] == [1, 3, pytest.approx(4.6), 5]
+    assert [quantile([1, 2, 3, 4, 5], share) for share in (0, 0.5, 0.9, 1)] == [
+        1,
+        3,
+        pytest.approx(4.6),
+        5,
+    ]
     assert quantile([7], 0.9) == 7
     assert quantile([], 0.5) is None

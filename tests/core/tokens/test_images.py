@@ -55,7 +55,8 @@ def test_tokens() -> None:
 
 
 @given(
-    st.binary(max_size=80), st.sampled_from([b"", PNG[:8], GIF[:4], b"\xff\xd8\xff", VP8[:16], VP8L[:16], VP8X[:16]])
+    st.binary(max_size=80),
+    st.sampled_from([b"", PNG[:8], GIF[:4], b"\xff\xd8\xff", VP8[:16], VP8L[:16], VP8X[:16]]),
 )
 def test_no_bytes_are_too_strange(data: bytes, head: bytes) -> None:
     assert 1 <= image_tokens(Image("image/*", base64.b64encode(head + data).decode())) <= LARGEST

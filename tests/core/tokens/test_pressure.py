@@ -34,10 +34,13 @@ def stretch(*tokens: int, base: View | None = None) -> Stretch:
     return Stretch(base, [user(n) for n in tokens])
 
 
-def thread(*asked: tuple[View, int | None], end: View = EMPTY_VIEW, prompt: Prompt = NOT_IN_FILE) -> Thread:
+def thread(
+    *asked: tuple[View, int | None], end: View = EMPTY_VIEW, prompt: Prompt = NOT_IN_FILE
+) -> Thread:
     """A request for each (view, reported tokens)."""
     requests = tuple(
-        Request(n, view, prompt, None if told is None else Usage(input=told)) for n, (view, told) in enumerate(asked)
+        Request(n, view, prompt, None if told is None else Usage(input=told))
+        for n, (view, told) in enumerate(asked)
     )
     return Thread("main", requests=requests, end=end, prompt=prompt)
 
@@ -48,7 +51,9 @@ def shown(pressures: Pressures) -> list[tuple[str, int | None]]:
 
 def test_reported_where_reported_else_reported_plus_what_came_since() -> None:
     one = stretch(100, 50, 30, 20)
-    found = thread_pressures(thread((one.view(1), 150), (one.view(2), None), (one.view(3), 300), end=one.view()), ROKU)
+    found = thread_pressures(
+        thread((one.view(1), 150), (one.view(2), None), (one.view(3), 300), end=one.view()), ROKU
+    )
     slope = prior("roku", "")
     learned = slope  # what is expected weighs more than 80 tokens of growth
     assert shown(found) == [
@@ -91,7 +96,9 @@ def test_the_unseen_part_stands_behind_a_compaction() -> None:
 
 def test_a_fall_while_the_buffer_only_grew_is_the_unseen_parts() -> None:
     one = stretch(1000, 2000, 100, 100)
-    asked = [(one.view(n), told) for n, told in ((1, 41_000), (2, 44_000), (3, 24_150), (4, 24_300))]
+    asked = [
+        (one.view(n), told) for n, told in ((1, 41_000), (2, 44_000), (3, 24_150), (4, 24_300))
+    ]
     found = thread_pressures(thread(*asked, end=one.view()), ROKU)
     unseen = [found.scale(n).unseen for n in range(4)]
     assert unseen == [39_500, 39_500, 19_500, 19_500]
@@ -100,7 +107,9 @@ def test_a_fall_while_the_buffer_only_grew_is_the_unseen_parts() -> None:
 
 def test_an_unchanged_buffer_keeps_its_number() -> None:
     one = stretch(100, 50)
-    found = thread_pressures(thread((one.view(1), 7_150), (one.view(2), 7_300), end=one.view()), ROKU)
+    found = thread_pressures(
+        thread((one.view(1), 7_150), (one.view(2), 7_300), end=one.view()), ROKU
+    )
     assert shown(found)[-1] == ("predicted", 7_300)
     assert found.end.band == (7_300, 7_300)
     for at in (0, 1, None):
@@ -124,13 +133,17 @@ def test_nothing_to_count_is_unknown() -> None:
     assert shown(found) == [("unknown", None)] * 2
 
 
-def test_where_the_file_holds_the_prompt_it_is_counted_and_the_unseen_part_is_what_is_left() -> None:
+def test_where_the_file_holds_the_prompt_it_is_counted_and_the_unseen_part_is_what_is_left() -> (
+    None
+):
     one = stretch(100)
     prompt = Prompt("x" * 400, (Tool("Bash", {"name": "Bash", "description": "d" * 300}),))
     (without,) = thread_pressures(thread((one.view(), None)), ROKU)
     (whole,) = thread_pressures(thread((one.view(), None), prompt=prompt), ROKU)
     assert whole.counted == without.counted + sum(prompt_tokens(ROKU, prompt))
-    assert prompt_tokens(ROKU, prompt)[1] > 80, "tools count, though Roku's own rule leaves them out"
+    assert prompt_tokens(ROKU, prompt)[1] > 80, (
+        "tools count, though Roku's own rule leaves them out"
+    )
     lacking = thread_pressures(thread((one.view(), 9_000)), ROKU)
     holding = thread_pressures(thread((one.view(), 9_000), prompt=prompt), ROKU)
     assert holding.scale(0).unseen < lacking.scale(0).unseen
@@ -150,7 +163,9 @@ def threads(draw: st.DrawFn) -> Thread:
     for _ in range(draw(st.integers(0, 20))):
         match draw(st.sampled_from(["grow"] * 4 + ["fork", "fresh"])):
             case "fork":
-                stretches.append(Stretch(stretches[-1].view(draw(st.integers(0, len(stretches[-1]))))))
+                stretches.append(
+                    Stretch(stretches[-1].view(draw(st.integers(0, len(stretches[-1])))))
+                )
             case "fresh":
                 stretches.append(Stretch())
             case _:
@@ -187,7 +202,9 @@ def test_growing_gives_what_a_fresh_look_gives(one: Thread, data: st.DataObject)
         assert (*grown, grown.end) == (*fresh, fresh.end)
         places = [*range(len(fresh)), None]
         assert [grown.scale(at) for at in places] == [fresh.scale(at) for at in places]
-        assert [known_counts(one, ROKU).at(at) for at in places] == [known_counts(again, ROKU).at(at) for at in places]
+        assert [known_counts(one, ROKU).at(at) for at in places] == [
+            known_counts(again, ROKU).at(at) for at in places
+        ]
 
 
 def test_growing_looks_only_at_what_is_new() -> None:
@@ -213,8 +230,13 @@ def test_growing_when_the_last_request_is_another_one_keeps_those_before_it() ->
 def test_prefix_is_that_of_the_messages(one: Thread) -> None:
     views = [request.view for request in one.requests]
     for shorter, longer in pairwise(views):
-        same = [id(m) for m in longer.messages()[: len(shorter)]] == [id(m) for m in shorter.messages()]
-        assert is_prefix(shorter, longer) == (same and len(shorter) <= len(longer)) or len(shorter) == 0
+        same = [id(m) for m in longer.messages()[: len(shorter)]] == [
+            id(m) for m in shorter.messages()
+        ]
+        assert (
+            is_prefix(shorter, longer) == (same and len(shorter) <= len(longer))
+            or len(shorter) == 0
+        )
 
 
 class Watched(list[Message]):

@@ -47,7 +47,9 @@ def test_impossible_numbers_have_no_price() -> None:
 
 
 def test_time_may_be_anything() -> None:
-    assert call_cost(OPUS, Usage(input=1), "yesterday") == call_cost(OPUS, Usage(input=1), "2026-01-03T10:11:12")
+    assert call_cost(OPUS, Usage(input=1), "yesterday") == call_cost(
+        OPUS, Usage(input=1), "2026-01-03T10:11:12"
+    )
 
 
 def call(n: int, usage: Usage | None, model: str = "") -> Request:
@@ -55,9 +57,16 @@ def call(n: int, usage: Usage | None, model: str = "") -> Request:
 
 
 def test_a_thread_costs_what_its_calls_cost() -> None:
-    calls = (call(0, Usage(input=100_000), OPUS), call(1, None, "claude-fake"), call(2, Usage(output=1000), OPUS))
+    calls = (
+        call(0, Usage(input=100_000), OPUS),
+        call(1, None, "claude-fake"),
+        call(2, Usage(output=1000), OPUS),
+    )
     assert thread_cost(Thread("main", requests=calls)) == Decimal("0.525")
-    assert thread_cost(Thread("main", requests=(*calls, call(3, Usage(input=1), "claude-fake")))) is None
+    assert (
+        thread_cost(Thread("main", requests=(*calls, call(3, Usage(input=1), "claude-fake"))))
+        is None
+    )
     assert thread_cost(Thread("main")) == 0
 
 
@@ -66,7 +75,9 @@ def test_a_call_without_a_name_is_of_the_model_before() -> None:
     assert thread_cost(Thread("main", model=OPUS, requests=calls)) == 1
 
 
-COUNTS = st.integers(0, 2_000_000) | st.sampled_from([0, 1, 127_999, 128_000, 200_000, 200_001, 272_000])
+COUNTS = st.integers(0, 2_000_000) | st.sampled_from(
+    [0, 1, 127_999, 128_000, 200_000, 200_001, 272_000]
+)
 MODELS = (
     OPUS,
     "claude-sonnet-4-5",

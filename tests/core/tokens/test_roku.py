@@ -46,7 +46,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "size", "text_class", "tokens"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("text", "size", "text_class", "tokens"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
 def test_text(text: str, size: int, text_class: str, tokens: int) -> None:
     assert (utf8_length(text), classify(text), estimate(text)) == (size, text_class, tokens)
 
@@ -76,7 +78,9 @@ def test_arguments_are_halved_even_as_free_text() -> None:
 
 
 def test_images_and_tools_cost_nothing() -> None:
-    assert Roku().weigh(Message("u", "user", (Text("abcd"), Image("image/png", "A" * 4000)))) == 1 + 4
+    assert (
+        Roku().weigh(Message("u", "user", (Text("abcd"), Image("image/png", "A" * 4000)))) == 1 + 4
+    )
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))

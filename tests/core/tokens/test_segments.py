@@ -15,7 +15,9 @@ def sample(request: int, estimated: int, reported: int, model: str = "a") -> Sam
 
 def thread(*compacted: int) -> Thread:
     compactions = tuple(Compaction(at, "auto") for at in compacted)
-    return Thread("main", requests=tuple(Request(n, EMPTY_VIEW) for n in range(9)), compactions=compactions)
+    return Thread(
+        "main", requests=tuple(Request(n, EMPTY_VIEW) for n in range(9)), compactions=compactions
+    )
 
 
 def test_segments_when_there_is_a_compaction_have_a_line_each() -> None:
@@ -27,11 +29,19 @@ def test_segments_when_there_is_a_compaction_have_a_line_each() -> None:
     assert (first.fit.slope, first.fit.overhead) == pytest.approx((2, 50))
     assert second.fit is not None
     assert (second.fit.slope, second.fit.overhead) == pytest.approx((3, 7))
-    assert [segment.residual(one) for segment in (first, second) for one in segment.samples] == pytest.approx([0] * 7)
+    assert [
+        segment.residual(one) for segment in (first, second) for one in segment.samples
+    ] == pytest.approx([0] * 7)
 
 
 def test_segments_when_the_model_changes_are_split_there() -> None:
-    samples = [sample(0, 10, 20), sample(1, 20, 40), sample(2, 30, 45, "b"), sample(3, 40, 60, "b"), sample(4, 50, 99)]
+    samples = [
+        sample(0, 10, 20),
+        sample(1, 20, 40),
+        sample(2, 30, 45, "b"),
+        sample(3, 40, 60, "b"),
+        sample(4, 50, 99),
+    ]
     segments = split_segments(thread(), samples)
     assert [(segment.first, segment.last, segment.model) for segment in segments] == [
         (0, 1, "a"), (2, 3, "b"), (4, 4, "a")
@@ -46,7 +56,10 @@ def test_segments_of_no_samples_are_none() -> None:
 
 def predictions(*triples: tuple[int, int, int]) -> list[tuple[Prediction, int]]:
     """Of (predicted, half of its range, reported)."""
-    return [(Prediction(tokens, tokens - half, tokens + half), reported) for tokens, half, reported in triples]
+    return [
+        (Prediction(tokens, tokens - half, tokens + half), reported)
+        for tokens, half, reported in triples
+    ]
 
 
 def test_coverage_counts_each_report_against_earlier_errors_alone() -> None:

@@ -14,7 +14,9 @@ from inspector.core.usage import Usage
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(0, 10**7), st.floats(0.1, 5))
-def test_a_scale_gives_back_what_is_shown(shown: int, counted: int, unseen: int, slope: float) -> None:
+def test_a_scale_gives_back_what_is_shown(
+    shown: int, counted: int, unseen: int, slope: float
+) -> None:
     found = scale(shown, counted, unseen, slope)
     assert found.tokens(counted) == shown
     assert 0 <= found.unseen <= shown
@@ -24,7 +26,9 @@ def test_a_scale_gives_back_what_is_shown(shown: int, counted: int, unseen: int,
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_more_is_never_smaller_and_its_band_is_around_it(shown: int, counted: int, less: int, more: int) -> None:
+def test_more_is_never_smaller_and_its_band_is_around_it(
+    shown: int, counted: int, less: int, more: int
+) -> None:
     found = scale(shown, counted, shown // 3, 1.2)
     small, large = found.predict(min(less, more)), found.predict(max(less, more))
     assert small.tokens <= large.tokens
@@ -67,7 +71,10 @@ def test_a_changed_buffer_is_predicted_and_the_unseen_part_stays() -> None:
 
 
 def test_what_a_client_attaches_anew_after_its_compaction_is_unseen_not_a_heavier_row() -> None:
-    before, after = (Stretch(own=[Message(f"{at}{n}", "user", (Text("x" * 400),)) for n in range(9)]) for at in "ab")
+    before, after = (
+        Stretch(own=[Message(f"{at}{n}", "user", (Text("x" * 400),)) for n in range(9)])
+        for at in "ab"
+    )
     made = Compaction(1, "auto", attached=Attached(9_300, -100, 27_000))
     request = Request(0, before.view(), usage=Usage(input=30_000), model="claude-opus-4-5")
     thread = Thread("main", requests=[request], end=after.view(), compactions=[made])
@@ -91,10 +98,14 @@ def test_band_of_the_next_request_after_large_errors_begins_at_what_is_not_recor
     for n, reported in enumerate((20_000, 20_110, 50_000, 80_000)):
         added = Addition(1_000 + 100 * n, n > 0)
         learner.report(added, learner.predict(added), reported, 0, "claude-opus-4-5", fresh=not n)
-    learner.report(Addition(1_000, False), None, 300_000, 0, "claude-opus-4-5", fresh=True)  # a compaction
+    learner.report(
+        Addition(1_000, False), None, 300_000, 0, "claude-opus-4-5", fresh=True
+    )  # a compaction
     unseen = learner.unseen()
     found = learner.predict(Addition(1_050, True))
     assert found is not None
     assert 0 < unseen < found.tokens
-    assert found.tokens - (found.high - found.tokens) < unseen, "the room alone would reach below it"
+    assert found.tokens - (found.high - found.tokens) < unseen, (
+        "the room alone would reach below it"
+    )
     assert found.low == unseen

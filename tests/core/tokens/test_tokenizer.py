@@ -28,21 +28,35 @@ from inspector.resources import resource
 
 @pytest.mark.parametrize(
     ("text", "o200k", "cl100k"),
-    [("hello world", 2, 2), ("中文段落示例", 5, 7), ("", 0, 0), ("a <|endoftext|> b", 9, 8), ("\ud800", 1, 1)],
+    [
+        ("hello world", 2, 2),
+        ("中文段落示例", 5, 7),
+        ("", 0, 0),
+        ("a <|endoftext|> b", 9, 8),
+        ("\ud800", 1, 1),
+    ],
 )
 def test_counts(text: str, o200k: int, cl100k: int) -> None:
     assert (count_tokens(text, "o200k_base"), count_tokens(text, "cl100k_base")) == (o200k, cl100k)
 
 
 @pytest.mark.parametrize("name", vocabularies())
-def test_same_as_the_library_puts_it_together(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_same_as_the_library_puts_it_together(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     import tiktoken
 
-    for file in resource("tiktoken").iterdir():  # a copy, because the library deletes what it does not like
+    for file in resource(
+        "tiktoken"
+    ).iterdir():  # a copy, because the library deletes what it does not like
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     theirs = tiktoken.get_encoding(name)
-    for text in ("It's 1,234.5 km\r\n\n  to 北京 – naïve\t😀!", "def f(x):\n    return {'a': [1, 2]}\n" * 5, " " * 50):
+    for text in (
+        "It's 1,234.5 km\r\n\n  to 北京 – naïve\t😀!",
+        "def f(x):\n    return {'a': [1, 2]}\n" * 5,
+        " " * 50,
+    ):
         assert counted.load_encoding(name)(text) == theirs.encode_ordinary(text)
 
 
@@ -52,7 +66,9 @@ def test_shipped_vocabularies_are_whole() -> None:
         assert hashlib.sha256(data).hexdigest() == vocabulary["sha256"]
 
 
-def test_a_damaged_vocabulary_is_told_and_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_damaged_vocabulary_is_told_and_left_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     damaged = tmp_path / "vocabulary"
     damaged.write_bytes(b"QQ== 0\n")
     monkeypatch.setattr(counted, "resource", lambda name: damaged)
@@ -124,7 +140,13 @@ def test_weight_of_a_message_is_everything_the_model_sees() -> None:
         ),
     )
     assert by.weigh(message) == (
-        MESSAGE_FRAMING + 2 + (2 + 30 + 7) + (CALL_FRAMING + 1 + 2) + (RESULT_FRAMING + 2) + 800 + 100
+        MESSAGE_FRAMING
+        + 2
+        + (2 + 30 + 7)
+        + (CALL_FRAMING + 1 + 2)
+        + (RESULT_FRAMING + 2)
+        + 800
+        + 100
     )
 
 

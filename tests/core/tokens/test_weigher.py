@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Prompt, Stretch, Tool
 from inspector.core.findings.composition import CATEGORIES, composition
-from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.session import Request, Thread
 from inspector.core.tokens import exact
 from inspector.core.tokens.counted import count_tokens
@@ -38,7 +48,9 @@ def test_count_when_one_text_of_a_batch_has_a_lone_surrogate_counts_all() -> Non
 
 def test_count_of_a_long_text_is_that_of_tiktoken() -> None:
     chance = random.Random(3)
-    words = " ".join(chance.choice(["def", "größer", "上下文", "0x1f", "\t\n", "{}"]) for _ in range(60_000))
+    words = " ".join(
+        chance.choice(["def", "größer", "上下文", "0x1f", "\t\n", "{}"]) for _ in range(60_000)
+    )
     assert count_text(words) == count_tokens(words, "o200k_base")
 
 
@@ -62,7 +74,9 @@ def test_count_without_the_fast_tokenizer_is_the_same(monkeypatch: pytest.Monkey
 parts = st.lists(
     st.one_of(
         texts.map(Text),
-        st.builds(Thinking, texts, st.text("ab+/", max_size=400), st.none() | st.integers(0, 9_000)),
+        st.builds(
+            Thinking, texts, st.text("ab+/", max_size=400), st.none() | st.integers(0, 9_000)
+        ),
         st.builds(ToolCall, st.just("c"), texts, st.dictionaries(texts, texts, max_size=2)),
         st.builds(ToolResult, st.just("c"), texts),
         st.builds(Image, st.just("image/png"), st.text("abc", max_size=40)),
@@ -77,15 +91,25 @@ def test_weights_of_many_messages_are_those_of_each_alone(several: list[list[Par
     together = [Message(f"m{n}", "user", tuple(some)) for n, some in enumerate(several)]
     alone = [replace(message) for message in together]
     weigh_all(CLAUDE, together)
-    assert [CLAUDE.weigh(message) for message in alone] == [one.counts[CLAUDE.name] for one in together]
+    assert [CLAUDE.weigh(message) for message in alone] == [
+        one.counts[CLAUDE.name] for one in together
+    ]
     for one, other in zip(together, alone, strict=True):
-        assert list(CLAUDE.part_weights(one)) == list(CLAUDE.part_weights(other)) == CLAUDE.weigh_parts(one.parts)
+        assert (
+            list(CLAUDE.part_weights(one))
+            == list(CLAUDE.part_weights(other))
+            == CLAUDE.weigh_parts(one.parts)
+        )
 
 
 @given(st.lists(parts, min_size=1, max_size=5), st.booleans())
-def test_categories_add_up_to_the_weight_of_the_messages(several: list[list[Part]], from_model: bool) -> None:
+def test_categories_add_up_to_the_weight_of_the_messages(
+    several: list[list[Part]], from_model: bool
+) -> None:
     role: Role = "assistant" if from_model else "user"
-    view = Stretch(own=[Message(f"m{n}", role, tuple(some)) for n, some in enumerate(several)]).view()
+    view = Stretch(
+        own=[Message(f"m{n}", role, tuple(some)) for n, some in enumerate(several)]
+    ).view()
     found = composition(CLAUDE, view)
     assert set(found) <= set(CATEGORIES)
     assert sum(found.values()) == messages_weight(CLAUDE, view)
@@ -93,9 +117,14 @@ def test_categories_add_up_to_the_weight_of_the_messages(several: list[list[Part
 
 def test_sealed_thinking_weighs_by_its_signature_and_not_by_its_digest() -> None:
     sealed = "gAAAA" + "x" * 2_995
-    short, long = (Message("m", "assistant", (Thinking(text, sealed),)) for text in ("In short.", "At length. " * 300))
+    short, long = (
+        Message("m", "assistant", (Thinking(text, sealed),))
+        for text in ("In short.", "At length. " * 300)
+    )
     assert CLAUDE.weigh(short) == CLAUDE.weigh(long)
-    assert count(CLAUDE, short) - count(CLAUDE, Message("m", "assistant", ())) == round(0.183 * (3_000 - 130))
+    assert count(CLAUDE, short) - count(CLAUDE, Message("m", "assistant", ())) == round(
+        0.183 * (3_000 - 130)
+    )
 
 
 def test_thinking_that_was_reported_weighs_what_the_provider_counted() -> None:
@@ -121,7 +150,9 @@ def test_thinking_that_was_reported_weighs_what_the_provider_counted() -> None:
         ("gemini-2.5-pro", 960, 540, 1_548),
     ],
 )
-def test_picture_costs_what_its_provider_charges_for_its_size(model: str, width: int, height: int, tokens: int) -> None:
+def test_picture_costs_what_its_provider_charges_for_its_size(
+    model: str, width: int, height: int, tokens: int
+) -> None:
     assert family_of(model).images(width, height) == tokens
 
 
@@ -132,10 +163,14 @@ def test_a_row_weighs_the_same_at_every_request_of_a_model() -> None:
     requests = []
     for n in range(12):
         told += round(1.3 * CLAUDE.weigh(messages[n])) + 7 * n
-        requests.append(Request(n, stretch.view(n + 1), usage=Usage(input=told), model="claude-opus-4-5"))
+        requests.append(
+            Request(n, stretch.view(n + 1), usage=Usage(input=told), model="claude-opus-4-5")
+        )
     thread = Thread("main", "", "claude-opus-4-5", requests, messages, stretch.view())
     pressures = known_pressures(thread)
-    assert {sizer(pressures, n).row(messages[0]) for n in range(12)} == {sizer(pressures, None).row(messages[0])}
+    assert {sizer(pressures, n).row(messages[0]) for n in range(12)} == {
+        sizer(pressures, None).row(messages[0])
+    }
     for n, request in enumerate(requests):
         size = sizer(pressures, n)
         rows = size.rows(request.view)
@@ -144,7 +179,11 @@ def test_a_row_weighs_the_same_at_every_request_of_a_model() -> None:
 
 
 def test_tool_schemas_weigh_as_they_were_sent() -> None:
-    definition = {"name": "Read", "description": "Reads a file.", "input_schema": {"type": "object"}}
+    definition = {
+        "name": "Read",
+        "description": "Reads a file.",
+        "input_schema": {"type": "object"},
+    }
     prompt = Prompt(None, (Tool("Read", definition),))
     sent = json.dumps(definition, separators=(",", ":"), ensure_ascii=False)
     assert CLAUDE.weigh_prompt(prompt) == count_tokens(sent, "o200k_base")
@@ -160,18 +199,29 @@ def test_weigher_of_a_thread_is_that_of_the_first_model_it_names() -> None:
 
 
 def test_weigh_prompt_when_loading_of_a_tool_is_deferred_leaves_it_out() -> None:
-    one, other = {"name": "axe", "description": "cuts"}, {"name": "saw", "description": "cuts finely"}
+    one, other = (
+        {"name": "axe", "description": "cuts"},
+        {"name": "saw", "description": "cuts finely"},
+    )
     late = {**other, "defer_loading": True}
     group = {"type": "namespace", "name": "tools", "tools": [one]}
     told = [Tool("axe", one)], [Tool("axe", one), Tool("saw", late)]
-    assert CLAUDE.weigh_prompt(Prompt(None, tuple(told[0]))) == CLAUDE.weigh_prompt(Prompt(None, tuple(told[1])))
+    assert CLAUDE.weigh_prompt(Prompt(None, tuple(told[0]))) == CLAUDE.weigh_prompt(
+        Prompt(None, tuple(told[1]))
+    )
     assert CLAUDE.weigh_prompt(Prompt(None, (Tool("saw", other),))) > 0
     groups = [(Tool("tools", {**group, "tools": tools}),) for tools in ([one], [one, late])]
-    assert CLAUDE.weigh_prompt(Prompt(None, groups[0])) == CLAUDE.weigh_prompt(Prompt(None, groups[1]))
+    assert CLAUDE.weigh_prompt(Prompt(None, groups[0])) == CLAUDE.weigh_prompt(
+        Prompt(None, groups[1])
+    )
 
 
-@pytest.mark.parametrize(("model", "signature"), [("claude-opus-4-5", 130), ("claude-opus-5", 343), ("gpt-5.5", 870)])
-def test_weigh_sealed_thought_when_signature_is_its_frame_alone_is_nothing(model: str, signature: int) -> None:
+@pytest.mark.parametrize(
+    ("model", "signature"), [("claude-opus-4-5", 130), ("claude-opus-5", 343), ("gpt-5.5", 870)]
+)
+def test_weigh_sealed_thought_when_signature_is_its_frame_alone_is_nothing(
+    model: str, signature: int
+) -> None:
     family = family_of(model)
     assert family.weigh_sealed("x" * signature) == 0
     assert 160 < family.weigh_sealed("x" * (signature + 1_000)) < 190
@@ -179,5 +229,8 @@ def test_weigh_sealed_thought_when_signature_is_its_frame_alone_is_nothing(model
 
 def test_framing_of_calls_is_that_of_the_family() -> None:
     alone: list[Part] = [ToolCall("c", "ls", {}), ToolResult("c", "a b")]
-    weights = {model: sum(weigher(family_of(model)).weigh_parts(alone)) for model in ("gpt-5.5", "claude-opus-4-5")}
+    weights = {
+        model: sum(weigher(family_of(model)).weigh_parts(alone))
+        for model in ("gpt-5.5", "claude-opus-4-5")
+    }
     assert weights["claude-opus-4-5"] - weights["gpt-5.5"] == (42 + 10) - (10 + 9)

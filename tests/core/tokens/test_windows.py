@@ -4,7 +4,13 @@ import pytest
 
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Compaction, CompactionKind, Request, Session, Thread
-from inspector.core.tokens.catalogue import BadModelTable, catalogue_window, client_window, read_windows, spellings
+from inspector.core.tokens.catalogue import (
+    BadModelTable,
+    catalogue_window,
+    client_window,
+    read_windows,
+    spellings,
+)
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript
@@ -46,7 +52,9 @@ def test_catalogue() -> None:
 
 def _of(client: str, model: str, models: dict[str, int] | None = None) -> Window:
     """In a recording of several clients."""
-    thread = Thread("main", model=model, requests=(Request(0, EMPTY_VIEW, model=model),), client=client)
+    thread = Thread(
+        "main", model=model, requests=(Request(0, EMPTY_VIEW, model=model),), client=client
+    )
     return find_window(Session("proxy", (thread,)), thread, models=models)
 
 
@@ -115,7 +123,9 @@ def test_an_automatic_compaction_tells_the_window_of_an_unknown_model() -> None:
     assert window("claude-fake", 160000, auto=167500).tokens == 200000
 
 
-@pytest.mark.parametrize(("largest", "auto"), [(15_000, 15_000), (300_000, None)], ids=["compacted early", "larger"])
+@pytest.mark.parametrize(
+    ("largest", "auto"), [(15_000, 15_000), (300_000, None)], ids=["compacted early", "larger"]
+)
 def test_what_the_clients_list_says_when_the_session_contradicts_it_stands_with_a_warning(
     largest: int, auto: int | None
 ) -> None:
@@ -167,7 +177,12 @@ def test_the_user_overrules_all_and_is_told() -> None:
 
 def test_the_users_table_goes_first() -> None:
     assert window(models={"claude-opus-4-5-20251101": 300000}) == Window(300000, "catalogue")
-    assert window("my/own-model", models=dict(read_windows('[models."own-model"]\nwindow = 5000\n'))).tokens == 5000
+    assert (
+        window(
+            "my/own-model", models=dict(read_windows('[models."own-model"]\nwindow = 5000\n'))
+        ).tokens
+        == 5000
+    )
 
 
 def test_other_models_of_the_thread_are_no_evidence() -> None:
@@ -206,7 +221,9 @@ def test_spellings_start_with_the_name_itself() -> None:
     assert list(spellings("A/b[1m]")) == ["a/b[1m]", "a/b", "b"]
 
 
-@pytest.mark.parametrize("text", ["models = 3 =", '[models."m"]\nwindow = "many"', "[models]\nm = 3", 'models = "m"'])
+@pytest.mark.parametrize(
+    "text", ["models = 3 =", '[models."m"]\nwindow = "many"', "[models]\nm = 3", 'models = "m"']
+)
 def test_a_bad_table_is_told(text: str) -> None:
     with pytest.raises(BadModelTable, match="table of models"):
         read_windows(text)

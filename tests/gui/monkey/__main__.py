@@ -9,7 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-_SCREEN = {name: os.environ[name] for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY") if name in os.environ}
+_SCREEN = {
+    name: os.environ[name]
+    for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
+    if name in os.environ
+}
 
 import tests.conftest  # noqa: E402, F401  # no screen, no network, no user: before Qt is loaded
 

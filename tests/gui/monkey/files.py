@@ -21,11 +21,18 @@ class Files:
         self._folder, self._random = folder, random
         self._lines = 8
         self.growing = write(folder, lines_of(self._lines))
-        made = [payload(folder / "body.json"), folder / "missing.jsonl", folder, folder / "garbage.jsonl"]
+        made = [
+            payload(folder / "body.json"),
+            folder / "missing.jsonl",
+            folder,
+            folder / "garbage.jsonl",
+        ]
         (folder / "garbage.jsonl").write_bytes(random.randbytes(9_000))
         (folder / "empty.jsonl").write_bytes(b"")
         data = [path for path in (ROOT / "tests" / "data").rglob("*") if path.is_file()]
-        broken = [path for path in CRASHES.glob("*") if path.suffix != ".md"] if CRASHES.is_dir() else []
+        broken = (
+            [path for path in CRASHES.glob("*") if path.suffix != ".md"] if CRASHES.is_dir() else []
+        )
         small = [path for path in (*data, *broken) if path.stat().st_size < LARGEST]
         self.paths = [sample_path(), self.growing, *made, folder / "empty.jsonl", *sorted(small)]
 

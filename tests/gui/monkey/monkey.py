@@ -14,7 +14,15 @@ import shiboken6
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent, QHelpEvent, QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QFileDialog, QInputDialog, QMenu, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QInputDialog,
+    QMenu,
+    QWidget,
+)
 
 from inspector.gui.window import MainWindow
 from tests.gui.monkey.files import Files
@@ -23,23 +31,48 @@ from tests.gui.monkey.fresh import stale
 EVERY_MS = 4
 CALM_EVERY = 5.0
 """Seconds between two looks at whether everything shows the state."""
-BUTTONS = (Qt.MouseButton.LeftButton,) * 8 + (Qt.MouseButton.RightButton, Qt.MouseButton.MiddleButton)
+BUTTONS = (Qt.MouseButton.LeftButton,) * 8 + (
+    Qt.MouseButton.RightButton,
+    Qt.MouseButton.MiddleButton,
+)
 NONE, CTRL, SHIFT = (
     Qt.KeyboardModifier.NoModifier,
     Qt.KeyboardModifier.ControlModifier,
     Qt.KeyboardModifier.ShiftModifier,
 )
-WALKS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End)
+WALKS = (
+    Qt.Key.Key_Left,
+    Qt.Key.Key_Right,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+)
 KEYS = (
     *WALKS * 3,
     *(Qt.Key(key) for key in range(Qt.Key.Key_0.value, Qt.Key.Key_9.value + 1)),
     *(Qt.Key(key) for key in range(Qt.Key.Key_A.value, Qt.Key.Key_Z.value + 1)),
     *(Qt.Key(key) for key in range(Qt.Key.Key_F1.value, Qt.Key.Key_F12.value + 1)),
-    *(Qt.Key.Key_Return, Qt.Key.Key_Escape, Qt.Key.Key_Tab, Qt.Key.Key_Space, Qt.Key.Key_Delete, Qt.Key.Key_PageDown),
+    *(
+        Qt.Key.Key_Return,
+        Qt.Key.Key_Escape,
+        Qt.Key.Key_Tab,
+        Qt.Key.Key_Space,
+        Qt.Key.Key_Delete,
+        Qt.Key.Key_PageDown,
+    ),
 )
 LEFT_ALONE = ("run", "live demo", "proxy", "quit", "watch an agent")
 """Words of commands that begin what a monkey has no business with."""
-ONLY_CLOSED = ("RunDialog", "ProxyDialog", "ConnectDialog", "KeyDialog", "ResumeDialog", "QMessageBox", "QFileDialog")
+ONLY_CLOSED = (
+    "RunDialog",
+    "ProxyDialog",
+    "ConnectDialog",
+    "KeyDialog",
+    "ResumeDialog",
+    "QMessageBox",
+    "QFileDialog",
+)
 
 
 class StaysOpen(QObject):
@@ -74,7 +107,9 @@ class Monkey:
         where = self._folder / "nowhere" if self.random.random() < 0.2 else self._folder
         return str(where / f"saved-{self.random.randrange(9)}.json")
 
-    def _caught(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def _caught(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
         import traceback
 
         told = "".join(traceback.format_exception(kind, error, trace)[-6:])
@@ -123,7 +158,11 @@ class Monkey:
             if popup is None:
                 return
             if isinstance(popup, QMenu) and self.random.random() < 0.5:
-                actions = [one for one in popup.actions() if one.isEnabled() and not _left_alone(one.text())]
+                actions = [
+                    one
+                    for one in popup.actions()
+                    if one.isEnabled() and not _left_alone(one.text())
+                ]
                 if actions and not any(one.menu() for one in actions):
                     self._last = f"menu {(chosen := self.random.choice(actions)).text()}"
                     chosen.trigger()
@@ -139,7 +178,9 @@ class Monkey:
         QTest.qWait(1_000)
         if self._busy():
             return  # something was begun meanwhile
-        self.found += [f"after act {self.acts} ({self._last}): {told}" for told in stale(self.window)]
+        self.found += [
+            f"after act {self.acts} ({self._last}): {told}" for told in stale(self.window)
+        ]
 
     def _busy(self) -> bool:
         state = self.window.workbench.state
@@ -167,11 +208,18 @@ class Monkey:
         return self.random.choices([act for _, act in acts], [weight for weight, _ in acts])[0]
 
     def _widget(self, inside: QWidget) -> QWidget:
-        seen = [one for one in inside.findChildren(QWidget) if one.isVisible() and one.isEnabled() and one.width() > 2]
+        seen = [
+            one
+            for one in inside.findChildren(QWidget)
+            if one.isVisible() and one.isEnabled() and one.width() > 2
+        ]
         return self.random.choice(seen) if seen else inside
 
     def _place(self, widget: QWidget) -> QPoint:
-        return QPoint(self.random.randrange(max(1, widget.width())), self.random.randrange(max(1, widget.height())))
+        return QPoint(
+            self.random.randrange(max(1, widget.width())),
+            self.random.randrange(max(1, widget.height())),
+        )
 
     def _click(self, inside: QWidget) -> None:
         widget = self._widget(inside)
@@ -206,7 +254,9 @@ class Monkey:
         QTest.keyClick(QApplication.focusWidget() or self.window, key, modifier)
 
     def _type(self) -> None:
-        text = self.random.choice(("error", "(", ">open", "tokens", "文件\u202e", "1e999", "-1", "a" * 200))
+        text = self.random.choice(
+            ("error", "(", ">open", "tokens", "文件\u202e", "1e999", "-1", "a" * 200)
+        )
         self._last = f"typed {text!r}"
         for character in text:  # QTest types ASCII only
             for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
@@ -239,13 +289,17 @@ class Monkey:
         QApplication.sendEvent(self.window, QDropEvent(QPointF(9, 9), action, data, button, NONE))
 
     def _command(self) -> None:
-        command = self.random.choice([one for one in self.window.commands if not _left_alone(one.words)])
+        command = self.random.choice(
+            [one for one in self.window.commands if not _left_alone(one.words)]
+        )
         self._last = f"command {command.words}"
         command.run()
 
     def _walk(self) -> None:
         thread = self.window.workbench.state.thread
-        at = self.random.choice((None, self.random.randrange(len(thread.requests) + 1 if thread else 1)))
+        at = self.random.choice(
+            (None, self.random.randrange(len(thread.requests) + 1 if thread else 1))
+        )
         self._last = f"move to {at}"
         self.window.workbench.move(at)
 

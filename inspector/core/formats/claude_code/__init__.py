@@ -20,7 +20,9 @@ _SIGNS = FileSigns(
     FileSign({"type": "user|assistant", "message": "<object>", "sessionId": "<any>"}, "any", 0.9),
     FileSign({"type": "assistant", "message": {"id": "<any>", "content": "<any>"}}, "any", 0.7),
     FileSign({"type": "summary", "leafUuid": "<any>"}, "any", 0.8),
-    FileSign({"type": "file-history-snapshot|queue-operation|custom-title|last-prompt|mode"}, "any", 0.8),
+    FileSign(
+        {"type": "file-history-snapshot|queue-operation|custom-title|last-prompt|mode"}, "any", 0.8
+    ),
 )
 
 
@@ -29,7 +31,11 @@ def _companions(path: PurePath) -> Sequence[str]:
     if path.name.startswith("agent-"):
         return ()
     folder = path.name.partition(".")[0]
-    return (f"{folder}/subagents/**/agent-*.jsonl", f"{folder}/subagents/**/agent-*.meta.json", "agent-*.jsonl")
+    return (
+        f"{folder}/subagents/**/agent-*.jsonl",
+        f"{folder}/subagents/**/agent-*.meta.json",
+        "agent-*.jsonl",
+    )
 
 
 def _is_companion(head: Head, session: Session) -> bool:

@@ -62,7 +62,11 @@ def origins(agents: Sequence[AgentRecords], spawns: Iterable[Spawn]) -> dict[str
             by_words.setdefault(spawn.words, []).append(spawn)
     for agent in sorted(agents, key=lambda agent: agent.began):
         candidates = by_words.get(agent.words, []) if agent.id not in by_agent else []
-        end = bisect_right(candidates, agent.began, key=lambda spawn: spawn.time) if agent.began else len(candidates)
+        end = (
+            bisect_right(candidates, agent.began, key=lambda spawn: spawn.time)
+            if agent.began
+            else len(candidates)
+        )
         n = next((n for n in reversed(range(end)) if candidates[n].owner != agent.id), None)
         if n is not None:
             by_agent[agent.id] = candidates.pop(n)

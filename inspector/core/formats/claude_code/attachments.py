@@ -22,27 +22,40 @@ def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None
     value = record.value
     attachment = object_of(value, "attachment")
     kind = text_at(attachment, "type")
-    if kind == "queued_command":  # typed while the agent worked: a prompt like any other, with no `user` record
+    if (
+        kind == "queued_command"
+    ):  # typed while the agent worked: a prompt like any other, with no `user` record
         prompt = attachment.get("prompt")
-        return read_wire_messages("user", prompt, id=id_, line=record.line, time=record.time) if prompt else ()
+        return (
+            read_wire_messages("user", prompt, id=id_, line=record.line, time=record.time)
+            if prompt
+            else ()
+        )
     if kind == "file" and (picture := _picture(attachment)) is not None:
         return _attached(record, id_, picture)
     rendered = value.get("rendered")
     if isinstance(rendered, list):
         role: Role = "system" if value.get("renderedRole") == "system" else "user"
         return _attached_text(
-            record, id_, "\n".join(filter(None, (text_at(block, "content") for block in rendered))), role
+            record,
+            id_,
+            "\n".join(filter(None, (text_at(block, "content") for block in rendered))),
+            role,
         )
     if kind in _SENT:
         return _attached_text(record, id_, _SENT[kind](attachment))
     return () if kind in _NOT_SENT else None
 
 
-def _attached_text(record: ChainRecord, id_: str, text: str, role: Role = "user") -> tuple[Message, ...]:
+def _attached_text(
+    record: ChainRecord, id_: str, text: str, role: Role = "user"
+) -> tuple[Message, ...]:
     return _attached(record, id_, Text(text), role) if text else ()
 
 
-def _attached(record: ChainRecord, id_: str, part: Part, role: Role = "user") -> tuple[Message, ...]:
+def _attached(
+    record: ChainRecord, id_: str, part: Part, role: Role = "user"
+) -> tuple[Message, ...]:
     return (Message(id_, role, (part,), "", False, "attachment", record.line, record.time),)
 
 
@@ -102,7 +115,9 @@ def _hook(attachment: Mapping[str, Any]) -> str:
 
 
 def _hook_words(attachment: Mapping[str, Any]) -> str:
-    text = _plain(attachment.get("content") or object_of(attachment, "blockingError").get("blockingError"))
+    text = _plain(
+        attachment.get("content") or object_of(attachment, "blockingError").get("blockingError")
+    )
     return f"{text_at(attachment, 'hookName')} hook:\n{text}" if text else ""
 
 

@@ -63,7 +63,9 @@ def is_copy(chain: ChainState, record: ChainRecord) -> bool:
     texts = {draft.text for draft in node.drafts() if draft.result is None}
     for message in read_wire_messages("user", content, id=record.uuid):
         result = message.result
-        is_known = message.text in texts if result is None else _has_result(chain, node, result.call_id)
+        is_known = (
+            message.text in texts if result is None else _has_result(chain, node, result.call_id)
+        )
         if not is_known:
             return False
     return True
@@ -72,7 +74,9 @@ def is_copy(chain: ChainState, record: ChainRecord) -> bool:
 def _is_known_answer(chain: ChainState, node: ChainNode, record: ChainRecord) -> bool:
     """Are all blocks of this record known already, from its answer or from the drafts of its node?"""
     parts = _parts(record)
-    call_id = text_at(object_of(record.value, "message"), "id") or text_at(record.value, "requestId")
+    call_id = text_at(object_of(record.value, "message"), "id") or text_at(
+        record.value, "requestId"
+    )
     for call in (node, chain.calls.get(call_id)):
         if isinstance(call, AnswerNode) and call.holds(parts):
             return True
@@ -83,7 +87,9 @@ def _is_known_answer(chain: ChainState, node: ChainNode, record: ChainRecord) ->
 def _has_result(chain: ChainState, node: ChainNode, call_id: str) -> bool:
     """Has a result for this call come?"""
     calls = (node, chain.tools.get(call_id))
-    return call_id in chain.strays or any(isinstance(call, AnswerNode) and call_id in call.results for call in calls)
+    return call_id in chain.strays or any(
+        isinstance(call, AnswerNode) and call_id in call.results for call in calls
+    )
 
 
 def _place(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
@@ -131,7 +137,9 @@ def _repeats_words(chain: ChainState, record: ChainRecord, content: str | list[A
     return True
 
 
-def _take_content(chain: ChainState, record: ChainRecord, content: str | list[Any], *, is_summary: bool) -> None:
+def _take_content(
+    chain: ChainState, record: ChainRecord, content: str | list[Any], *, is_summary: bool
+) -> None:
     is_meta = record.value.get("isMeta") is True
     messages = read_wire_messages(
         "user",
@@ -156,7 +164,9 @@ def _take_content(chain: ChainState, record: ChainRecord, content: str | list[An
 
 def _is_accepted_plan(value: Mapping[str, Any], content: str | list[Any]) -> bool:
     """Was a plan accepted with the context cleared? The model then reads only the plan and what is attached."""
-    return bool(text_at(value, "planContent")) or (isinstance(content, str) and content.startswith(_PLAN))
+    return bool(text_at(value, "planContent")) or (
+        isinstance(content, str) and content.startswith(_PLAN)
+    )
 
 
 _PLAN = "Implement the following plan:"
@@ -229,7 +239,9 @@ def _new_parts(chain: ChainState, record: ChainRecord) -> Sequence[Part]:
     return [part for part in parts if not isinstance(part, ToolCall) or part.id not in chain.tools]
 
 
-def _find_call(chain: ChainState, record: ChainRecord, call_id: str, findings: ProblemLog) -> AnswerNode:
+def _find_call(
+    chain: ChainState, record: ChainRecord, call_id: str, findings: ProblemLog
+) -> AnswerNode:
     """Return the answer that a line belongs to; a new one if it begins one."""
     value = record.value
     call = chain.calls.get(call_id)
@@ -276,7 +288,9 @@ def _as_called(call: ToolCall, record: ChainRecord) -> ToolCall:
     version, arguments = numbers(text_at(record.value, "version")), call.arguments
     if not isinstance(arguments, dict) or () < version < _PLANS_IN_FILES:
         return call
-    return ToolCall(call.id, call.name, {key: value for key, value in arguments.items() if key not in _COPIED})
+    return ToolCall(
+        call.id, call.name, {key: value for key, value in arguments.items() if key not in _COPIED}
+    )
 
 
 _COPIED = frozenset({"plan", "planFilePath"})
@@ -289,7 +303,9 @@ def _take_late_line(chain: ChainState, record: ChainRecord, call: AnswerNode) ->
     parts = [part for part in _parts(record) if part not in call.parts]
     chain.nodes[record.uuid] = call
     if parts:
-        message = Message(chain.name(record.uuid), "assistant", tuple(parts), line=record.line, time=record.time)
+        message = Message(
+            chain.name(record.uuid), "assistant", tuple(parts), line=record.line, time=record.time
+        )
         node = ChainNode([message])
         chain.place(node, chain.tail)
         chain.nodes[record.uuid] = node
@@ -306,7 +322,9 @@ def take_attachment(chain: ChainState, record: ChainRecord, findings: ProblemLog
     messages = read_attachment(record, chain.name(record.uuid))
     if messages is None:
         kind = text_at(object_of(record.value, "attachment"), "type")
-        findings.add_kind(f"unknown attachment {kind[:40]!r}", record.line, record.value, record.file)
+        findings.add_kind(
+            f"unknown attachment {kind[:40]!r}", record.line, record.value, record.file
+        )
     if not messages:
         pass_by(chain, record)
         return
@@ -327,8 +345,12 @@ def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
             chain.nodes[record.uuid] = chain.tail
             chain.keeping = partial(_keep, chain, record, uuids, findings)
         case "microcompact_boundary":
-            meta = object_of(record.value, "microcompactMetadata")  # its `preTokens` are no size of the buffer
-            micro = Compaction(0, text_at(meta, "trigger") or "auto", "micro", line=record.line, time=record.time)
+            meta = object_of(
+                record.value, "microcompactMetadata"
+            )  # its `preTokens` are no size of the buffer
+            micro = Compaction(
+                0, text_at(meta, "trigger") or "auto", "micro", line=record.line, time=record.time
+            )
             ids = texts_at(meta, "compactedToolIds") + texts_at(meta, "clearedAttachmentUUIDs")
             chain.clear(micro, ids, saved=count_of(meta.get("tokensSaved")))
             pass_by(chain, record)
@@ -396,7 +418,9 @@ def _segment(chain: ChainState, head: str, tail: str) -> list[str]:
     return []
 
 
-def _keep(chain: ChainState, boundary: ChainRecord, uuids: Sequence[str], findings: ProblemLog) -> None:
+def _keep(
+    chain: ChainState, boundary: ChainRecord, uuids: Sequence[str], findings: ProblemLog
+) -> None:
     """Put what these records hold at the end of the chain again."""
     groups: dict[int, tuple[ChainNode, list[str]]] = {}
     missing = 0
@@ -410,7 +434,9 @@ def _keep(chain: ChainState, boundary: ChainRecord, uuids: Sequence[str], findin
         _keep_part(chain, node, group)
     if missing:
         what = f"{missing} of {len(uuids)} records that the compaction kept are not in this file"
-        findings.add(what, boundary.line, object_of(boundary.value, "compactMetadata"), boundary.file)
+        findings.add(
+            what, boundary.line, object_of(boundary.value, "compactMetadata"), boundary.file
+        )
 
 
 def _keep_part(chain: ChainState, node: ChainNode, uuids: list[str]) -> None:
@@ -418,7 +444,12 @@ def _keep_part(chain: ChainState, node: ChainNode, uuids: list[str]) -> None:
     copy = node.part(set(uuids))
     if isinstance(copy, AnswerNode):
         earlier = chain.calls.get(copy.id)
-        is_open = earlier is not None and earlier.again and earlier.epoch == chain.epoch and earlier.stretch is None
+        is_open = (
+            earlier is not None
+            and earlier.again
+            and earlier.epoch == chain.epoch
+            and earlier.stretch is None
+        )
         if earlier is not None and is_open:
             earlier.absorb(copy)
             copy = earlier

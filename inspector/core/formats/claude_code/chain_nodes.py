@@ -186,7 +186,10 @@ class AnswerNode(ChainNode):
 
     def _by_line(self) -> list[tuple[str, Sequence[Part]]]:
         ends = [*(start for _, start in self.lines[1:]), len(self.parts)]
-        return [(uuid, self.parts[start:end]) for (uuid, start), end in zip(self.lines, ends, strict=False)]
+        return [
+            (uuid, self.parts[start:end])
+            for (uuid, start), end in zip(self.lines, ends, strict=False)
+        ]
 
     def absorb(self, other: "AnswerNode") -> None:
         """Take the lines and results of another part of the same answer."""
@@ -215,7 +218,9 @@ def _with_thinking_tokens(parts: tuple[Part, ...], tokens: int) -> tuple[Part, .
     thinking = [part for part in parts if isinstance(part, Thinking)]
     if len(thinking) != 1:
         return parts
-    return tuple(replace(part, tokens=tokens) if isinstance(part, Thinking) else part for part in parts)
+    return tuple(
+        replace(part, tokens=tokens) if isinstance(part, Thinking) else part for part in parts
+    )
 
 
 _LOOK_BACK = 16

@@ -10,10 +10,21 @@ from dataclasses import replace
 from itertools import chain
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
-from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode, last_prompt, travelling_together
+from inspector.core.formats.claude_code.chain_nodes import (
+    AnswerNode,
+    ChainNode,
+    last_prompt,
+    travelling_together,
+)
 from inspector.core.formats.claude_code.records import numbers
 from inspector.core.formats.claude_code.sent import SentRequests
-from inspector.core.formats.claude_code.unrecorded import CLEARED, VERSIONS, inferred, keeps_thinking, without_thinking
+from inspector.core.formats.claude_code.unrecorded import (
+    CLEARED,
+    VERSIONS,
+    inferred,
+    keeps_thinking,
+    without_thinking,
+)
 from inspector.core.message import Message, Text, ToolResult
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request
@@ -33,7 +44,10 @@ class MessageLayout:
 
     def lay(self, messages: Iterable[Message]) -> None:
         """Put messages after those that are there."""
-        length, sent = len(self.stretch), list(map(self.as_sent, messages)) if self._new_texts else messages
+        length, sent = (
+            len(self.stretch),
+            list(map(self.as_sent, messages)) if self._new_texts else messages,
+        )
         self.stretch.append(*sent)
         if self._places is not None:
             self._note_places(sent, length)
@@ -191,7 +205,9 @@ class ChainState:
         """Clear old results if the counts show that they were cleared since the former call, without a record of it."""
         if not VERSIONS[0] <= numbers(call.version) <= VERSIONS[1]:
             return
-        clearing = inferred((former.usage(), former.sent), (call.usage(), self._laid.stretch.view()))
+        clearing = inferred(
+            (former.usage(), former.sent), (call.usage(), self._laid.stretch.view())
+        )
         if clearing is not None:
             compaction, ids = clearing
             self.clear(replace(compaction, line=call.line, time=call.time), ids)
@@ -203,7 +219,11 @@ class ChainState:
             return
         removed = self._laid.begin_turn(laid[first].end - len(laid[first].messages))
         for node in laid[first:]:
-            node.stretch, node.end, node.turn = self._laid.stretch, node.end - removed, self._laid.turn
+            node.stretch, node.end, node.turn = (
+                self._laid.stretch,
+                node.end - removed,
+                self._laid.turn,
+            )
 
     def _go_back(self, on: ChainNode) -> None:
         self._lay()
@@ -241,7 +261,11 @@ class ChainState:
             end = start + len(messages)
             node.messages = tuple(laid[start:end])
             node.stretch, node.end, node.turn = stretch, length + end, self._laid.turn
-            self._count(message for message in node.messages if not node.again or message.id not in self._counted)
+            self._count(
+                message
+                for message in node.messages
+                if not node.again or message.id not in self._counted
+            )
             start = end
         self._laid.lay(laid)
         self._pending = []
@@ -264,10 +288,16 @@ class ChainState:
         new = view.tail(end)
         places = {message.id: at for at, message in enumerate(new, end + 1)}
         self._count_as_sent(drafts, new)
-        self._laid.begin(view.stretch if len(view.stretch) == view.length else Stretch(view), self._laid.turn)
+        self._laid.begin(
+            view.stretch if len(view.stretch) == view.length else Stretch(view), self._laid.turn
+        )
         for node in self._pending:
             node.messages = tuple(node.drafts())
-            end = max(places.get(message.id, end) for message in node.messages) if node.messages else end
+            end = (
+                max(places.get(message.id, end) for message in node.messages)
+                if node.messages
+                else end
+            )
             node.stretch, node.end, node.turn = self._laid.stretch, end, end
         self._laid.turn = end
         self._pending = []
@@ -277,7 +307,11 @@ class ChainState:
         """List the messages that were sent, and before them those that were not, except the client's reminders."""
         again = {message.id for node in self._pending if node.again for message in node.drafts()}
         sent_ids = {message.id for message in sent}
-        unsent = [message for message in drafts if message.mark != "attachment" and message.id not in sent_ids]
+        unsent = [
+            message
+            for message in drafts
+            if message.mark != "attachment" and message.id not in sent_ids
+        ]
         for message in (*unsent, *sent):
             if message.id not in self._counted and message.id not in again:
                 self._count([message])
@@ -288,12 +322,16 @@ class ChainState:
         """Take a boundary: a new buffer begins. Returns the nodes before it that wait for a record after it."""
         waiting = [node for node in self._pending if node.waits]
         micro, self._compaction = self._compaction, None
-        if micro is not None and (micro.kind != "micro" or micro.before_request < self._next_index()):
+        if micro is not None and (
+            micro.kind != "micro" or micro.before_request < self._next_index()
+        ):
             self._compactions.append(micro)
             micro = None
         self._settle()
         self._lay()
-        cleared = micro.cleared if micro is not None else ()  # no call was sent what it left: the two are one
+        cleared = (
+            micro.cleared if micro is not None else ()
+        )  # no call was sent what it left: the two are one
         self._compaction = replace(compaction, before_request=len(self._requests), cleared=cleared)
         self._laid.begin(Stretch())
         self.epoch += 1
@@ -306,7 +344,9 @@ class ChainState:
         """Put a copy of a node from before the boundary at the end of the chain."""
         self.place(node, self.tail)
         if self._compaction is not None:
-            self._compaction = replace(self._compaction, kept=self._compaction.kept + len(node.drafts()))
+            self._compaction = replace(
+                self._compaction, kept=self._compaction.kept + len(node.drafts())
+            )
 
     def awaits_summary(self) -> bool:
         """Was there a boundary whose summary has not come yet? True of a chain that has nothing at all, too."""
@@ -331,7 +371,9 @@ class ChainState:
         if self._compaction is not None:
             self._compactions.append(self._compaction)
         before = self._next_index()
-        self._compaction = replace(compaction, before_request=before, cleared=cleared, unrecorded=unrecorded)
+        self._compaction = replace(
+            compaction, before_request=before, cleared=cleared, unrecorded=unrecorded
+        )
 
     def _next_index(self) -> int:
         return len(self._requests) + (self._open is not None)
@@ -346,19 +388,28 @@ class ChainState:
     # ---- what there is so far --------------------------------------------------------------------------------------
 
     def _drafts(self) -> list[Message]:
-        return travelling_together(list(chain.from_iterable(node.drafts() for node in self._pending)))
+        return travelling_together(
+            list(chain.from_iterable(node.drafts() for node in self._pending))
+        )
 
     def messages(self) -> Sequence[Message]:
         """Return every message, each once."""
-        return Prefix(self._messages, then=[draft for draft in self._drafts() if draft.id not in self._counted])
+        return Prefix(
+            self._messages,
+            then=[draft for draft in self._drafts() if draft.id not in self._counted],
+        )
 
     def requests(self) -> Sequence[Request]:
         """Return every model call so far."""
-        return Prefix(self._requests, then=[self._as_request(self._open)] if self._open is not None else [])
+        return Prefix(
+            self._requests, then=[self._as_request(self._open)] if self._open is not None else []
+        )
 
     def compactions(self) -> Sequence[Compaction]:
         """Return every recorded compaction."""
-        return Prefix(self._compactions, then=[self._compaction] if self._compaction is not None else [])
+        return Prefix(
+            self._compactions, then=[self._compaction] if self._compaction is not None else []
+        )
 
     def end(self) -> View:
         """Return the buffer that the next call would send."""

@@ -40,7 +40,9 @@ class Pieces:
         if role not in ("assistant", "system"):
             return travelling(list(self._read_user(hash_, read_blocks(content))))
         message = read_wire_messages(role, content, id=hash_)[0]
-        return travelling([self._read_answer(message) if role == "assistant" else self._read_reminders(message)])
+        return travelling(
+            [self._read_answer(message) if role == "assistant" else self._read_reminders(message)]
+        )
 
     def rest(self, roles: Sequence[Role | None]) -> list[Sequence[Message]]:
         """Return what records say word for word, and no blob does.
@@ -48,7 +50,9 @@ class Pieces:
         That is a list of messages for each wire message whose role is not known, in order.
         """
         left = [
-            message for message in self._left.values() if message.mark != "attachment" and message.id not in self._sent
+            message
+            for message in self._left.values()
+            if message.mark != "attachment" and message.id not in self._sent
         ]
         groups, count = _groups(left), roles.count(None)
         if len(groups) != count and len(whole := _groups(left, together=True)) == count:
@@ -78,8 +82,14 @@ class Pieces:
     def _read_reminders(self, message: Message) -> Message:
         """Return the message of several attachments in one text."""
         text = _bare(message.text)
-        attachments = [(n, recorded) for n, recorded in self._left.items() if recorded.mark == "attachment"]
-        within = [n for n, recorded in attachments[:_NEXT] if (words := _bare(recorded.text)) and words in text]
+        attachments = [
+            (n, recorded) for n, recorded in self._left.items() if recorded.mark == "attachment"
+        ]
+        within = [
+            n
+            for n, recorded in attachments[:_NEXT]
+            if (words := _bare(recorded.text)) and words in text
+        ]
         if not within:
             return self._unknown(message.id, "system", message.parts)
         first, *_ = [self._left.pop(n) for n in within]
@@ -129,7 +139,10 @@ class Pieces:
 
     def _unknown(self, hash_: str, role: Role, parts: Sequence[Part]) -> Message:
         return Message(
-            self._claim_name(hash_[:16]), role, tuple(parts), mark="attachment" if role != "assistant" else ""
+            self._claim_name(hash_[:16]),
+            role,
+            tuple(parts),
+            mark="attachment" if role != "assistant" else "",
         )
 
     def _claim_name(self, name: str) -> str:
@@ -144,7 +157,10 @@ class Pieces:
 def travelling(messages: Sequence[Message]) -> Sequence[Message]:
     """Mark messages as those of one wire message."""
     name = messages[0].id if len(messages) > 1 else ""
-    return [message if message.together == name else replace(message, together=name) for message in messages]
+    return [
+        message if message.together == name else replace(message, together=name)
+        for message in messages
+    ]
 
 
 def _keys(message: Message) -> Iterator[str]:
@@ -162,7 +178,10 @@ def _bare(text: str) -> str:
 
 def _as_sent(recorded: Message, parts: Sequence[Part]) -> Message:
     """Return the record's message with the words of the wire, which hold no tokens of its thinking."""
-    plain = (replace(part, tokens=None) if isinstance(part, Thinking) else part for part in recorded.parts)
+    plain = (
+        replace(part, tokens=None) if isinstance(part, Thinking) else part
+        for part in recorded.parts
+    )
     return recorded if tuple(plain) == tuple(parts) else replace(recorded, parts=tuple(parts))
 
 
@@ -174,8 +193,12 @@ def _groups(messages: Sequence[Message], *, together: bool = False) -> list[list
     groups: list[list[Message]] = []
     for message in messages:
         before = groups[-1][-1] if groups else None
-        is_joined = before is not None and bool(before.together) and before.together == message.together
-        if before is not None and (is_joined if together else before.role == message.role == "tool"):
+        is_joined = (
+            before is not None and bool(before.together) and before.together == message.together
+        )
+        if before is not None and (
+            is_joined if together else before.role == message.role == "tool"
+        ):
             groups[-1].append(message)
         else:
             groups.append([message])

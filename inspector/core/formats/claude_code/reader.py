@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from inspector.core.formats.claude_code.agents import MAIN, AgentRecords, Spawn, as_thread, origins, unread_records
+from inspector.core.formats.claude_code.agents import (
+    MAIN,
+    AgentRecords,
+    Spawn,
+    as_thread,
+    origins,
+    unread_records,
+)
 from inspector.core.formats.claude_code.chain import (
     is_copy,
     pass_by,
@@ -16,7 +23,12 @@ from inspector.core.formats.claude_code.chain import (
 )
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode
 from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, SignLog
-from inspector.core.formats.claude_code.sent import SentRequests, WireRecords, read_replacements, read_snapshot
+from inspector.core.formats.claude_code.sent import (
+    SentRequests,
+    WireRecords,
+    read_replacements,
+    read_snapshot,
+)
 from inspector.core.message import ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import BEGINS_LATE, Session, Thread
@@ -110,7 +122,11 @@ class ClaudeCodeReader:
             self._note_session(record)
         if agent is self._main:
             self._signs.take(kind, record)
-            if record.parent and record.parent not in agent.chain.nodes and not agent.chain.is_empty():
+            if (
+                record.parent
+                and record.parent not in agent.chain.nodes
+                and not agent.chain.is_empty()
+            ):
                 self._missing.setdefault(record.parent, record.line)
         if self._shared and record.parent in self._shared:
             record.parent = ""
@@ -137,7 +153,9 @@ class ClaudeCodeReader:
     def _is_copy(self, record: ChainRecord, agent: AgentRecords) -> bool:
         """Is a record with a known uuid a copy? One that is not gets another name, and hangs on the one before it."""
         shared = record.uuid in self._shared
-        if is_copy(agent.chain, record) and (not shared or record.value.get("type") in ("user", "assistant")):
+        if is_copy(agent.chain, record) and (
+            not shared or record.value.get("type") in ("user", "assistant")
+        ):
             return True
         what = "records that say different things share one uuid: they are taken in the order of the file"
         self._findings.add_kind(what, record.line, record.value, record.file)
@@ -153,9 +171,13 @@ class ClaudeCodeReader:
             self._begins_late = True
             self._notes.append(BEGINS_LATE)
         if text_at(record.value, "sessionId").startswith("session-"):
-            self._main.chain.listed = True  # iFlow: all answers of a turn name the prompt as their parent
+            self._main.chain.listed = (
+                True  # iFlow: all answers of a turn name the prompt as their parent
+            )
         if record.value.get("subtype") == "init" and "tools" in record.value:
-            self._notes.append("This is what `claude -p` printed: what was typed is in it only where it was asked for.")
+            self._notes.append(
+                "This is what `claude -p` printed: what was typed is in it only where it was asked for."
+            )
 
     def _take_answer(self, record: ChainRecord, agent: AgentRecords) -> None:
         reference = record.value.get("requestRef")
@@ -165,7 +187,9 @@ class ClaudeCodeReader:
                 self._spawns[call.id] = _read_spawn(call, agent, record)
             elif agent is self._main:
                 self._signs.take_call(call, record)
-        if isinstance(reference, str) and isinstance(node := agent.chain.nodes[record.uuid], AnswerNode):
+        if isinstance(reference, str) and isinstance(
+            node := agent.chain.nodes[record.uuid], AnswerNode
+        ):
             node.prompt = self._wire.prompt(reference) or node.prompt
 
     def _take_user(self, record: ChainRecord, agent: AgentRecords) -> None:
@@ -200,7 +224,9 @@ class ClaudeCodeReader:
             return self._named(call, self._agents)
         if record.value.get("isSidechain") is not True and not record.file:
             return self._main
-        id_ = text_at(record.value, "agentId") or record.file.rpartition("/")[2].removesuffix(".jsonl")
+        id_ = text_at(record.value, "agentId") or record.file.rpartition("/")[2].removesuffix(
+            ".jsonl"
+        )
         return self._named(id_, self._agents) if id_ else self._inline_agent(record)
 
     def _named(self, id_: str, agents: dict[str, AgentRecords]) -> AgentRecords:
@@ -212,7 +238,11 @@ class ClaudeCodeReader:
 
     def _inline_agent(self, record: ChainRecord) -> AgentRecords:
         """The run that a record without an agent id continues; a new one where it hangs on none."""
-        agent = self._inline.get(record.uuid) or self._inline.get(record.parent or "") or self._last_inline
+        agent = (
+            self._inline.get(record.uuid)
+            or self._inline.get(record.parent or "")
+            or self._last_inline
+        )
         begins = not record.parent or record.parent in self._main.chain.nodes
         if agent is None or (begins and record.uuid not in self._inline):
             agent = self._named(f"side-{len(self._agents) + 1}", self._agents)
@@ -290,14 +320,21 @@ class ClaudeCodeReader:
             agent.call = self._call_of.get(agent.id, "")
         first = agents.pop(0) if agents and self._main.chain.is_empty() else self._main
         spawns = origins(agents, self._spawns.values()) if agents else {}
-        threads = [as_thread(agent, spawns.get(agent.id), is_main=agent is first) for agent in (first, *agents)]
+        threads = [
+            as_thread(agent, spawns.get(agent.id), is_main=agent is first)
+            for agent in (first, *agents)
+        ]
         threads[0] = replace(threads[0], begins_late=self._begins_late)
         return tuple(threads)
 
     def _note_missing(self) -> Iterator[str]:
         """Note that the file has holes. (What only came late is no hole.)"""
         chain = self._main.chain
-        lines = [] if chain.listed else [line for uuid, line in self._missing.items() if uuid not in chain.nodes]
+        lines = (
+            []
+            if chain.listed
+            else [line for uuid, line in self._missing.items() if uuid not in chain.nodes]
+        )
         if lines:
             verb = "is" if len(lines) == 1 else "are"
             which = f"{len(lines)} of the records on which others hang {verb}"
@@ -314,5 +351,7 @@ def _words(record: ChainRecord) -> str:
 
 
 def _read_spawn(call: ToolCall, agent: AgentRecords, record: ChainRecord) -> Spawn:
-    words, about, kind = (text_at(call.arguments, key) for key in ("prompt", "description", "subagent_type"))
+    words, about, kind = (
+        text_at(call.arguments, key) for key in ("prompt", "description", "subagent_type")
+    )
     return Spawn(call.id, agent.id, words, about, kind, record.time)

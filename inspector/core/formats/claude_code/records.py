@@ -70,7 +70,12 @@ _TOOLS = {
 }
 
 
-_TOOL_CHANGES = {"addedNames": "came", "addedTypes": "came", "removedNames": "went", "removedTypes": "went"}
+_TOOL_CHANGES = {
+    "addedNames": "came",
+    "addedTypes": "came",
+    "removedNames": "went",
+    "removedTypes": "went",
+}
 
 
 class SignLog:
@@ -102,10 +107,18 @@ class SignLog:
     def take_call(self, call: ToolCall, record: ChainRecord) -> None:
         """Take a tool call of the model."""
         if call.name == "Skill":
-            self._add("settings", f"the skill {text_at(call.arguments, 'skill')[:60]} was launched", record)
+            self._add(
+                "settings",
+                f"the skill {text_at(call.arguments, 'skill')[:60]} was launched",
+                record,
+            )
 
     def _take_command(self, content: Any, record: ChainRecord) -> None:
-        command = _COMMAND.search(content) if isinstance(content, str) and "<command-name>" in content else None
+        command = (
+            _COMMAND.search(content)
+            if isinstance(content, str) and "<command-name>" in content
+            else None
+        )
         if command is not None:
             name = command[1]
             self._add(_COMMANDS.get(name, "settings"), f"the command /{name} was given", record)

@@ -45,7 +45,11 @@ class WireRecords:
         """Take an `api-request` record."""
         id_, keep, tail = text_at(value, "id"), whole_of(value.get("keep")), value.get("tail")
         self._of_request[id_] = text_at(value, "shapeHash")
-        if keep is not None and isinstance(tail, list) and all(isinstance(item, str) for item in tail):
+        if (
+            keep is not None
+            and isinstance(tail, list)
+            and all(isinstance(item, str) for item in tail)
+        ):
             self.requests[id_] = WireRequest(text_at(value, "base"), keep, tail)
 
     def add_blob(self, value: dict[str, Any]) -> None:
@@ -126,7 +130,9 @@ class WirePosition(NamedTuple):
         line, end = self
         backwards: list[str] = []
         while True:
-            backwards += reversed(line.hashes[max(0, start - line.below) : max(0, end - line.below)])
+            backwards += reversed(
+                line.hashes[max(0, start - line.below) : max(0, end - line.below)]
+            )
             if line.base is None or start >= line.below:
                 return backwards[::-1]
             line, end = line.base.line, min(end, line.below)
@@ -160,7 +166,9 @@ class SentRequests:
         self._known: dict[str, list[_WireMessage]] = {}
         """By hash: the wire messages that say this, in the order in which they were sent first."""
 
-    def view(self, request: str, stretch: Stretch, pending: Iterable[Message]) -> tuple[View, int] | None:
+    def view(
+        self, request: str, stretch: Stretch, pending: Iterable[Message]
+    ) -> tuple[View, int] | None:
         """Return the buffer of a request as it was sent, and how many of its messages were sent before.
 
         None if the file does not hold it, or the buffer that it continues.
@@ -210,7 +218,9 @@ class SentRequests:
             place = WirePosition(newest.line, keep + same).settled()
         return place, sending.tail[same:]
 
-    def _extend(self, place: WirePosition, tail: Sequence[str], recorded: Sequence[Message]) -> WirePosition:
+    def _extend(
+        self, place: WirePosition, tail: Sequence[str], recorded: Sequence[Message]
+    ) -> WirePosition:
         """Append wire messages; the records say which messages there were, of which some were sent before."""
         end = place.view().length
         line = place.line
@@ -229,11 +239,15 @@ class SentRequests:
         where = self._where.get(message.id)
         return where is not None and place.holds(where)
 
-    def _read(self, tail: Sequence[str], place: WirePosition, recorded: Sequence[Message]) -> list["_WireMessage"]:
+    def _read(
+        self, tail: Sequence[str], place: WirePosition, recorded: Sequence[Message]
+    ) -> list["_WireMessage"]:
         """Return the messages of each wire message: as it was sent before, as its blob has it, as the records say."""
         wires = [self._again(hash_, place) or self._new(hash_) for hash_ in tail]
         known_ids = {message.id for wire in wires for message in wire.messages or ()}
-        pieces = Pieces([message for message in recorded if message.id not in known_ids], self._where.keys())
+        pieces = Pieces(
+            [message for message in recorded if message.id not in known_ids], self._where.keys()
+        )
         self._read_blobs(wires, pieces)
         unknown = [wire for wire in wires if wire.messages is None]
         for wire, messages in zip(unknown, pieces.rest([wire.role for wire in wires]), strict=True):

@@ -33,10 +33,17 @@ _CACHED = 1_000
 """Tokens by which the cached prefix may end earlier for other reasons."""
 
 
-def inferred(former: tuple[Usage | None, View], now: tuple[Usage | None, View]) -> tuple[Compaction, list[str]] | None:
+def inferred(
+    former: tuple[Usage | None, View], now: tuple[Usage | None, View]
+) -> tuple[Compaction, list[str]] | None:
     """Return what was cleared between two calls, by call id; None unless the counts show it."""
     (before, earlier), (after, later) = former, now
-    if before is None or after is None or not 0 < after.prompt < before.prompt or later.rewritten_since(earlier) != {}:
+    if (
+        before is None
+        or after is None
+        or not 0 < after.prompt < before.prompt
+        or later.rewritten_since(earlier) != {}
+    ):
         return None
     cached = before.cache_read + before.cache_write
     if after.cache_read >= cached - _CACHED:
@@ -54,7 +61,9 @@ def inferred(former: tuple[Usage | None, View], now: tuple[Usage | None, View]) 
     return Compaction(0, INFERRED, "micro", evidence=evidence), cleared
 
 
-def oldest_results(messages: Sequence[Message], stays: int = STAYS, least: int = LEAST) -> tuple[list[str], int]:
+def oldest_results(
+    messages: Sequence[Message], stays: int = STAYS, least: int = LEAST
+) -> tuple[list[str], int]:
     """Return the calls whose results the rule clears, the oldest first, and the tokens that it saves; none if too few.
 
     What came since the last answer has not been read yet, and stays.
@@ -77,8 +86,16 @@ def oldest_results(messages: Sequence[Message], stays: int = STAYS, least: int =
 
 def _result_sizes(messages: Sequence[Message]) -> dict[str, int]:
     """Return the tokens of the results that are not cleared yet, by call, as the client counts."""
-    results = [message for message in messages if message.result is not None and message.result.content != CLEARED]
-    return {message.result.call_id: client_tokens(message) for message in results if message.result is not None}
+    results = [
+        message
+        for message in messages
+        if message.result is not None and message.result.content != CLEARED
+    ]
+    return {
+        message.result.call_id: client_tokens(message)
+        for message in results
+        if message.result is not None
+    }
 
 
 def _may_go(tool: str) -> bool:
@@ -89,7 +106,9 @@ def client_tokens(message: Message) -> int:
     """Count the tokens of a message as the client does: characters over 4, a picture by a fixed number."""
     text = message.text if message.result is None else message.result.content
     calls = sum(len(str(call.arguments)) for call in message.calls)
-    return round((u16(text) + calls) / 4) + _IMAGE * sum(isinstance(part, Image) for part in message.parts)
+    return round((u16(text) + calls) / 4) + _IMAGE * sum(
+        isinstance(part, Image) for part in message.parts
+    )
 
 
 _MODEL = re.compile(
@@ -140,4 +159,6 @@ def _without(message: Message) -> Message | None:
 
 
 def _is_thinking(part: Part) -> bool:
-    return isinstance(part, Thinking) or (isinstance(part, Opaque) and part.kind == "redacted_thinking")
+    return isinstance(part, Thinking) or (
+        isinstance(part, Opaque) and part.kind == "redacted_thinking"
+    )

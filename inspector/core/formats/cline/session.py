@@ -12,7 +12,14 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.anthropic import ANTHROPIC
-from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
+from inspector.core.formats.format import (
+    AgentFolder,
+    Contents,
+    DocumentReader,
+    FedValues,
+    Format,
+    Head,
+)
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.reading import ProblemList, iso_time
 from inspector.core.formats.signs import FileSign, FileSigns
@@ -32,7 +39,9 @@ def is_messages(value: Any) -> bool:
     """Messages with whose they are."""
     if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
         return False
-    return value.get("agent") in (_LEAD, "subagent", "teammate") and bool(text_at(value, "sessionId"))
+    return value.get("agent") in (_LEAD, "subagent", "teammate") and bool(
+        text_at(value, "sessionId")
+    )
 
 
 def companions(path: PurePath) -> Sequence[str]:
@@ -56,7 +65,11 @@ def _is_compaction(value: Any) -> bool:
 def read(fed: FedValues) -> Session:
     """Read the files of one session."""
     problems, main, main_line = ProblemList(), dict[str, Any](), 0
-    about, compacted, agents = dict[str, Any](), dict[str, Any](), dict[str, tuple[Mapping[str, Any], int]]()
+    about, compacted, agents = (
+        dict[str, Any](),
+        dict[str, Any](),
+        dict[str, tuple[Mapping[str, Any], int]](),
+    )
     for line, value, file in fed:
         if is_messages(value) and not file:
             main, main_line = value, line
@@ -97,7 +110,9 @@ def _lay(
         wire, time = _wire(row), iso_time(row.get("ts"))
         if row.get("role") == "assistant":
             problems.note_absurd(used, line, used)
-            thread.call(_usage(used, beside), text_at(object_of(row, "modelInfo"), "id"), time, "", line)
+            thread.call(
+                _usage(used, beside), text_at(object_of(row, "modelInfo"), "id"), time, "", line
+            )
         before = thread.view().length
         thread.hear(ANTHROPIC, [wire], text_at(row, "id") or f"m{n}", line, time)
         by_content.setdefault(dumps(wire), []).append(thread.view().tail(before))
@@ -106,12 +121,17 @@ def _lay(
 
 
 def _compact(
-    thread: GrowingThread, compacted: Mapping[str, Any], by_content: Mapping[str, list[Sequence[Message]]], line: int
+    thread: GrowingThread,
+    compacted: Mapping[str, Any],
+    by_content: Mapping[str, list[Sequence[Message]]],
+    line: int,
 ) -> None:
     """Replace all messages: some stay as they were, and the first of the others is the summary."""
     time = text_at(compacted, "updated_at")
     placed: list[tuple[bool, Sequence[Message]]] = []
-    for row in reversed(objects_of(compacted.get("messages"))):  # what is kept of many that are equal is the last
+    for row in reversed(
+        objects_of(compacted.get("messages"))
+    ):  # what is kept of many that are equal is the last
         wire = _wire(row)
         if old := by_content.get(dumps(wire)):
             placed.append((True, old.pop()))
@@ -119,18 +139,26 @@ def _compact(
             placed.append((False, _new(wire, len(placed), line, time)))
     placed.reverse()
     kept_count = sum(len(messages) for is_old, messages in placed if is_old)
-    at = next((n for n, (is_old, messages) in enumerate(placed) if messages and not is_old), len(placed))
+    at = next(
+        (n for n, (is_old, messages) in enumerate(placed) if messages and not is_old), len(placed)
+    )
     before = [message for _, messages in placed[:at] for message in messages]
     rest = [(False, placed[at][1][1:]), *placed[at + 1 :]] if at < len(placed) else []
     summary = replace(placed[at][1][0], summary=True) if at < len(placed) else None
-    thread.begin_again(before, Compaction(0, "", summary=summary, kept=kept_count, line=line, time=time))
+    thread.begin_again(
+        before, Compaction(0, "", summary=summary, kept=kept_count, line=line, time=time)
+    )
     for is_old, messages in rest:
         (thread.repeat if is_old else thread.say)(messages)
 
 
 def _new(wire: Any, number: int, line: int, time: str) -> Sequence[Message]:
     units = ANTHROPIC.units([wire], line, time)
-    return [replace(message, id=f"compacted {number}", mark="meta") for unit in units for message in unit]
+    return [
+        replace(message, id=f"compacted {number}", mark="meta")
+        for unit in units
+        for message in unit
+    ]
 
 
 def _wire(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,8 +169,15 @@ def _wire(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _block(block: Any) -> Any:
-    if isinstance(block, Mapping) and block.get("type") == "image" and isinstance(data := block.get("data"), str):
-        return {"type": "image", "source": {"type": "base64", "media_type": block.get("mediaType"), "data": data}}
+    if (
+        isinstance(block, Mapping)
+        and block.get("type") == "image"
+        and isinstance(data := block.get("data"), str)
+    ):
+        return {
+            "type": "image",
+            "source": {"type": "base64", "media_type": block.get("mediaType"), "data": data},
+        }
     return block
 
 
@@ -154,7 +189,11 @@ def _parts(used: Mapping[str, Any]) -> tuple[int, int, int, int]:
 def _usage(used: Mapping[str, Any], beside: bool) -> Usage | None:
     """The cache is a part of the prompt, unless some call of the file read more from it than its prompt."""
     prompt, read, written, output = _parts(used)
-    return measured(Usage(prompt if beside else prompt - read - written, read, written, output)) if used else None
+    return (
+        measured(Usage(prompt if beside else prompt - read - written, read, written, output))
+        if used
+        else None
+    )
 
 
 FORMAT = Format(
@@ -166,5 +205,7 @@ FORMAT = Format(
     is_companion,
     grows=True,
     folders=(AgentFolder("*/*.messages.json", ".cline/data/sessions", "CLINE_SESSION_DATA_DIR"),),
-    contents=Contents(tokens="yes", system="yes", more="`*.messages.json`, with what lies beside it"),
+    contents=Contents(
+        tokens="yes", system="yes", more="`*.messages.json`, with what lies beside it"
+    ),
 )

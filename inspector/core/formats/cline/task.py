@@ -13,7 +13,14 @@ from typing import Any
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
 from inspector.core.dialects.anthropic import read_wire_messages
 from inspector.core.facts.rules import rule
-from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
+from inspector.core.formats.format import (
+    AgentFolder,
+    Contents,
+    DocumentReader,
+    FedValues,
+    Format,
+    Head,
+)
 from inspector.core.formats.reading import ProblemList, iso_time
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
@@ -159,10 +166,14 @@ def read(fed: FedValues) -> Session:
         compactions=task.compactions,
         typed=typed,
     )
-    return Session(NAME, (main,), [*problems, *task.problems], client="Cline or Roo Code", notes=notes)
+    return Session(
+        NAME, (main,), [*problems, *task.problems], client="Cline or Roo Code", notes=notes
+    )
 
 
-def _choose_files(fed: FedValues, problems: ProblemList) -> tuple[Sequence[Any] | None, Sequence[Any] | None]:
+def _choose_files(
+    fed: FedValues, problems: ProblemList
+) -> tuple[Sequence[Any] | None, Sequence[Any] | None]:
     """Return the log and the history, each the first of its kind."""
     log: Sequence[Any] | None = None
     history: Sequence[Any] | None = None
@@ -206,9 +217,27 @@ def _typed_views(log: Sequence[Any], calls: Sequence[LoggedCall]) -> list[View]:
     return [request.view for request in history.requests]
 
 
-_SAID = frozenset({"text", "tool", "command", "use_mcp_server", "completion_result", "plan_mode_respond", "followup"})
+_SAID = frozenset(
+    {
+        "text",
+        "tool",
+        "command",
+        "use_mcp_server",
+        "completion_result",
+        "plan_mode_respond",
+        "followup",
+    }
+)
 """What an answer holds, by the words under which the client shows it."""
-_READING = frozenset({"readFile", "listFilesTopLevel", "listFilesRecursive", "searchFiles", "listCodeDefinitionNames"})
+_READING = frozenset(
+    {
+        "readFile",
+        "listFilesTopLevel",
+        "listFilesRecursive",
+        "searchFiles",
+        "listCodeDefinitionNames",
+    }
+)
 """Tools whose `content` in the log is what they gave back, not what the model wrote."""
 
 
@@ -308,7 +337,9 @@ class _TaskHistory:
             cut = call.cut if call.cut and call.cut[1] < end else None
             view = self._view(cut, end)
             self._note_cut(cut, number, call.time)
-        self.requests.append(Request(number, view, usage=call.usage, model=model or self.model, time=call.time))
+        self.requests.append(
+            Request(number, view, usage=call.usage, model=model or self.model, time=call.time)
+        )
 
     def end(self, cut: Cut | None) -> View:
         """Return what the next call would send."""
@@ -323,7 +354,9 @@ class _TaskHistory:
         stretch = self._cuts.get(cut)
         if stretch is None:
             if len(self._cuts) == _CUTS:
-                self.problems.note(0, f"more than {_CUTS} cuts of the history: the others are not followed")
+                self.problems.note(
+                    0, f"more than {_CUTS} cuts of the history: the others are not followed"
+                )
             if len(self._cuts) >= _CUTS:
                 self._cuts[cut] = self._whole
                 return View(self._whole, length)
@@ -339,8 +372,13 @@ class _TaskHistory:
             ids: list[str] = []
             for n in range(cut[0], cut[1] + 1):
                 if n not in before:
-                    ids += [message.id for message in self.messages[self._starts[n] : self._starts[n + 1]]]
-            self.compactions.append(Compaction(number, "truncation", "edit", cleared=tuple(ids), time=time))
+                    ids += [
+                        message.id
+                        for message in self.messages[self._starts[n] : self._starts[n + 1]]
+                    ]
+            self.compactions.append(
+                Compaction(number, "truncation", "edit", cleared=tuple(ids), time=time)
+            )
         self._cut = cut
 
 
@@ -369,7 +407,9 @@ def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
 def _usage(item: Mapping[str, Any]) -> Usage | None:
     """`cached` holds what was read from the cache and what was written to it."""
     tokens = object_of(object_of(item, "metrics"), "tokens")
-    prompt, cached, output = (count_of(tokens.get(name)) for name in ("prompt", "cached", "completion"))
+    prompt, cached, output = (
+        count_of(tokens.get(name)) for name in ("prompt", "cached", "completion")
+    )
     return Usage(prompt, cached, 0, output) if max(prompt + cached, output) > 1 else None
 
 
@@ -382,7 +422,11 @@ def is_log(value: Any) -> bool:
 def is_history(value: Any) -> bool:
     """A list of messages as they are sent."""
     first = value[0] if isinstance(value, list) and value else None
-    return isinstance(first, dict) and first.get("role") in ("user", "assistant") and "content" in first
+    return (
+        isinstance(first, dict)
+        and first.get("role") in ("user", "assistant")
+        and "content" in first
+    )
 
 
 FORMAT = Format(
@@ -395,8 +439,12 @@ FORMAT = Format(
     grows=True,
     of_folder=(_LOG, _HISTORY, "task_metadata.json", "history_item.json", "context_history.json"),
     folders=(
-        AgentFolder("*/User/globalStorage/*/tasks/*/ui_messages.json", ".config", "XDG_CONFIG_HOME"),
-        AgentFolder("*/User/globalStorage/*/tasks/*/ui_messages.json", "Library/Application Support"),
+        AgentFolder(
+            "*/User/globalStorage/*/tasks/*/ui_messages.json", ".config", "XDG_CONFIG_HOME"
+        ),
+        AgentFolder(
+            "*/User/globalStorage/*/tasks/*/ui_messages.json", "Library/Application Support"
+        ),
         AgentFolder("data/tasks/*/ui_messages.json", ".cline"),
     ),
     contents=Contents(tokens="yes", more="`ui_messages.json` with `api_conversation_history.json`"),

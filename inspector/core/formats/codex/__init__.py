@@ -14,9 +14,15 @@ from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import Session
 
 _SIGNS = FileSigns(
-    FileSign({"id": "<any>", "timestamp": "<any>", "instructions": "<any>", "type": "<absent>"}),  # the oldest head
+    FileSign(
+        {"id": "<any>", "timestamp": "<any>", "instructions": "<any>", "type": "<absent>"}
+    ),  # the oldest head
     FileSign({"type": "session_meta", "payload": "<object>"}, "any"),
-    FileSign({"type": "response_item|event_msg|turn_context|compacted", "payload": "<object>"}, "most", 0.95),
+    FileSign(
+        {"type": "response_item|event_msg|turn_context|compacted", "payload": "<object>"},
+        "most",
+        0.95,
+    ),
 )
 
 
@@ -27,14 +33,23 @@ def _payload(value: Any) -> Mapping[str, Any] | None:
 
 def companions(path: PurePath) -> Sequence[str]:
     """Sub-agents write beside their parent, into the folder of the day; what rests for a week is packed."""
-    return ("rollout-*.jsonl", "rollout-*.jsonl.gz", "rollout-*.jsonl.zst") if path.name.startswith("rollout-") else ()
+    return (
+        ("rollout-*.jsonl", "rollout-*.jsonl.gz", "rollout-*.jsonl.zst")
+        if path.name.startswith("rollout-")
+        else ()
+    )
 
 
 def is_companion(head: Head, session: Session) -> bool:
     """Was this thread started, directly or not, by one of the session's threads?"""
     first = head.values[0] if head.values else None
     payload = _payload(first)
-    if payload is None or not isinstance(first, Mapping) or first.get("type") != "session_meta" or not session.id:
+    if (
+        payload is None
+        or not isinstance(first, Mapping)
+        or first.get("type") != "session_meta"
+        or not session.id
+    ):
         return False
     parent, title = subagent_origin(payload)
     if payload.get("id") == session.id or not (parent or title):

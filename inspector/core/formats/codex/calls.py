@@ -14,7 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
-from inspector.core.formats.codex.history import CodexHistory, by_provider, split_at_search, with_search_tokens
+from inspector.core.formats.codex.history import (
+    CodexHistory,
+    by_provider,
+    split_at_search,
+    with_search_tokens,
+)
 from inspector.core.formats.reading import with_reasoning
 from inspector.core.message import Mark, Message, Part, Role, Text, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
@@ -62,7 +67,9 @@ def summary_kind(item: Any) -> bool:
 
 
 def _kinds(item: Any) -> list[str]:
-    return texts_at(object_of(item, "internal_chat_message_metadata_passthrough"), "content_item_kinds")
+    return texts_at(
+        object_of(item, "internal_chat_message_metadata_passthrough"), "content_item_kinds"
+    )
 
 
 def is_compaction_output(record: Mapping[str, Any]) -> bool:
@@ -124,7 +131,11 @@ class ModelCalls:
 
     def model(self, parts: Sequence[Part], id: str, line: int, time: str) -> None:  # noqa: A002
         """An item of a response. In a rollout without any count, words after a result begin the next response."""
-        if self._results and not self._counted and not any(isinstance(part, ToolCall) for part in parts):
+        if (
+            self._results
+            and not self._counted
+            and not any(isinstance(part, ToolCall) for part in parts)
+        ):
             self.turn()
         if self._said is None:
             self._settle_compaction()
@@ -144,7 +155,14 @@ class ModelCalls:
         """Codex asks the model again: it sends a result in the place of each that is missing."""
         self.turn()
         for at, (call_id, name) in enumerate(list(self._unanswered.items())):
-            self._put(Message(f"{name}.{ABORTED}{at}", "tool", (ToolResult(call_id, ABORTED, True),), mark="meta"))
+            self._put(
+                Message(
+                    f"{name}.{ABORTED}{at}",
+                    "tool",
+                    (ToolResult(call_id, ABORTED, True),),
+                    mark="meta",
+                )
+            )
 
     def count(self, usage: Usage, line: int, time: str) -> None:
         """What the provider reported for one call."""
@@ -156,9 +174,13 @@ class ModelCalls:
             self.turn()
             self._settle_compaction()
             unexplained = self._standing.report(usage, explain=True)  # what was said comes later
-            self._open = _Call(self._standing.view(), line, time, usage, self.setting.window, unexplained)
+            self._open = _Call(
+                self._standing.view(), line, time, usage, self.setting.window, unexplained
+            )
             return
-        self._open.unexplained = self._standing.report(usage, explain=any(map(by_provider, self._parts)))
+        self._open.unexplained = self._standing.report(
+            usage, explain=any(map(by_provider, self._parts))
+        )
         self._open.view, self._open.usage = self._standing.view(), usage
         self._open.window = self.setting.window
         self.turn()
@@ -189,7 +211,16 @@ class ModelCalls:
         compaction_number = len(self._compactions) + (self._compaction is not None)
         at, model = len(self._requests), self.setting.model
         self.side_calls.append(
-            SideCall("compaction", "", at, compaction_number, model=model, usage=usage, line=line, time=time)
+            SideCall(
+                "compaction",
+                "",
+                at,
+                compaction_number,
+                model=model,
+                usage=usage,
+                line=line,
+                time=time,
+            )
         )
 
     def compacted(self, messages: Sequence[Message], compaction: Compaction) -> None:
@@ -263,7 +294,9 @@ class ModelCalls:
         if call.unexplained is not None:
             inside = with_search_tokens(inside, call.unexplained)
         first = Message(name, "assistant", tuple(inside), "", False, "", line, time)
-        return (first,), (Message(f"{name}.2", "assistant", tuple(rest), "", False, "", line, time),) if rest else ()
+        return (first,), (
+            Message(f"{name}.2", "assistant", tuple(rest), "", False, "", line, time),
+        ) if rest else ()
 
     def _unsettled(self) -> tuple[Message, ...]:
         """The response so far, then the results."""

@@ -73,7 +73,9 @@ class CodexHistory:
             return None
         if not explain and not self._thought_old and not self._found:
             return None
-        expected = before.prompt + before.output + sum(map(_size, self._stretch.own[self._since :])) // 4
+        expected = (
+            before.prompt + before.output + sum(map(_size, self._stretch.own[self._since :])) // 4
+        )
         thought, searched = self._gone(usage, before, expected)
         if searched:
             self._forget_found()
@@ -85,14 +87,20 @@ class CodexHistory:
         """Reasoning of earlier turns and what searches found, as far as the prompt is nearer to one without them."""
         thoughts = [0, self._thought_old]
         if usage.cache_read > before.prompt - self._thought_before:
-            thoughts = [0]  # so much of the earlier prompt came from the cache that reasoning must be in it
+            thoughts = [
+                0
+            ]  # so much of the earlier prompt came from the cache that reasoning must be in it
         searched = [0, self._found] if usage.cache_read <= self._found_behind else [0]
-        return min(product(thoughts, searched), key=lambda gone: abs(expected - sum(gone) - usage.prompt))
+        return min(
+            product(thoughts, searched), key=lambda gone: abs(expected - sum(gone) - usage.prompt)
+        )
 
     def _forget_found(self) -> None:
         own, settled = self._stretch.own, self._settled.view()
         again = {
-            n: (message, without_search_tokens(message)) for n, message in enumerate(settled) if search_tokens(message)
+            n: (message, without_search_tokens(message))
+            for n, message in enumerate(settled)
+            if search_tokens(message)
         }
         if again:
             self._settled = Stretch(settled, rewritten=again)
@@ -147,19 +155,23 @@ def with_search_tokens(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
     count = sum(map(by_provider, parts))
     each = max(0, tokens) // count if count else 0
     return tuple(
-        replace(part, tokens=each) if isinstance(part, Opaque) and by_provider(part) else part for part in parts
+        replace(part, tokens=each) if isinstance(part, Opaque) and by_provider(part) else part
+        for part in parts
     )
 
 
 def search_tokens(message: Message) -> int:
     """Return the tokens of what the provider's tools found."""
-    return sum(part.tokens or 0 for part in message.parts if isinstance(part, Opaque) and by_provider(part))
+    return sum(
+        part.tokens or 0 for part in message.parts if isinstance(part, Opaque) and by_provider(part)
+    )
 
 
 def without_search_tokens(message: Message) -> Message:
     """Return a message as the client sends it again: the search, without what it found."""
     parts = (
-        replace(part, tokens=None) if isinstance(part, Opaque) and by_provider(part) else part for part in message.parts
+        replace(part, tokens=None) if isinstance(part, Opaque) and by_provider(part) else part
+        for part in message.parts
     )
     return replace(message, parts=tuple(parts)) if search_tokens(message) else message
 

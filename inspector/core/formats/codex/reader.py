@@ -33,7 +33,9 @@ class CodexReader:
         side_calls: list[SideCall] = []
         signs: list[Sign] = []
         for rollout in rollouts:
-            side_calls += [replace(call, thread=_name(rollout)) for call in rollout.calls.side_calls]
+            side_calls += [
+                replace(call, thread=_name(rollout)) for call in rollout.calls.side_calls
+            ]
             signs += [replace(sign, thread=_name(rollout)) for sign in rollout.signs]
         threads = tuple(_thread(rollout, rollouts) for rollout in rollouts)
         client = f"Codex {main.meta.version}".rstrip() if main.meta else "Codex"

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.openai_responses import is_compaction, read_item_parts, read_items, read_responses_usage
+from inspector.core.dialects.openai_responses import (
+    is_compaction,
+    read_item_parts,
+    read_items,
+    read_responses_usage,
+)
 from inspector.core.formats.codex.calls import (
     AGENT_MESSAGE,
     NEVER_SENT,
@@ -79,8 +84,16 @@ def as_record(value: Any) -> Any:
 
 def as_head(value: Any) -> Mapping[str, Any] | None:
     """The head of such a rollout as a record; None for any other value."""
-    is_head = isinstance(value, dict) and "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
-    return {"type": "session_meta", "timestamp": value["timestamp"], "payload": value} if is_head else None
+    is_head = (
+        isinstance(value, dict)
+        and "type" not in value
+        and {"id", "timestamp", "instructions"} <= value.keys()
+    )
+    return (
+        {"type": "session_meta", "timestamp": value["timestamp"], "payload": value}
+        if is_head
+        else None
+    )
 
 
 _BARE = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call")
@@ -145,8 +158,13 @@ def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence
     by_id = {f"{prefix}{n}": item for n, item in enumerate(history)}
     for message in read_items(history, prefix=prefix, line=line, time=time):
         item = by_id[message.id]
-        mark, summary = mark_of(item, message.role, message.parts), message.summary or summary_kind(item)
-        messages.append(replace(message, mark=mark, summary=summary) if mark or summary else message)
+        mark, summary = (
+            mark_of(item, message.role, message.parts),
+            message.summary or summary_kind(item),
+        )
+        messages.append(
+            replace(message, mark=mark, summary=summary) if mark or summary else message
+        )
     return messages
 
 
@@ -154,18 +172,29 @@ def _holds(message: Message, words: str) -> bool:
     return bool(words) and message.role == "user" and words in message.text
 
 
-def _rebuilt(words: str, before: Sequence[Message], prefix: str, line: int, time: str) -> ReplacedHistory:
+def _rebuilt(
+    words: str, before: Sequence[Message], prefix: str, line: int, time: str
+) -> ReplacedHistory:
     """Rebuild the buffer for early versions, which record the summary alone.
 
     Instructions and what the user typed stay, the rest goes. Codex then also cut the user's messages to 20,000 tokens
     in all, which the file does not show.
     """
-    staying = [message for message in before if not message.summary and message.role in ("system", "user")]
+    staying = [
+        message for message in before if not message.summary and message.role in ("system", "user")
+    ]
     summary = Message(f"{prefix}0", "user", (Text(words),), summary=True, line=line, time=time)
     return ReplacedHistory((*staying, summary), summary, len(staying))
 
 
-_SENT_ALONG = ("approval_policy", "collaboration_mode", "current_date", "effort", "personality", "sandbox_policy")
+_SENT_ALONG = (
+    "approval_policy",
+    "collaboration_mode",
+    "current_date",
+    "effort",
+    "personality",
+    "sandbox_policy",
+)
 """The settings of a turn that the model reads, or that the call carries."""
 _SILENT = (
     "world_state",
@@ -222,7 +251,9 @@ class Rollout:
         elif kind not in _SILENT:
             self._unknown_kind(line, f"unknown record type {text_of(kind)[:60]!r}", value)
 
-    def _session_meta(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+    def _session_meta(
+        self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
+    ) -> None:
         """The first names the thread; a second is that of the thread this one was copied from."""
         if self.meta is None and not self.headless:
             self.meta = read_meta(payload)
@@ -231,7 +262,9 @@ class Rollout:
         elif self.meta is not None and payload.get("id") == self.meta.id:
             self.signs.append(Sign("restart", "the session was opened again", line))
 
-    def _turn_context(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+    def _turn_context(
+        self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
+    ) -> None:
         self.calls.turn()
         self._to_repeat = 0
         now = {name: dumps(payload[name]) for name in _SENT_ALONG if name in payload}
@@ -241,7 +274,9 @@ class Rollout:
         self._context |= now
         self.calls.setting.model = text_of(payload.get("model")) or self.calls.setting.model
 
-    def _response_item(self, line: int, time: str, record: Mapping[str, Any], item: Mapping[str, Any]) -> None:
+    def _response_item(
+        self, line: int, time: str, record: Mapping[str, Any], item: Mapping[str, Any]
+    ) -> None:
         if item.get("type") in NEVER_SENT:
             return
         role, parts = read_item_parts(item)
@@ -262,9 +297,14 @@ class Rollout:
                 self.calls.abort_calls()
             self.calls.client(Message(name, role, parts, "", summary, mark, line, time))
 
-    def _agent_message(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+    def _agent_message(
+        self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
+    ) -> None:
         """In older versions: what another agent said."""
-        item = {"type": AGENT_MESSAGE, "content": [{"type": "input_text", "text": text_of(payload.get("content"))}]}
+        item = {
+            "type": AGENT_MESSAGE,
+            "content": [{"type": "input_text", "text": text_of(payload.get("content"))}],
+        }
         self._response_item(line, time, record, item)
 
     def _watch_calls(self, parts: Sequence[Part]) -> None:
@@ -277,21 +317,28 @@ class Rollout:
         if isinstance(result, ToolResult) and result.call_id in self._spawning:
             self.spawned.append((result.call_id, result.content))
 
-    def _compacted(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+    def _compacted(
+        self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
+    ) -> None:
         self.calls.settle_before_compaction()
         before = self.calls.buffer().messages()
         after = replaced(payload, before, f"{self._prefix}{line}.", line, time)
         trigger = text_of(payload.get("trigger")) or text_of(payload.get("reason"))
         self.calls.compacted(
-            after.messages, Compaction(0, trigger, summary=after.summary, kept=after.kept, line=line, time=time)
+            after.messages,
+            Compaction(0, trigger, summary=after.summary, kept=after.kept, line=line, time=time),
         )
 
-    def _token_usage_record(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+    def _token_usage_record(
+        self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
+    ) -> None:
         """Newer versions: written as soon as the response is complete. `token_count` then repeats it."""
         self._to_repeat += 1
         self._count(payload.get("usage"), line, time)
 
-    def _event(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+    def _event(
+        self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
+    ) -> None:
         match payload.get("type"):
             case "token_count":
                 info = payload.get("info")

@@ -56,7 +56,9 @@ def replace_messages(old: Sequence[Message], new: Sequence[Message]) -> Replaced
     same = _count_same(old, new)
     new_ids = {message.id for message in new}
     rest = old[same:]
-    by_content = SameMessages((message for message in rest if message.id not in new_ids), thoughts=False)
+    by_content = SameMessages(
+        (message for message in rest if message.id not in new_ids), thoughts=False
+    )
     by_id = {message.id: message for message in rest if message.id in new_ids}
     summary_at = _find_summary(new, same, by_id)
     messages = list(old[:same])
@@ -72,12 +74,16 @@ def replace_messages(old: Sequence[Message], new: Sequence[Message]) -> Replaced
         elif former.id != message.id or _content(former) == _content(message):
             messages.append(former)
         else:
-            messages.append(replace(message, mark="placeholder") if message.role == "tool" else message)
+            messages.append(
+                replace(message, mark="placeholder") if message.role == "tool" else message
+            )
             changed.append(message.id)
     objects = {id(message) for message in messages}
     kept_count = sum(id(message) in objects for message in old)
     lost = () if summary is not None else _find_lost(old, {message.id for message in messages})
-    return ReplacedMessages(messages, same, kept_count, summary if old else None, tuple(changed), lost)
+    return ReplacedMessages(
+        messages, same, kept_count, summary if old else None, tuple(changed), lost
+    )
 
 
 def _count_same(old: Sequence[Message], new: Sequence[Message]) -> int:
@@ -106,7 +112,9 @@ def _find_summary(new: Sequence[Message], same: int, by_id: dict[str, Message]) 
     is_plain = message.role == "user" and all(isinstance(part, Text) for part in message.parts)
     if not is_plain or message.id in by_id:
         return -1
-    is_acknowledged = any(_is_acknowledgement(answer) and answer.id not in by_id for answer in following)
+    is_acknowledged = any(
+        _is_acknowledgement(answer) and answer.id not in by_id for answer in following
+    )
     return at if _SNAPSHOT in message.text or is_acknowledged else -1
 
 
@@ -160,7 +168,11 @@ class Chat(GrowingThread):
 
     def copy(self) -> Self:
         other = super().copy()
-        other.spawned, other._starts, other._called = dict(self.spawned), dict(self._starts), set(self._called)
+        other.spawned, other._starts, other._called = (
+            dict(self.spawned),
+            dict(self._starts),
+            set(self._called),
+        )
         return other
 
     def note(self, messages: Iterable[Message]) -> Sequence[Message]:
@@ -226,7 +238,9 @@ class Chat(GrowingThread):
         value, where = opened.value, opened.where
         model, usage = text_at(value, "model"), read_tokens(value)
         has_words = bool(value.get("content") or value.get("thoughts"))
-        is_call = bool(model) and (has_words or opened.begins)  # tool calls alone belong to the message before
+        is_call = bool(model) and (
+            has_words or opened.begins
+        )  # tool calls alone belong to the message before
         if usage is not None or is_call:
             self.call(usage, model or self.model, where.time, line=where.line, sent=opened.view)
             self._called.add(where.id)
@@ -254,14 +268,18 @@ class Chat(GrowingThread):
         end = self._starts[names[at + 1]] if at + 1 < len(names) else view.length
         self._copied += view.length - start
         if self._copied > _REWRITES:
-            self._problems.note(where.line, "a message rewritten too often: left as it was", "", self.file)
+            self._problems.note(
+                where.line, "a message rewritten too often: left as it was", "", self.file
+            )
             return
         tail = view.tail(start)
         before, after = tail[: end - start], tail[end - start :]
         if value.get("type") == "user":
             messages = read_gemini_user(value, where)
         else:
-            calls = frozenset(message.result.call_id for message in after if message.result is not None)
+            calls = frozenset(
+                message.result.call_id for message in after if message.result is not None
+            )
             messages = _drafts(value, where, calls)
             self._note_value(value)
         if [message.parts for message in messages] == [message.parts for message in before]:
@@ -308,11 +326,18 @@ class Chat(GrowingThread):
             self.compacted(compaction)
         self._answers = not values or values[-1].get("type") == "user"
 
-    def _add_unrecorded(self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int) -> None:
+    def _add_unrecorded(
+        self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int
+    ) -> None:
         """Add calls that the file records in the list only: what came before is not in it."""
         for value, start in zip(values, starts.values(), strict=True):
             name, usage = value.get("id"), read_tokens(value)
-            if value.get("type") == "gemini" and usage and isinstance(name, str) and name not in self._called:
+            if (
+                value.get("type") == "gemini"
+                and usage
+                and isinstance(name, str)
+                and name not in self._called
+            ):
                 self._called.add(name)
                 self._note_value(value)
                 time = str(value.get("timestamp") or "")
@@ -320,10 +345,14 @@ class Chat(GrowingThread):
 
 
 def _position(value: Mapping[str, Any], line: int, n: int) -> RecordPosition:
-    return RecordPosition(text_at(value, "id") or f"L{line}.{n}", line, str(value.get("timestamp") or ""))
+    return RecordPosition(
+        text_at(value, "id") or f"L{line}.{n}", line, str(value.get("timestamp") or "")
+    )
 
 
-def _drafts(value: Mapping[str, Any], where: RecordPosition, answered_calls: frozenset[str] | None) -> list[Message]:
+def _drafts(
+    value: Mapping[str, Any], where: RecordPosition, answered_calls: frozenset[str] | None
+) -> list[Message]:
     answer = read_answer(value, where)
     results = [] if answered_calls is None else read_results(value, where, answered_calls)
     return [answer, *results] if answer.parts else results
@@ -331,7 +360,9 @@ def _drafts(value: Mapping[str, Any], where: RecordPosition, answered_calls: fro
 
 def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], list[Message]]:
     """Return where each record of a list begins, and its messages. Answers that another record holds are left to it."""
-    answered_calls = frozenset[str]().union(*(answered(value) for value in values if value.get("type") == "user"))
+    answered_calls = frozenset[str]().union(
+        *(answered(value) for value in values if value.get("type") == "user")
+    )
     starts: dict[str, int] = {}
     messages: list[Message] = []
     for n, value in enumerate(values):

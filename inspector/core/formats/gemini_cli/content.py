@@ -10,7 +10,18 @@ from typing import Any
 
 from inspector.core.formats.reading import RecordPosition
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Mark,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.untyped import count_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
@@ -23,7 +34,9 @@ def read_gemini_user(value: Mapping[str, Any], where: RecordPosition) -> list[Me
     for block in _listed(value.get("content")):
         parts = _read_block(block)
         answers = bool(parts) and isinstance(parts[0], ToolResult)
-        follows = bool(runs) and (not _is_answer(runs[-1]) or all(isinstance(part, Image) for part in parts))
+        follows = bool(runs) and (
+            not _is_answer(runs[-1]) or all(isinstance(part, Image) for part in parts)
+        )
         if answers or not follows:
             runs.append(parts)
         else:
@@ -43,7 +56,9 @@ def _messages(runs: Sequence[Sequence[Part]], where: RecordPosition) -> list[Mes
         first = run[0]
         mark: Mark = "meta" if isinstance(first, Text) and first.text.startswith(_BY_CLIENT) else ""
         name = f"{where.id}.{n}" if n else where.id
-        messages.append(Message(name, role, tuple(run), together, False, mark, where.line, where.time))
+        messages.append(
+            Message(name, role, tuple(run), together, False, mark, where.line, where.time)
+        )
     return messages
 
 
@@ -55,17 +70,23 @@ def read_answer(value: Mapping[str, Any], where: RecordPosition) -> Message:
     known_ids = {part.id for part in parts if isinstance(part, ToolCall)}
     for call in call_records(value):
         if text_of(call.get("id")) not in known_ids:
-            parts.append(ToolCall(text_of(call.get("id")), text_of(call.get("name")), _arguments(call)))
+            parts.append(
+                ToolCall(text_of(call.get("id")), text_of(call.get("name")), _arguments(call))
+            )
     return Message(where.id, "assistant", tuple(parts), line=where.line, time=where.time)
 
 
-def read_results(value: Mapping[str, Any], where: RecordPosition, answered_calls: frozenset[str]) -> list[Message]:
+def read_results(
+    value: Mapping[str, Any], where: RecordPosition, answered_calls: frozenset[str]
+) -> list[Message]:
     """Return the answers that are recorded with the calls, without those that other records hold."""
     blocks: list[Any] = []
     for call in call_records(value):
         if text_of(call.get("id")) not in answered_calls:
             blocks += _listed(call.get("result"))
-    messages = read_gemini_user({"content": blocks}, RecordPosition(f"{where.id}.r", where.line, where.time))
+    messages = read_gemini_user(
+        {"content": blocks}, RecordPosition(f"{where.id}.r", where.line, where.time)
+    )
     return [message for message in messages if message.role == "tool"]
 
 
@@ -83,7 +104,10 @@ def call_records(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _thoughts(thoughts: Any) -> Iterator[Thinking]:
     for thought in thoughts if isinstance(thoughts, list) else ():
         if isinstance(thought, dict):
-            subject, description = text_of(thought.get("subject")), text_of(thought.get("description")).strip()
+            subject, description = (
+                text_of(thought.get("subject")),
+                text_of(thought.get("description")).strip(),
+            )
             if text := "\n".join(filter(None, (subject, description))):
                 yield Thinking(text, "", 0)
 
@@ -100,7 +124,9 @@ def _read_block(block: Any) -> list[Part]:
     if not isinstance(block, dict):
         return [_opaque("", block)]
     if isinstance(text := block.get("text"), str):
-        return [Thinking(text, "", 0) if block.get("thought") is True else Text(text)] if text else []
+        return (
+            [Thinking(text, "", 0) if block.get("thought") is True else Text(text)] if text else []
+        )
     if isinstance(call := block.get("functionCall"), dict):
         return [ToolCall(text_of(call.get("id")), text_of(call.get("name")), _arguments(call))]
     if isinstance(answer := block.get("functionResponse"), dict):
@@ -158,4 +184,12 @@ def read_tokens(value: Mapping[str, Any]) -> Usage | None:
     if not prompt + output + cached + thoughts + tool:
         return None
     cached = min(cached, prompt)
-    return Usage(prompt - cached + tool, cached, 0, output + thoughts, thoughts, True, prompt if tool else None)
+    return Usage(
+        prompt - cached + tool,
+        cached,
+        0,
+        output + thoughts,
+        thoughts,
+        True,
+        prompt if tool else None,
+    )

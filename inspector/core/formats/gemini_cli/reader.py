@@ -64,7 +64,11 @@ class GeminiReader:
     def session(self) -> Session:
         """Return the session so far."""
         name = text_at(self._main.header, "sessionId")
-        own = [chat for chat in self._chats.values() if not name or chat.file.rpartition("/")[0].endswith(name)]
+        own = [
+            chat
+            for chat in self._chats.values()
+            if not name or chat.file.rpartition("/")[0].endswith(name)
+        ]
         main = self._main.so_far()
         threads = [_thread(chat, main.spawned) for chat in own if not chat.is_empty()]
         main.begins_late = self._headless

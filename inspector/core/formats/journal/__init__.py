@@ -6,7 +6,11 @@ from inspector.core.formats.signs import FileSign, FileSigns
 
 _SIGNS = FileSigns(
     FileSign({"type": NAME, "version": "<number>"}),
-    FileSign({"type": "message|request|answer|tier|running", "thread": "<text>", "time": "<any>"}, "most", 0.6),
+    FileSign(
+        {"type": "message|request|answer|tier|running", "thread": "<text>", "time": "<any>"},
+        "most",
+        0.6,
+    ),
 )
 
 

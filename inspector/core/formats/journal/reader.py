@@ -15,7 +15,15 @@ from inspector.core.needs import Answer
 from inspector.core.outcome import Event
 from inspector.core.prefix import Prefix
 from inspector.core.recording import read_reply
-from inspector.core.session import Compaction, CompactionKind, PolicyState, RecordedEvent, Request, Session, Thread
+from inspector.core.session import (
+    Compaction,
+    CompactionKind,
+    PolicyState,
+    RecordedEvent,
+    Request,
+    Session,
+    Thread,
+)
 from inspector.core.untyped import object_of, objects_of, text_of, texts_at, whole_of
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
@@ -58,7 +66,11 @@ def read_shape(shape: Any, before: Sequence[Message], line: int) -> tuple[int, l
     rest: list[Message] = []
     for n, part in enumerate(parts):
         run = _run(part)
-        rest += before[run[0] : run[1]] if run is not None else read_messages([part], f"line-{line}-{n}")
+        rest += (
+            before[run[0] : run[1]]
+            if run is not None
+            else read_messages([part], f"line-{line}-{n}")
+        )
     return same, rest
 
 
@@ -119,7 +131,9 @@ class ThreadBuilder:
         self._settle()
         at = len(self._requests)
         self._open_state = replace(self._state(), believed=whole_of(value.get("calibrated")))
-        self._open = Request(at, self._stretch.view(), self.prompt, None, self.model, time, "", line, self.window)
+        self._open = Request(
+            at, self._stretch.view(), self.prompt, None, self.model, time, "", line, self.window
+        )
 
     def answer(self, value: Any, line: int, time: str) -> None:
         """It was answered. Raises InspectorError."""
@@ -129,7 +143,14 @@ class ThreadBuilder:
         if self._open is not None:
             self._close(replace(self._open, usage=reply.usage, finish=reply.finish))
         for n, message in enumerate(reply.messages):
-            self._append(replace(message, id=message.id or f"line-{line}-{n}", line=line, time=message.time or time))
+            self._append(
+                replace(
+                    message,
+                    id=message.id or f"line-{line}-{n}",
+                    line=line,
+                    time=message.time or time,
+                )
+            )
 
     def fail(self, value: Any) -> None:
         """It failed: a request where the model has seen it, none where it came to nothing."""
@@ -148,7 +169,9 @@ class ThreadBuilder:
         same, rest = read_shape(value.get("buffer"), before, line)
         known_ids = {id(message) for message in before}
         dated = [
-            replace(message, line=line, time=message.time or time) if id(message) not in known_ids else message
+            replace(message, line=line, time=message.time or time)
+            if id(message) not in known_ids
+            else message
             for message in rest
         ]
         self._standing = {message.id for message in before[:same]}
@@ -157,12 +180,22 @@ class ThreadBuilder:
         if trigger:
             new_messages = [message for message in new if id(message) not in known_ids]
             kept_count = same + len(new) - len(new_messages)
-            self._compactions.append(self._compaction(value, new_messages, kept_count, trigger, line, time))
+            self._compactions.append(
+                self._compaction(value, new_messages, kept_count, trigger, line, time)
+            )
 
     def _compaction(
-        self, value: Mapping[str, Any], new: Sequence[Message], kept_count: int, trigger: str, line: int, time: str
+        self,
+        value: Mapping[str, Any],
+        new: Sequence[Message],
+        kept_count: int,
+        trigger: str,
+        line: int,
+        time: str,
     ) -> Compaction:
-        changed = {key: fate for key, fate in object_of(value, "fates").items() if isinstance(fate, str)}
+        changed = {
+            key: fate for key, fate in object_of(value, "fates").items() if isinstance(fate, str)
+        }
         summary = next((message for message in new if message.summary), None)
         kind: CompactionKind = "edit"
         if summary is not None or "summarised" in changed.values():
@@ -172,9 +205,22 @@ class ThreadBuilder:
         cleared = tuple(key for key, fate in changed.items() if fate not in ("summarised", "kept"))
         before, after = (whole_of(value.get(key)) for key in ("tokens_before", "tokens_after"))
         compaction = Compaction(
-            len(self._requests), trigger, kind, None, after, summary, kept_count, cleared, line, time
+            len(self._requests),
+            trigger,
+            kind,
+            None,
+            after,
+            summary,
+            kept_count,
+            cleared,
+            line,
+            time,
         )
-        return compaction if before is None else replace(compaction, predicted=(before, before, before))
+        return (
+            compaction
+            if before is None
+            else replace(compaction, predicted=(before, before, before))
+        )
 
     def hear(self, value: Mapping[str, Any], line: int, tier: str) -> None:
         """The events of a tier that fired, whether or not it changed the buffer."""
@@ -182,14 +228,18 @@ class ThreadBuilder:
         for event in objects_of(value.get("events")):
             if isinstance(name := event.get("name"), str):
                 fields = {key: inner for key, inner in event.items() if key != "name"}
-                self._events.append(RecordedEvent(len(self._requests), tier, Event(name, fields), line))
+                self._events.append(
+                    RecordedEvent(len(self._requests), tier, Event(name, fields), line)
+                )
 
     def run(self, value: Mapping[str, Any]) -> None:
         """The running state: what changed of it since the last record."""
         self.running |= object_of(value, "running")
         for key, more in object_of(value, "more").items():
             held = self.running.get(key)
-            self.running[key] = [*held, *more] if isinstance(held, list) and isinstance(more, list) else more
+            self.running[key] = (
+                [*held, *more] if isinstance(held, list) and isinstance(more, list) else more
+            )
         turn = value.get("turn")
         self.turn = turn if type(turn) is int else self.turn
 
@@ -278,7 +328,9 @@ class JournalReader:
         try:
             self._take(kind, value, line, text_of(value.get("time")))
         except InspectorError as why:
-            self._problems.note(line, f"a {kind[:40]} record that cannot be read: {why}", value, file)
+            self._problems.note(
+                line, f"a {kind[:40]} record that cannot be read: {why}", value, file
+            )
 
     def _take(self, kind: str, value: Mapping[str, Any], line: int, time: str) -> None:
         match kind:
@@ -332,7 +384,9 @@ class JournalReader:
                 self._notes.append(f"It was resumed at {text_of(value.get('time'))}.")
             case "end":
                 why = text_of(value.get("why"))
-                self._end = _ENDS.get(why) or f"The run ended with an error: {text_of(value.get('error'))}"
+                self._end = (
+                    _ENDS.get(why) or f"The run ended with an error: {text_of(value.get('error'))}"
+                )
 
     def _take_plan(self, plan: Any) -> None:
         """Take a change of the model, or of the policy and its running state."""
@@ -341,7 +395,11 @@ class JournalReader:
         if plan.get("policy") != self.header.get("policy"):
             for thread in self.threads.values():
                 thread.running, thread.policy = {}, text_of(plan.get("policy"))
-        settings = {key: value for key, value in plan.items() if key not in ("task", "forked_from", "program")}
+        settings = {
+            key: value
+            for key, value in plan.items()
+            if key not in ("task", "forked_from", "program")
+        }
         self.header = {**self.header, **settings}
         self._take_window()
         for thread in self.threads.values():
@@ -359,7 +417,11 @@ class JournalReader:
         self._prompt = _prompt(value.get("prompt"))
         forked = value.get("forked_from")
         if isinstance(forked, Mapping):
-            place = f"request {forked['request']}" if isinstance(forked.get("request"), int) else "the end"
+            place = (
+                f"request {forked['request']}"
+                if isinstance(forked.get("request"), int)
+                else "the end"
+            )
             self._notes.append(
                 f"Forked from {text_of(forked.get('path'))}, thread {text_of(forked.get('thread')) or MAIN}, {place}."
             )
@@ -384,7 +446,11 @@ class JournalReader:
     def session(self) -> Session:
         """Return the session so far."""
         ordered = sorted(self.threads.values(), key=lambda thread: thread.id != MAIN)
-        notes = [] if self.header else ["The file has no beginning: task, model and prompt are not known."]
+        notes = (
+            []
+            if self.header
+            else ["The file has no beginning: task, model and prompt are not known."]
+        )
         notes += note_shared_ids(sum(thread.shared_ids for thread in ordered))
         threads = tuple(thread.thread() for thread in ordered)
         all_notes = [*notes, *self._notes]
@@ -402,4 +468,6 @@ class JournalReader:
 
 
 def _prompt(value: Any) -> Prompt:
-    return read_buffer({**value, "messages": []}).prompt if isinstance(value, Mapping) else NOT_IN_FILE
+    return (
+        read_buffer({**value, "messages": []}).prompt if isinstance(value, Mapping) else NOT_IN_FILE
+    )

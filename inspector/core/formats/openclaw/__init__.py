@@ -52,7 +52,9 @@ FORMATS = (
         grows=True,
         folders=(
             AgentFolder(
-                "agents/*/sessions/????????-????-????-????-????????????.jsonl", ".openclaw", "OPENCLAW_STATE_DIR"
+                "agents/*/sessions/????????-????-????-????-????????????.jsonl",
+                ".openclaw",
+                "OPENCLAW_STATE_DIR",
             ),
             AgentFolder("agents/*/agent/openclaw-agent.sqlite", ".openclaw", "OPENCLAW_STATE_DIR"),
         ),
@@ -69,6 +71,8 @@ FORMATS = (
         _TRAJECTORY_SIGNS,
         TrajectoryReader,
         grows=True,
-        contents=Contents(tokens="yes", system="yes", tools="yes", more="each run as it was compiled"),
+        contents=Contents(
+            tokens="yes", system="yes", tools="yes", more="each run as it was compiled"
+        ),
     ),
 )

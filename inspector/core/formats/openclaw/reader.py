@@ -51,24 +51,34 @@ class OpenClawReader(PiReader):
             row = object_of(value, "row")
             if value["table"] == _DATABASE:
                 rows = objects_of(row.get("held"))
-                self._held = tuple(HeldSession(text_at(row, "id"), text_at(row, "title")) for row in rows)
+                self._held = tuple(
+                    HeldSession(text_at(row, "id"), text_at(row, "title")) for row in rows
+                )
             elif "event_json" in row:
                 super().feed(1 + count_of(row.get("seq")), row["event_json"])
         elif not file:
             super().feed(line, value)
         elif isinstance(value, dict) and value.get("traceSchema") == SCHEMA:
             if value.get("type") == "context.compiled":
-                self._times.append(max(text_of(value.get("ts")), self._times[-1] if self._times else ""))
+                self._times.append(
+                    max(text_of(value.get("ts")), self._times[-1] if self._times else "")
+                )
                 self._prompts.append(compiled_prompt(value.get("data")))
                 self._beside += 1
         else:
             self._index = entry_of(value, text_at(self._header, "id")) or self._index
             self._beside += 1
 
-    def _take(self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
+    def _take(
+        self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode
+    ) -> None:
         if kind == "custom_message" and is_runtime_context(value):
             self._runtime.add(where.id)
-        elif self._runtime and kind == "message" and object_of(value, "message").get("role") == "user":
+        elif (
+            self._runtime
+            and kind == "message"
+            and object_of(value, "message").get("role") == "user"
+        ):
             node.edits = dict.fromkeys(self._stale(settle(node)))
             node.pending = bool(node.edits)
         super()._take(kind, value, where, node)

@@ -43,7 +43,9 @@ class TrajectoryReader:
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take one event. Never raises for what it holds."""
-        kind, data = (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
+        kind, data = (
+            (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
+        )
         if not isinstance(kind, str) or not isinstance(data, dict):
             self._problems.note(line, "not an event of a trajectory", value, file)
             return
@@ -65,8 +67,14 @@ class TrajectoryReader:
         messages = data.get("messages")
         self._stubbed = not isinstance(messages, list)
         if isinstance(messages, list):
-            question = {"role": "user", "content": [{"type": "text", "text": text_of(data.get("prompt"))}]}
-            stand, answers = [*messages, question] if data.get("prompt") else messages, sum(map(_is_answer, messages))
+            question = {
+                "role": "user",
+                "content": [{"type": "text", "text": text_of(data.get("prompt"))}],
+            }
+            stand, answers = (
+                [*messages, question] if data.get("prompt") else messages,
+                sum(map(_is_answer, messages)),
+            )
             self._lay(without_stale(stand, answers, _is_answer), where)
             self._run = answers, self._thread.view()
 
@@ -85,7 +93,9 @@ class TrajectoryReader:
             self._stubs += 1
             self._stubbed = True
             if run is not None:
-                self._thread.call(None, self._thread.model, where.time, line=where.line, sent=run[1])
+                self._thread.call(
+                    None, self._thread.model, where.time, line=where.line, sent=run[1]
+                )
 
     def _call(self, value: Mapping[str, Any], view: View, where: RecordPosition) -> None:
         usage, finish = read_usage(value), text_of(value.get("stopReason"))
@@ -94,7 +104,9 @@ class TrajectoryReader:
         model = text_of(value.get("model")) or self._thread.model
         self._thread.call(usage, model, _at(value, where).time, finish, where.line, view)
 
-    def _lay(self, values: Sequence[Any], where: RecordPosition) -> list[tuple[int, Mapping[str, Any]]]:
+    def _lay(
+        self, values: Sequence[Any], where: RecordPosition
+    ) -> list[tuple[int, Mapping[str, Any]]]:
         """Make the buffer these messages; each value with the length of the buffer before it. O(values)."""
         counted: Counter[str] = Counter()
         messages: list[Message] = []
@@ -114,7 +126,9 @@ class TrajectoryReader:
         self._laid = messages
         return places
 
-    def _message(self, value: Mapping[str, Any], counted: Counter[str], where: RecordPosition) -> Message:
+    def _message(
+        self, value: Mapping[str, Any], counted: Counter[str], where: RecordPosition
+    ) -> Message:
         """The same message in every list that holds it: it has no id there, and its time may change."""
         names = ("role", "content", "summary", "toolCallId", "customType")
         name = hash_of([value.get(key) for key in names], 6)
@@ -127,8 +141,12 @@ class TrajectoryReader:
                 self._thread.note([message])
         return message
 
-    def _compaction(self, new: Sequence[Message], same: int, where: RecordPosition) -> Compaction | None:
-        summary = next((message for message in new if message.summary and message.line == where.line), None)
+    def _compaction(
+        self, new: Sequence[Message], same: int, where: RecordPosition
+    ) -> Compaction | None:
+        summary = next(
+            (message for message in new if message.summary and message.line == where.line), None
+        )
         if summary is None:
             return None
         old = {message.id for message in self._laid}
@@ -163,7 +181,9 @@ def compiled_prompt(data: Any) -> Prompt:
     tools = data.get("tools")
     if not isinstance(tools, list):
         return Prompt(system)
-    return Prompt(system, tuple(Tool(text_of(tool.get("name")), tool) for tool in objects_of(tools)))
+    return Prompt(
+        system, tuple(Tool(text_of(tool.get("name")), tool) for tool in objects_of(tools))
+    )
 
 
 def _at(value: Mapping[str, Any], where: RecordPosition) -> RecordPosition:
@@ -172,7 +192,11 @@ def _at(value: Mapping[str, Any], where: RecordPosition) -> RecordPosition:
 
 
 def _is_answer(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.get("role") == "assistant" and value.get("provider") != "openclaw"
+    return (
+        isinstance(value, Mapping)
+        and value.get("role") == "assistant"
+        and value.get("provider") != "openclaw"
+    )
 
 
 def _is_failed(value: Mapping[str, Any]) -> bool:
@@ -184,7 +208,9 @@ def is_runtime_context(value: Any) -> bool:
     return isinstance(value, dict) and value.get("customType") == _RUNTIME_CONTEXT
 
 
-def without_stale(values: Sequence[Any], answers: int, is_answer: Callable[[Any], bool]) -> list[Any]:
+def without_stale(
+    values: Sequence[Any], answers: int, is_answer: Callable[[Any], bool]
+) -> list[Any]:
     """The messages of a run that are sent: `answers` of them are older than it. O(values)."""
     prompt = -1
     for n, value in enumerate(values):
@@ -198,4 +224,8 @@ def without_stale(values: Sequence[Any], answers: int, is_answer: Callable[[Any]
         first -= 1
     while last < len(values) and is_runtime_context(values[last]):
         last += 1
-    return [value for n, value in enumerate(values) if first <= n < last or not is_runtime_context(value)]
+    return [
+        value
+        for n, value in enumerate(values)
+        if first <= n < last or not is_runtime_context(value)
+    ]

@@ -10,7 +10,17 @@ from typing import Any
 
 from inspector.core.formats.reading import iso_time, with_reasoning
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Mark, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Mark,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.untyped import list_of, object_of, text_under
 from inspector.core.usage import Usage, is_absurd
 
@@ -101,7 +111,9 @@ def _is_typed(part: Mapping[str, Any]) -> bool:
     return kind == "file" or (kind == "text" and part.get("synthetic") is not True)
 
 
-def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool) -> MessageUnit:
+def read_assistant(
+    info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool
+) -> MessageUnit:
     """Read an answer. In the last message of a session a tool may still run: its call has no answer yet."""
     messages: list[Message] = []
     steps: list[ModelStep] = []
@@ -110,7 +122,9 @@ def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], 
     before = 0
     for n, run in enumerate(runs):
         if n == 0 or any(part.get("type") == "step-finish" for part in runs[n - 1]):
-            before = len(messages)  # a step that broke off was tried again, with what it had been sent
+            before = len(
+                messages
+            )  # a step that broke off was tried again, with what it had been sent
         step = _step(info, run, before, is_last=n == len(runs) - 1)
         if step is not None:
             step = _timed(step, info, run, runs[n - 1] if n else ())
@@ -130,11 +144,17 @@ def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     return runs
 
 
-def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int, *, is_last: bool) -> ModelStep | None:
+def _step(
+    info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int, *, is_last: bool
+) -> ModelStep | None:
     """Return the call of a step; None if the model was not called (a command of the user), or refused."""
-    end: Mapping[str, Any] = next((part for part in reversed(run) if part.get("type") == "step-finish"), {})
+    end: Mapping[str, Any] = next(
+        (part for part in reversed(run) if part.get("type") == "step-finish"), {}
+    )
     sources = (end, info) if is_last else (end,)
-    usage = next((usage for source in sources if (usage := read_step_usage(source)) is not None), None)
+    usage = next(
+        (usage for source in sources if (usage := read_step_usage(source)) is not None), None
+    )
     finish = string(end, "reason") or (string(info, "finish") if is_last else "")
     is_begun = any(part.get("type") == "step-start" for part in run)
     is_refused = info.get("error") is not None
@@ -144,11 +164,19 @@ def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int
 
 
 def _timed(
-    step: ModelStep, info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], former: Sequence[Mapping[str, Any]]
+    step: ModelStep,
+    info: Mapping[str, Any],
+    run: Sequence[Mapping[str, Any]],
+    former: Sequence[Mapping[str, Any]],
 ) -> ModelStep:
     """Return a step with its times: it begins when all before it is done, and ends when its tools begin."""
-    own, states = _times(run), [object_of(part, "state") for part in run if part.get("type") == "tool"]
-    tool_starts = [start for state in states if (start := _count(object_of(state, "time"), "start"))]
+    own, states = (
+        _times(run),
+        [object_of(part, "state") for part in run if part.get("type") == "tool"],
+    )
+    tool_starts = [
+        start for state in states if (start := _count(object_of(state, "time"), "start"))
+    ]
     former_ends = [max(_end(part), _end(object_of(part, "state"))) for part in former]
     begun = max(former_ends) if former else created(info)
     first = min([*(start for start, _ in own), *tool_starts], default=0)
@@ -161,7 +189,11 @@ def _timed(
 def _times(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:
     """Return begin and end of texts and thoughts."""
     times = (object_of(part, "time") for part in run if part.get("type") in ("text", "reasoning"))
-    return [(start, max(start, _count(time, "end"))) for time in times if (start := _count(time, "start"))]
+    return [
+        (start, max(start, _count(time, "end")))
+        for time in times
+        if (start := _count(time, "start"))
+    ]
 
 
 def _end(value: Mapping[str, Any]) -> int:
@@ -177,16 +209,28 @@ def _is_sent(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> boo
 
 
 def _laid(
-    info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], n: int, usage: Usage | None, last: bool
+    info: Mapping[str, Any],
+    run: Sequence[Mapping[str, Any]],
+    n: int,
+    usage: Usage | None,
+    last: bool,
 ) -> list[Message]:
     """Return the answer of a step, and those of its tools."""
     name, time = string(info, "id") + (f".{n}" if n else ""), time_of(info)
     content = [part for part in map(_read_answer_part, run) if part is not None]
     tools = [part for part in run if part.get("type") == "tool"]
     together = f"{name} tools" if len(tools) > 1 else ""
-    answers = [(string(tool, "id"), _answer(tool, object_of(tool, "state"), last)) for tool in tools]
-    results = [Message(result_id, "tool", answer, together, time=time) for result_id, answer in answers if answer]
-    parts = with_reasoning(content, usage.reasoning) if usage and usage.reasoning else tuple(content)
+    answers = [
+        (string(tool, "id"), _answer(tool, object_of(tool, "state"), last)) for tool in tools
+    ]
+    results = [
+        Message(result_id, "tool", answer, together, time=time)
+        for result_id, answer in answers
+        if answer
+    ]
+    parts = (
+        with_reasoning(content, usage.reasoning) if usage and usage.reasoning else tuple(content)
+    )
     return [Message(name, "assistant", parts, time=time), *results] if parts else []
 
 
@@ -209,7 +253,9 @@ def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tu
     """Return what came back from a tool; nothing while it runs."""
     call, status = string(part, "callID"), state.get("status")
     if status == "completed":
-        files = [_file(file) for file in list_of(state.get("attachments")) if isinstance(file, dict)]
+        files = [
+            _file(file) for file in list_of(state.get("attachments")) if isinstance(file, dict)
+        ]
         return (ToolResult(call, string(state, "output")), *files)
     if status == "error":
         about = object_of(state, "metadata")
@@ -222,7 +268,9 @@ def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tu
 def cleared_result(message: Message) -> Message:
     """Return the answer of a tool as it is sent after pruning: without its images, too."""
     result = message.result
-    part = ToolResult(result.call_id if result else "", CLEARED, result.is_error if result else False)
+    part = ToolResult(
+        result.call_id if result else "", CLEARED, result.is_error if result else False
+    )
     return replace(message, parts=(part,), mark="placeholder")
 
 
@@ -231,7 +279,11 @@ def _pruned(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, str]]:
     for part in run:
         state = object_of(part, "state") if part.get("type") == "tool" else {}
         when = object_of(state, "time").get("compacted")
-        if state.get("status") == "completed" and isinstance(when, int | float) and -1 < when < 1 << 53:
+        if (
+            state.get("status") == "completed"
+            and isinstance(when, int | float)
+            and -1 < when < 1 << 53
+        ):
             pruned.append((int(when), string(part, "id")))
     return pruned
 
@@ -252,7 +304,9 @@ def signature_in(metadata: Mapping[str, Any]) -> str:
     """Return what only the provider can read, under the key of any provider."""
     for about in metadata.values():
         if isinstance(about, dict):
-            signature = text_under(about, "signature", "reasoningEncryptedContent", "thoughtSignature")
+            signature = text_under(
+                about, "signature", "reasoningEncryptedContent", "thoughtSignature"
+            )
             if signature:
                 return signature
     return ""

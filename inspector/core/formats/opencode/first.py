@@ -52,7 +52,10 @@ class FirstSession(SessionRows):
     def _units(self) -> Sequence[MessageUnit]:
         stored_messages = [stored for stored in self._stored.values() if stored.info]
         stored_messages.sort(key=_StoredMessage.order)
-        return [stored.read(last=n == len(stored_messages)) for n, stored in enumerate(stored_messages, 1)]
+        return [
+            stored.read(last=n == len(stored_messages))
+            for n, stored in enumerate(stored_messages, 1)
+        ]
 
     def pruned_later(self) -> int:
         """None: those that were cleared stand cleared."""
@@ -89,10 +92,16 @@ class _StoredMessage:
     def read(self, *, last: bool) -> MessageUnit:
         """Return what the model reads of it."""
         if self.unit is None or self.unit[1] != last:
-            names = sorted(self.parts) if self.place is None else list(self.parts)  # ids of rows grow with time
+            names = (
+                sorted(self.parts) if self.place is None else list(self.parts)
+            )  # ids of rows grow with time
             parts = [self.parts[name] for name in names]
             is_answer = self.info.get("role") == "assistant"
-            read = read_assistant(self.info, parts, last=last) if is_answer else read_opencode_user(self.info, parts)
+            read = (
+                read_assistant(self.info, parts, last=last)
+                if is_answer
+                else read_opencode_user(self.info, parts)
+            )
             self.unit = self.unit[0] if self.unit and self.unit[0] == read else read, last
         return self.unit[0]
 
@@ -136,7 +145,10 @@ class FirstLayer(ThreadLayer):
         self._prune()
         if not self.thread.calls:
             self.thread.model = string(object_of(about, "model"), "id")
-        names, reverted = [name for name, _ in self._laid_units], string(object_of(about, "revert"), "messageID")
+        names, reverted = (
+            [name for name, _ in self._laid_units],
+            string(object_of(about, "revert"), "messageID"),
+        )
         if reverted in names:
             self.thread.cut(sum(count for _, count in self._laid_units[: names.index(reverted)]))
 
@@ -184,8 +196,14 @@ class FirstLayer(ThreadLayer):
         tail_start, question_start = self._message_place(tail), self._message_place(question)
         messages = self.thread.view().messages()
         stays = messages[tail_start:question_start]
-        self._laid_units = [*self._laid_units[question:], (None, 1), *self._laid_units[tail:question]]
-        compaction = Compaction(0, _trigger(marker), summary=summary, kept=len(stays), time=summary.time)
+        self._laid_units = [
+            *self._laid_units[question:],
+            (None, 1),
+            *self._laid_units[tail:question],
+        ]
+        compaction = Compaction(
+            0, _trigger(marker), summary=summary, kept=len(stays), time=summary.time
+        )
         self.thread.begin_again(messages[question_start:], compaction, stays)
         self._marker, self._marked = {}, ""
 

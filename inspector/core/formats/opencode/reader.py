@@ -33,9 +33,14 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
     def _take(self, line: int, value: Any, file: str) -> None:
         if not isinstance(value, dict):
             self._problems.note(line, "not a record of a session", value, file)
-        elif isinstance(row := value.get("row"), dict) and value.get("table") in (*TABLES, *SECOND_TABLES):
+        elif isinstance(row := value.get("row"), dict) and value.get("table") in (
+            *TABLES,
+            *SECOND_TABLES,
+        ):
             self._take_row(line, str(value["table"]), row)
-        elif isinstance(info := value.get("info"), dict) and isinstance(value.get("messages"), list):
+        elif isinstance(info := value.get("info"), dict) and isinstance(
+            value.get("messages"), list
+        ):
             self._take_export(line, info, value["messages"])
         else:
             self._problems.note(line, "not an opencode session", value, file)
@@ -60,7 +65,9 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
             what = f"the {table} {name[:60]!r} holds no JSON object: it was left out"
             self._problems.note(line, what, row.get("data"))
 
-    def _take_part(self, line: int, session: FirstSession | SecondSession, part: Mapping[str, Any], name: str) -> None:
+    def _take_part(
+        self, line: int, session: FirstSession | SecondSession, part: Mapping[str, Any], name: str
+    ) -> None:
         kind = part.get("type")
         self._problems.note_absurd(part.get("tokens"), line, part)
         session.take_part(part, name)
@@ -83,7 +90,9 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
             session.take_message({**about, "id": name}, {"place": place})
             for part_place, part in enumerate(list_of(message.get("parts"))):
                 if isinstance(part, dict):
-                    part_name = self._claim(part_names, string(part, "id") or f"{name}-{part_place:06}")
+                    part_name = self._claim(
+                        part_names, string(part, "id") or f"{name}-{part_place:06}"
+                    )
                     self._take_part(line, session, {**part, "id": part_name}, name)
                 else:
                     self._problems.note(line, "not a part of a message", part)
@@ -96,11 +105,15 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
     def _told_of(self, main: FirstSession | SecondSession) -> tuple[str, Sequence[str]]:
         notes = note_shared_ids(self._shared_ids, "messages and parts")
         if isinstance(main.about.get("revert"), dict):
-            notes.append("The user has taken turns back: the next call sends what stands before them.")
+            notes.append(
+                "The user has taken turns back: the next call sends what stands before them."
+            )
         if parent := parent_session(main.about):
             notes.append(f"This is the session of a sub-agent, started by {parent}.")
         if source := text_at(main.about, "fork_session_id"):
             notes.append(f"This session was forked from {source}.")
         if pruned := sum(session.pruned_later() for session in self._sessions.values()):
-            notes.append(f"Results that opencode cleared later are shown unchanged in the buffers: {pruned:,}.")
+            notes.append(
+                f"Results that opencode cleared later are shown unchanged in the buffers: {pruned:,}."
+            )
         return f"opencode {string(main.about, 'version')}".rstrip(), notes

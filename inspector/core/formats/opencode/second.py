@@ -10,7 +10,13 @@ from typing import Any, TypeAlias
 
 from inspector.core.dialects.openai_responses import read_arguments
 from inspector.core.formats.growing import GrowingThread, measured
-from inspector.core.formats.opencode.content import file_part, read_step_usage, signature_in, string, time_of
+from inspector.core.formats.opencode.content import (
+    file_part,
+    read_step_usage,
+    signature_in,
+    string,
+    time_of,
+)
 from inspector.core.formats.reading import RecordPosition, opaque_part
 from inspector.core.formats.stored import SessionRows, ThreadLayer
 from inspector.core.jsontext import dumps
@@ -89,7 +95,9 @@ def _take(thread: GrowingThread, kind: str, data: Mapping[str, Any], where: Reco
         case "compaction" if text_at(data, "status") in ("", "completed") and "summary" in data:
             words = _CHECKPOINT.format(string(data, "summary"), string(data, "recent"))
             summary = where.message("user", [Text(words)], "meta", summary=True)
-            thread.begin_again((), Compaction(0, text_at(data, "reason"), summary=summary, time=where.time))
+            thread.begin_again(
+                (), Compaction(0, text_at(data, "reason"), summary=summary, time=where.time)
+            )
         case "assistant":
             _answer(thread, data, where)
 
@@ -109,9 +117,16 @@ def _answer(thread: GrowingThread, data: Mapping[str, Any], where: RecordPositio
         return
     thread.call(usage, text_at(object_of(data, "model"), "id"), where.time, text_at(data, "finish"))
     parts = [part for block in content if (part := _part(block)) is not None]
-    results = [result for block in content if block.get("type") == "tool" and (result := _result(block)) is not None]
+    results = [
+        result
+        for block in content
+        if block.get("type") == "tool" and (result := _result(block)) is not None
+    ]
     thread.say([where.message("assistant", parts)] if parts else [])
-    thread.say(Message(f"{where.id}.{result.call_id}", "tool", (result,), time=where.time) for result in results)
+    thread.say(
+        Message(f"{where.id}.{result.call_id}", "tool", (result,), time=where.time)
+        for result in results
+    )
 
 
 def _part(block: Mapping[str, Any]) -> Part | None:
@@ -132,8 +147,16 @@ def _result(tool: Mapping[str, Any]) -> ToolResult | None:
     state = object_of(tool, "state")
     if (status := state.get("status")) not in ("completed", "error"):
         return None
-    texts = [text_at(block, "text") for block in objects_of(state.get("content")) if block.get("type") == "text"]
-    words = "\n".join(texts) or text_at(object_of(state, "error"), "message") or text_at(state, "output")
+    texts = [
+        text_at(block, "text")
+        for block in objects_of(state.get("content"))
+        if block.get("type") == "text"
+    ]
+    words = (
+        "\n".join(texts)
+        or text_at(object_of(state, "error"), "message")
+        or text_at(state, "output")
+    )
     return ToolResult(text_at(tool, "id"), words, status == "error")
 
 

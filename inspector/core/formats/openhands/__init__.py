@@ -15,7 +15,10 @@ FORMATS = (
         is_many=True,
         grows=True,
         contents=Contents(
-            "where the answer is kept", "in newer files", "as the prompt", "also `output.jsonl`, a session a line"
+            "where the answer is kept",
+            "in newer files",
+            "as the prompt",
+            "also `output.jsonl`, a session a line",
         ),
     ),
     Format(
@@ -27,9 +30,16 @@ FORMATS = (
         v1.is_companion,
         grows=True,
         of_folder=(v1.STATE, v1.EVENTS),
-        folders=(AgentFolder("*/base_state.json", ".openhands/conversations", "OPENHANDS_CONVERSATIONS_DIR"),),
+        folders=(
+            AgentFolder(
+                "*/base_state.json", ".openhands/conversations", "OPENHANDS_CONVERSATIONS_DIR"
+            ),
+        ),
         contents=Contents(
-            "yes, from running sums or the state", "yes", "yes", "lines, or the folder of a conversation"
+            "yes, from running sums or the state",
+            "yes",
+            "yes",
+            "lines, or the folder of a conversation",
         ),
     ),
     Format(

@@ -22,7 +22,15 @@ from inspector.core.usage import Usage
 NAME = "openhands"
 _SILENT = ("null", "agent_state_changed", "recall", "think_ack", "success")
 """Observations that are not sent."""
-_NOT_SAID = ("change_agent_state", "recall", "pause", "resume", "condensation_request", "system", "null")
+_NOT_SAID = (
+    "change_agent_state",
+    "recall",
+    "pause",
+    "resume",
+    "condensation_request",
+    "system",
+    "null",
+)
 """Actions that are neither an answer of the model nor said to it."""
 
 
@@ -30,17 +38,27 @@ def _is_run(value: Any) -> bool:
     """Is it a line of `output.jsonl`?"""
     about = fields_of(value)
     history = about.get("history")
-    if not isinstance(history, list) or not history or not ("instruction" in about or "git_patch" in about):
+    if (
+        not isinstance(history, list)
+        or not history
+        or not ("instruction" in about or "git_patch" in about)
+    ):
         return False
     return _acts(history[0][0] if isinstance(history[0], list) and history[0] else history[0])
 
 
 def _is_event(value: Any) -> bool:
-    return _acts(value) and "source" in value and ("args" in value or "extras" in value or "cause" in value)
+    return (
+        _acts(value)
+        and "source" in value
+        and ("args" in value or "extras" in value or "cause" in value)
+    )
 
 
 def _acts(value: Any) -> bool:
-    return isinstance(value, Mapping) and any(isinstance(value.get(key), str) for key in ("action", "observation"))
+    return isinstance(value, Mapping) and any(
+        isinstance(value.get(key), str) for key in ("action", "observation")
+    )
 
 
 SIGNS = FileSigns(
@@ -58,13 +76,19 @@ def split_conversations(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
     """
     if _is_event(value):
         return [(None, [value])]
-    if isinstance(value, Mapping) and isinstance(value.get("trajectory"), list):  # as its server gives it out
+    if isinstance(value, Mapping) and isinstance(
+        value.get("trajectory"), list
+    ):  # as its server gives it out
         value = value["trajectory"]
     if isinstance(value, Mapping) and isinstance(value.get("history"), list):
         ids = (value.get(key) for key in ("instance_id", "id"))
         issue = object_of(value, "issue")
-        name = next((str(id_) for id_ in ids if isinstance(id_, int | str)), "") or str(issue.get("number") or "")
-        title = text_of(issue.get("title")) or text_of(value.get("instruction")).partition("\n")[0][:80]
+        name = next((str(id_) for id_ in ids if isinstance(id_, int | str)), "") or str(
+            issue.get("number") or ""
+        )
+        title = (
+            text_of(issue.get("title")) or text_of(value.get("instruction")).partition("\n")[0][:80]
+        )
         return [(HeldSession(name, title), value)]
     return [(HeldSession(""), value)]
 
@@ -81,8 +105,14 @@ def read(fed: FedValues) -> Session:
                     conversation.take(event, f"e{event.get('id', n)}", line)
                 else:
                     problems.note(line, "not an event", event, file)
-    notes = ("Of some answers the file does not hold what the provider reported.",) if conversation.is_bare else ()
-    return Session(NAME, (conversation.thread.thread(),), problems, client="OpenHands", id=name, notes=notes)
+    notes = (
+        ("Of some answers the file does not hold what the provider reported.",)
+        if conversation.is_bare
+        else ()
+    )
+    return Session(
+        NAME, (conversation.thread.thread(),), problems, client="OpenHands", id=name, notes=notes
+    )
 
 
 class _EventList:
@@ -118,7 +148,9 @@ class _EventList:
 
     def _act(self, event: Mapping[str, Any], name: str, line: int, time: str) -> None:
         args = object_of(event, "args") or event
-        if event.get("source") == "user" or (not event.get("source") and not self.thread.view().length):
+        if event.get("source") == "user" or (
+            not event.get("source") and not self.thread.view().length
+        ):
             self.thread.hear(CHAT, [{"role": "user", "content": _words(args)}], name, line, time)
             return
         response = object_of(object_of(event, "tool_call_metadata"), "model_response")
@@ -129,12 +161,16 @@ class _EventList:
             return  # another call of the same answer
         if answer:
             self._answers.add(key)
-            self.thread.call(usage, text_of(response.get("model")), time, CHAT.finish(response), line)
+            self.thread.call(
+                usage, text_of(response.get("model")), time, CHAT.finish(response), line
+            )
             self.thread.hear(CHAT, answer, name, line, time)
             return
         self.is_bare = True
         self.thread.call(None, "", time, "", line)
-        self.thread.hear(CHAT, [{"role": "assistant", "content": _said(event, args)}], name, line, time)
+        self.thread.hear(
+            CHAT, [{"role": "assistant", "content": _said(event, args)}], name, line, time
+        )
 
     def _observe(self, event: Mapping[str, Any], name: str, line: int, time: str) -> None:
         metadata = object_of(event, "tool_call_metadata")
@@ -152,7 +188,11 @@ class _EventList:
         forgotten = set(map(str, list_of(args.get("forgotten_event_ids"))))
         first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
         if isinstance(first, int) and isinstance(last, int):
-            forgotten |= {str(event) for event, _ in self._events if isinstance(event, int) and first <= event <= last}
+            forgotten |= {
+                str(event)
+                for event, _ in self._events
+                if isinstance(event, int) and first <= event <= last
+            }
         if forgotten:
             gone = {message for event, message in self._events if str(event) in forgotten}
             offset = args.get("summary_offset")
@@ -164,12 +204,17 @@ def _words(args: Mapping[str, Any]) -> Any:
     text = text_of(args.get("content"))
     if not images:
         return text
-    return [{"type": "text", "text": text}, *({"type": "image_url", "image_url": {"url": url}} for url in images)]
+    return [
+        {"type": "text", "text": text},
+        *({"type": "image_url", "image_url": {"url": url}} for url in images),
+    ]
 
 
 def _said(event: Mapping[str, Any], args: Mapping[str, Any]) -> str:
     """Return the answer that an action implies, where the event does not hold it: the thought and the call."""
-    words = [text_of(args.get(key)) for key in ("thought", "content", "command", "code", "final_thought")]
+    words = [
+        text_of(args.get(key)) for key in ("thought", "content", "command", "code", "final_thought")
+    ]
     return "\n".join(word for word in words if word) or text_of(event.get("message"))
 
 

@@ -26,7 +26,8 @@ _GLOB = re.compile(r"([][*?])")
 
 _CALL = {"messages": "<any>", "response": "<any>", "cost": "<any>"}
 SIGNS = FileSigns(
-    FileSign({**_CALL, "latency_sec": "<any>"}, "document"), FileSign({**_CALL, "kwargs": "<any>"}, "document")
+    FileSign({**_CALL, "latency_sec": "<any>"}, "document"),
+    FileSign({**_CALL, "kwargs": "<any>"}, "document"),
 )
 
 
@@ -65,7 +66,9 @@ def read(fed: FedValues) -> Session:
     for _, _, value in sorted(rows, key=itemgetter(0, 1)):
         calls.add(_call(value))
     name = _start(rows[0][2]) if rows else ""
-    return Session(NAME, calls.threads()[0] or (Thread("main"),), problems, client="OpenHands", id=name)
+    return Session(
+        NAME, calls.threads()[0] or (Thread("main"),), problems, client="OpenHands", id=name
+    )
 
 
 def _call(value: Mapping[str, Any]) -> BodyPair:

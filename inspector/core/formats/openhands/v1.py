@@ -23,7 +23,15 @@ from inspector.core.formats.reading import ProblemList
 from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.message import Message, Opaque, Part, Text, Thinking
 from inspector.core.session import Session
-from inspector.core.untyped import count_of, fields_of, list_of, object_of, objects_of, text_at, text_of
+from inspector.core.untyped import (
+    count_of,
+    fields_of,
+    list_of,
+    object_of,
+    objects_of,
+    text_at,
+    text_of,
+)
 from inspector.core.usage import Usage
 
 NAME = "openhands-v1"
@@ -42,12 +50,22 @@ _KINDS = (
 )
 _USUAL = ("agent", "default")
 """How the examples of its SDK, and the SDK itself, name the agent's model."""
-_COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+_COUNTS = (
+    "prompt_tokens",
+    "completion_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+)
 
 
 def _is_state(value: Any) -> bool:
     """An agent with its model, in a workspace."""
-    return bool(object_of(object_of(value, "agent"), "llm")) and "workspace" in value and "kind" not in value
+    return (
+        bool(object_of(object_of(value, "agent"), "llm"))
+        and "workspace" in value
+        and "kind" not in value
+    )
 
 
 SIGNS = FileSigns(
@@ -60,7 +78,11 @@ def companions(path: PurePath) -> Sequence[str]:
     """The other files of the folder."""
     if path.name == STATE:
         return (EVENTS,)
-    return (PurePath(EVENTS).name, f"../{STATE}") if PurePath(path.parent.name, path.name).match(EVENTS) else ()
+    return (
+        (PurePath(EVENTS).name, f"../{STATE}")
+        if PurePath(path.parent.name, path.name).match(EVENTS)
+        else ()
+    )
 
 
 def is_companion(head: Head, session: Session) -> bool:
@@ -104,7 +126,11 @@ class _EventLog:
         if not isinstance(value, Mapping) or not isinstance(kind := value.get("kind"), str):
             self._problems.note(line, "not an event", value, file)
             return
-        name, time, before = text_at(value, "id") or f"L{line}", text_at(value, "timestamp"), self._thread.view()
+        name, time, before = (
+            text_at(value, "id") or f"L{line}",
+            text_at(value, "timestamp"),
+            self._thread.view(),
+        )
         match kind:
             case "SystemPromptEvent":
                 self._take_prompt(value)
@@ -130,7 +156,12 @@ class _EventLog:
             for row in objects_of(fields_of(metrics).get("token_usages")):
                 usage = _usage(*(count_of(row.get(key)) for key in _COUNTS))
                 if (answer := text_at(row, "response_id")) and measured(usage):
-                    self._used[answer] = name, usage, text_at(row, "model"), count_of(row.get("context_window")) or None
+                    self._used[answer] = (
+                        name,
+                        usage,
+                        text_at(row, "model"),
+                        count_of(row.get("context_window")) or None,
+                    )
 
     def _take_prompt(self, value: Mapping[str, Any]) -> None:
         tools, system = value.get("tools"), value.get("system_prompt")
@@ -164,7 +195,10 @@ class _EventLog:
             thought = text_of(value.get("reasoning_content"))
             parts += blocks or ([Thinking(thought)] if thought else [])
             parts += _texts(value.get("thought"), text_of(value.get("reasoning_content")))
-        wire = {"id": value.get("tool_call_id"), "function": {"name": value.get("tool_name"), **_function(call)}}
+        wire = {
+            "id": value.get("tool_call_id"),
+            "function": {"name": value.get("tool_name"), **_function(call)},
+        }
         for message in CHAT.read({"role": "assistant", "tool_calls": [wire]}, name, line, time):
             parts += message.parts
         self._thread.say([Message(name, "assistant", tuple(parts), answer, line=line, time=time)])
@@ -180,17 +214,25 @@ class _EventLog:
 
     def _take_result(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
         observation = object_of(value, "observation")
-        content = observation.get("content") if observation else value.get("error") or value.get("rejection_reason")
+        content = (
+            observation.get("content")
+            if observation
+            else value.get("error") or value.get("rejection_reason")
+        )
         call = text_of(value.get("tool_call_id"))
         self._answer = ""
-        self._thread.hear(CHAT, [{"role": "tool", "tool_call_id": call, "content": content}], name, line, time)
+        self._thread.hear(
+            CHAT, [{"role": "tool", "tool_call_id": call, "content": content}], name, line, time
+        )
 
     def _take_sums(self, value: Mapping[str, Any], line: int, time: str) -> None:
         """Take the sums of all calls so far, by purpose: what they grew by is of the call in between."""
         stats = object_of(value, "value")
         is_snapshot = value.get("key") == "full_state"
         if is_snapshot:
-            self._own = text_at(object_of(object_of(stats, "agent"), "llm"), "usage_id") or self._own
+            self._own = (
+                text_at(object_of(object_of(stats, "agent"), "llm"), "usage_id") or self._own
+            )
             stats = object_of(stats, "stats")
         elif value.get("key") != "stats":
             return
@@ -228,7 +270,11 @@ class _EventLog:
     def _condense(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
         if used := self._used.pop(text_of(value.get("llm_response_id")), None):
             self._thread.aside(used[0], used[1], used[2], line, time)
-        forgotten = {event_id for event_id in list_of(value.get("forgotten_event_ids")) if isinstance(event_id, str)}
+        forgotten = {
+            event_id
+            for event_id in list_of(value.get("forgotten_event_ids"))
+            if isinstance(event_id, str)
+        }
         gone = {message for event, message in self._events if event in forgotten}
         summary, offset = text_of(value.get("summary")), value.get("summary_offset")
         self._thread.condense(gone, summary, offset, name, line, time)
@@ -238,13 +284,17 @@ class _EventLog:
         for name, usage, model, _ in self._used.values():
             self._thread.aside("answer not in file" if name == self._own else name, usage, model)
         thread, sides = self._thread.thread(), self._thread.side_calls
-        return Session(NAME, (thread,), self._problems, client="OpenHands", id=self._id, side_calls=sides)
+        return Session(
+            NAME, (thread,), self._problems, client="OpenHands", id=self._id, side_calls=sides
+        )
 
 
 def _usage(prompt: int, output: int, read: int, written: int, reasoning: int) -> Usage:
     """The cache is a part of the prompt, unless it is more."""
     rest = prompt - read - written
-    return Usage(rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning))
+    return Usage(
+        rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning)
+    )
 
 
 def _texts(thought: Any, reasoning: str) -> list[Part]:
@@ -253,7 +303,9 @@ def _texts(thought: Any, reasoning: str) -> list[Part]:
     for block in list_of(thought):
         text = text_at(block, "text")
         if reasoning and reasoning.strip() in text:
-            text = text.replace(reasoning, "").replace("<think>", "").replace("</think>", "").strip()
+            text = (
+                text.replace(reasoning, "").replace("<think>", "").replace("</think>", "").strip()
+            )
         if text:
             texts.append(Text(text))
         elif not isinstance(block, Mapping):

@@ -62,16 +62,27 @@ def _read_history(dialect: Dialect, history: list[Any], line: int) -> BodyPair |
     return BodyPair({dialect.key: history}, None, line) if dialect.is_message(history[0]) else None
 
 
-def _read_pair(dialect: Dialect, request: Mapping[str, Any], value: Mapping[str, Any], line: int) -> BodyPair | None:
+def _read_pair(
+    dialect: Dialect, request: Mapping[str, Any], value: Mapping[str, Any], line: int
+) -> BodyPair | None:
     if not _is_body(dialect, request):
         return None
     response = unwrap_response(value.get("response") or value.get("response_body"))
-    is_known = bool(response) and response is not None and (dialect.is_response(response) or _is_count(response))
+    is_known = (
+        bool(response)
+        and response is not None
+        and (dialect.is_response(response) or _is_count(response))
+    )
     return BodyPair(request, response if is_known else None, line, text_under(value, *_TIMES))
 
 
 def _is_contents(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "parts" in value[0]
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and isinstance(value[0], Mapping)
+        and "parts" in value[0]
+    )
 
 
 _TIMES = ("timestamp", "time", "created_at", "ts", "request_created_at")
@@ -107,11 +118,16 @@ def side_reason(dialect: Dialect, pair: BodyPair) -> str:
 def _last_text(items: Sequence[Any]) -> str:
     """Return the text of the last message, or of its last block."""
     content = fields_of(items[-1]).get("content") if items else ""
-    return text_of(fields_of(content[-1]).get("text") if isinstance(content, list) and content else content)
+    return text_of(
+        fields_of(content[-1]).get("text") if isinstance(content, list) and content else content
+    )
 
 
 def _reason_by_words(last: str, body: Mapping[str, Any], *, is_single: bool) -> str:
-    if last.startswith("CRITICAL: Respond with TEXT ONLY") and "summary of the conversation" in last:
+    if (
+        last.startswith("CRITICAL: Respond with TEXT ONLY")
+        and "summary of the conversation" in last
+    ):
         return "call for a summary"
     if is_single and last.startswith(SEARCH_PROMPT) and offers_only_search(body):
         return "web search"
@@ -132,7 +148,9 @@ def stream_of(rows: Sequence[Any]) -> Dialect | None:
     (dialect,) = dialects
     if dialect is None or not dialect.has_whole_events:
         return dialect
-    has_early_finish = any(dialect.has_finish(_event_in(row)) for row in rows[:-1])  # only the last one ends an answer
+    has_early_finish = any(
+        dialect.has_finish(_event_in(row)) for row in rows[:-1]
+    )  # only the last one ends an answer
     return dialect if len(rows) > 1 and not has_early_finish else None
 
 

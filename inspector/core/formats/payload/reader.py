@@ -71,14 +71,20 @@ class PayloadReader:
         for row in rows:
             pair = body_pair(self._dialect, row, line)
             if pair is None:
-                what = "this is neither a request body nor a response nor a message; it was left out"
+                what = (
+                    "this is neither a request body nor a response nor a message; it was left out"
+                )
                 self._problems.append(Problem(line, what, dumps(row)[:120]))
             else:
                 self._take(pair)
 
     def _is_saved_chat(self, value: Any) -> bool:
         """Is it a list of Gemini's contents in which the model spoke? Each of its turns was a call."""
-        if self._dialect is not GEMINI or not isinstance(value, list) or not all(map(GEMINI.is_message, value)):
+        if (
+            self._dialect is not GEMINI
+            or not isinstance(value, list)
+            or not all(map(GEMINI.is_message, value))
+        ):
             return False
         return any(item.get("role") == "model" for item in value)
 
@@ -111,7 +117,9 @@ class PayloadReader:
         """Return the response of the events so far, and notes about it."""
         assembled = assemble(self._dialect, filter(None, map(event_of, self._stream)))
         end = "" if assembled.finished else "; it breaks off"
-        notes = [f"{len(self._stream)} events of a stream were put together into the response that they report{end}."]
+        notes = [
+            f"{len(self._stream)} events of a stream were put together into the response that they report{end}."
+        ]
         if assembled.failure is not None:
             notes.append(f"The stream reported an error: {dumps(assembled.failure)[:200]}")
         return assembled.body(), notes
@@ -119,7 +127,9 @@ class PayloadReader:
     def _take(self, pair: BodyPair) -> None:
         self._session_id = self._session_id or key_of({}, pair.request or {}).session
         if pair.request is None:
-            self._partial.add("A response stands alone: the request it answers is not in this file.")
+            self._partial.add(
+                "A response stands alone: the request it answers is not in this file."
+            )
         if is_absurd((pair.response or {}).get(self._dialect.counts)):
             self._problems.append(Problem(pair.line, ABSURD, dumps(pair.response)[:120]))
         reason = side_reason(self._dialect, pair)
@@ -151,9 +161,13 @@ class PayloadReader:
         sides = [(single.steps[0].line, "call without tools") for single in singles] + self._sides
         notes = []
         if sides:
-            notes.append(f"Side calls that are no steps of the conversation were left out: {_count_reasons(sides)}.")
+            notes.append(
+                f"Side calls that are no steps of the conversation were left out: {_count_reasons(sides)}."
+            )
         if self._loose:
-            notes.append(f"{len(self._loose)} single messages between the request bodies were left out.")
+            notes.append(
+                f"{len(self._loose)} single messages between the request bodies were left out."
+            )
         return self._session(named_threads(threads), notes)
 
     def _session(self, threads: tuple[Thread, ...], more: list[str]) -> Session:
@@ -164,7 +178,13 @@ class PayloadReader:
             notes.append(
                 f"Line {lines}: the body continues a response that is not in this file; earlier messages are unknown."
             )
-        return Session(self._dialect.name, threads, Prefix(self._problems), id=self._session_id, notes=(*notes, *more))
+        return Session(
+            self._dialect.name,
+            threads,
+            Prefix(self._problems),
+            id=self._session_id,
+            notes=(*notes, *more),
+        )
 
     def _loose_thread(self) -> Thread:
         messages = self._loose.messages()
@@ -175,7 +195,9 @@ class PayloadReader:
         for n, end in enumerate(ends):
             line = messages[min(end, len(messages) - 1)].line
             requests.append(Request(n, View(self._loose.stretch, end), line=line))
-        return Thread("main", requests=tuple(requests), messages=messages, end=self._loose, prompt=Prompt())
+        return Thread(
+            "main", requests=tuple(requests), messages=messages, end=self._loose, prompt=Prompt()
+        )
 
 
 def _begins_turn(messages: Sequence[Message], n: int) -> bool:
@@ -190,7 +212,9 @@ def _is_row(dialect: Dialect, rows: list[Any]) -> bool:
     first = rows[:3]
     pairs = [body_pair(dialect, row, 0) for row in first if not dialect.is_message(row)]
     read = [pair for pair in pairs if pair is not None]
-    return any(pair.request is not None for pair in read) or (bool(read) and len(read) == len(first))
+    return any(pair.request is not None for pair in read) or (
+        bool(read) and len(read) == len(first)
+    )
 
 
 def _count_reasons(sides: list[tuple[int, str]]) -> str:
@@ -204,7 +228,9 @@ FORMATS = tuple(
         f"{dialect.title} payload",
         partial(sniff_payload, dialect),
         partial(PayloadReader, dialect),
-        contents=Contents("where there is a response", "yes", "yes", "body of a request or a response"),
+        contents=Contents(
+            "where there is a response", "yes", "yes", "body of a request or a response"
+        ),
     )
     for dialect in DIALECTS.values()
 )

@@ -36,7 +36,11 @@ _TOOL = re.compile("tool|function", re.IGNORECASE)
 
 def sniff_payload(dialect: Dialect, head: Head) -> float:
     """Return how sure it is that the head holds payloads of this API: 0 to 0.85."""
-    return _sniff_unmistakable(dialect, head) if dialect.signs.is_unmistakable else _sniff_by_signs(dialect, head)
+    return (
+        _sniff_unmistakable(dialect, head)
+        if dialect.signs.is_unmistakable
+        else _sniff_by_signs(dialect, head)
+    )
 
 
 # -- APIs whose bodies look like those of another
@@ -45,7 +49,11 @@ def sniff_payload(dialect: Dialect, head: Head) -> float:
 def _sniff_by_signs(dialect: Dialect, head: Head) -> float:
     rows = head.rows
     first = head.document[0] if isinstance(head.document, list) and head.document else None
-    if isinstance(first, Mapping) and not dialect.is_message(first) and body_pair(dialect, first, 0) is not None:
+    if (
+        isinstance(first, Mapping)
+        and not dialect.is_message(first)
+        and body_pair(dialect, first, 0) is not None
+    ):
         rows = head.document[:60]
     stream = stream_of(head.document if isinstance(head.document, list) else rows)
     if stream is not None:
@@ -72,7 +80,9 @@ def _score(dialect: Dialect, row: Any) -> float:
 def _score_body(dialect: Dialect, request: Mapping[str, Any]) -> float:
     """Return how sure it is that a request body goes to this API, and not to one with similar bodies."""
     own = _count_signs(dialect, request)
-    others = max(_count_signs(other, request) for other in _similar_dialects() if other is not dialect)
+    others = max(
+        _count_signs(other, request) for other in _similar_dialects() if other is not dialect
+    )
     if own != others:
         return 0.85 if own > others else 0.3
     if dialect.key != "messages":
@@ -120,7 +130,12 @@ def _is_body(dialect: Dialect, row: Any, request: Mapping[str, Any]) -> bool:
 
 def _is_kept_chat(row: Any) -> bool:
     """Does an object with messages say when the chat began, or what it is called? One call with its answer may."""
-    if not isinstance(row, Mapping) or "messages" not in row or "response" in row or "choices" in row:
+    if (
+        not isinstance(row, Mapping)
+        or "messages" not in row
+        or "response" in row
+        or "choices" in row
+    ):
         return False
     return not (_KEPT_CHAT.isdisjoint(row) and _KEPT_CHAT.isdisjoint(object_of(row, "metadata")))
 
@@ -135,7 +150,9 @@ def _is_kept_message(message: Mapping[str, Any]) -> bool:
 def _is_foreign_message(message: Mapping[str, Any]) -> bool:
     """Is it written as no API writes a message, or a block of its content?"""
     kind, content = message.get("type"), message.get("content")
-    if isinstance(content, Mapping) or ("role" in message and isinstance(kind, str) and kind != "message"):
+    if isinstance(content, Mapping) or (
+        "role" in message and isinstance(kind, str) and kind != "message"
+    ):
         return True
     return any(map(_is_foreign_block, objects_of(content)))
 
@@ -151,9 +168,14 @@ def _is_foreign_block(block: Mapping[str, Any]) -> bool:
 def _are_messages(dialect: Dialect, wire: Sequence[Any]) -> bool:
     """Do all items say what they are, and is at least one known that has no role (Responses)? Many lists have types."""
     first = wire[:8]
-    if not all(isinstance(item, Mapping) and isinstance(item.get("role", item.get("type")), str) for item in first):
+    if not all(
+        isinstance(item, Mapping) and isinstance(item.get("role", item.get("type")), str)
+        for item in first
+    ):
         return False
-    return not first or any("role" in item or item.get("type") in dialect.signs.blocks for item in first)
+    return not first or any(
+        "role" in item or item.get("type") in dialect.signs.blocks for item in first
+    )
 
 
 # -- APIs whose bodies look like no other's
@@ -175,8 +197,12 @@ def _is_payload(dialect: Dialect, row: Any) -> bool:
         return isinstance(row.get("role"), str)
     if isinstance(row, list):
         first = row[:8]
-        return bool(first) and all(dialect.is_message(item) and isinstance(item.get("role"), str) for item in first)
+        return bool(first) and all(
+            dialect.is_message(item) and isinstance(item.get("role"), str) for item in first
+        )
     pair = body_pair(dialect, row, 0)
     if pair is None:
         return False
-    return pair.request is None or all(map(dialect.is_message, dialect.conversation(pair.request)[:8]))
+    return pair.request is None or all(
+        map(dialect.is_message, dialect.conversation(pair.request)[:8])
+    )

@@ -22,7 +22,8 @@ def named_threads(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
     """With the ids and titles that such threads get: the first is the main one."""
     main, *others = threads
     return main.thread("main", "", "", ""), *(
-        thread.thread(f"thread-{n}", thread.first_words, "main", "") for n, thread in enumerate(others, 2)
+        thread.thread(f"thread-{n}", thread.first_words, "main", "")
+        for n, thread in enumerate(others, 2)
     )
 
 
@@ -60,7 +61,16 @@ class BodyThreads:
         reply = reply_of(self._dialect, pair.response) if pair.response is not None else Reply()
         where = Endpoint("call", self._dialect)
         exchange = Exchange(
-            0, pair.line, pair.time, "", where, ClientKey(), body, window=pair.window, reply=reply, end=body.view
+            0,
+            pair.line,
+            pair.time,
+            "",
+            where,
+            ClientKey(),
+            body,
+            window=pair.window,
+            reply=reply,
+            end=body.view,
         )
         thread = self._place(exchange, pair) if step else None
         end = self._bodies.add(self._dialect, exchange.body.view, reply.wire, pair.line, pair.time)
@@ -79,8 +89,13 @@ class BodyThreads:
             while same < min(len(items), len(before)) and items[same] == before[same]:
                 same += 1
             if same and self._dialect is not RESPONSES:
-                like, request = Likeness(0, frozenset(), {key: same}), {**request, key: items[same:]}
-        body = self._bodies.read(self._dialect, request, other, like, start=start, line=pair.line, time=pair.time)
+                like, request = (
+                    Likeness(0, frozenset(), {key: same}),
+                    {**request, key: items[same:]},
+                )
+        body = self._bodies.read(
+            self._dialect, request, other, like, start=start, line=pair.line, time=pair.time
+        )
         if isinstance(items, list) and not start.length:
             self._before = items, body
         return body

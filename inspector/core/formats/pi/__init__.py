@@ -7,7 +7,9 @@ from inspector.core.formats.signs import FileSign, FileSigns
 _ROLES = "user|assistant|toolResult|bashExecution|system|custom"
 sniff = FileSigns(
     FileSign({"type": "session", "id": "<text>", "cwd": "<any>", "trace_id": "<absent>"}, "any"),
-    FileSign({"type": "session", "id": "<text>", "version": "<any>", "trace_id": "<absent>"}, "any", 0.9),
+    FileSign(
+        {"type": "session", "id": "<text>", "version": "<any>", "trace_id": "<absent>"}, "any", 0.9
+    ),
     FileSign({"type": "message", "parentId": "<any>", "message": {"role": _ROLES}}, "most", 0.6),
 )
 

@@ -7,7 +7,17 @@ from typing import Any
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
 from inspector.core.formats.reading import RecordPosition, opaque_part
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Mark, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import (
+    Image,
+    Mark,
+    Message,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from inspector.core.tokens.harnesses import u16
 from inspector.core.untyped import count_of, list_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage, is_absurd
@@ -57,7 +67,11 @@ def _part(block: Any) -> Part:
         return Text(text)
     if kind == "toolCall":
         arguments = block.get("arguments")
-        return ToolCall(text_of(block.get("id")), text_of(block.get("name")), {} if arguments is None else arguments)
+        return ToolCall(
+            text_of(block.get("id")),
+            text_of(block.get("name")),
+            {} if arguments is None else arguments,
+        )
     if kind == "thinking" and isinstance(text := block.get("thinking"), str):
         return Thinking(text, text_of(block.get("thinkingSignature")))
     if kind == "image" and isinstance(data := block.get("data"), str):
@@ -77,14 +91,18 @@ def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part
 def with_content(source: Message, content: Any) -> Message:
     """The message with other content: its role, id and, for a tool's answer, its call stay."""
     parts, result = read_parts(content), source.result
-    return replace(source, parts=as_result(result.call_id, parts, result.is_error) if result else parts)
+    return replace(
+        source, parts=as_result(result.call_id, parts, result.is_error) if result else parts
+    )
 
 
 def record_of(message: Mapping[str, Any]) -> tuple[str, int | None]:
     """(kind, UTF-16 units that pi counts where these are not those of what it sends) of a message's record."""
     match message.get("role"):
         case "bashExecution":
-            return "bashExecution", u16(text_of(message.get("command"))) + u16(text_of(message.get("output")))
+            return "bashExecution", u16(text_of(message.get("command"))) + u16(
+                text_of(message.get("output"))
+            )
         case "branchSummary" | "compactionSummary":
             return "custom", u16(text_of(message.get("summary")))
         case "custom" | "hookMessage":
@@ -103,7 +121,9 @@ def system_units(message: Mapping[str, Any]) -> int:
 def bash_text(message: Mapping[str, Any]) -> str:
     """A command that the user ran: pi tells the model as text of the user."""
     output, code = text_of(message.get("output")), message.get("exitCode")
-    text = f"Ran `{text_of(message.get('command'))}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    text = f"Ran `{text_of(message.get('command'))}`\n" + (
+        f"```\n{output}\n```" if output else "(no output)"
+    )
     if message.get("cancelled") is True:
         text += "\n\n(command cancelled)"
     elif type(code) is int and code != 0:
@@ -142,7 +162,9 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
     fresh, context = max(0, prompt - read - write), prompt if prompt < read + write else None
     final = message.get("stopReason") not in FAILED
     hourly = min(count_of(usage.get("cacheWrite1h")), write)
-    return Usage(fresh, read, write, output, count_of(usage.get("reasoning")), final, context, hourly)
+    return Usage(
+        fresh, read, write, output, count_of(usage.get("reasoning")), final, context, hourly
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +182,19 @@ class PiSystemPrompt:
         sections, new_sections = dict(self.sections), message.get("sections")
         if isinstance(new_sections, dict):
             sections |= {str(name): text_of(text) for name, text in new_sections.items()}
-        new_text = "\n".join(part.text for part in read_parts(message.get("content")) if isinstance(part, Text))
+        new_text = "\n".join(
+            part.text for part in read_parts(message.get("content")) if isinstance(part, Text)
+        )
         text, tools = new_text or self.text, self._tools(message)
         whole = "\n\n".join(filter(None, (text, *sections.values())))
         return PiSystemPrompt(text, tuple(sections.items()), tools, Prompt(whole, tools))
 
     def _tools(self, message: Mapping[str, Any]) -> tuple[Tool, ...]:
-        added = tuple(Tool(text_of(tool.get("name")), tool) for tool in objects_of(message.get("toolsAdded")))
+        added = tuple(
+            Tool(text_of(tool.get("name")), tool) for tool in objects_of(message.get("toolsAdded"))
+        )
         gone = {tool.name for tool in added}
-        gone |= {text_at(tool, "name") or text_of(tool) for tool in list_of(message.get("toolsRemoved"))}
+        gone |= {
+            text_at(tool, "name") or text_of(tool) for tool in list_of(message.get("toolsRemoved"))
+        }
         return tuple(tool for tool in self.tools if tool.name not in gone) + added

@@ -21,8 +21,22 @@ from inspector.core.formats.pi.messages import (
     system_units,
     with_content,
 )
-from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
-from inspector.core.formats.reading import ProblemList, RecordPosition, note_shared_ids, with_reasoning
+from inspector.core.formats.pi.tree import (
+    MENDED_SINCE,
+    ROOT,
+    EntryNode,
+    appended,
+    kept,
+    mended,
+    mended_view,
+    settle,
+)
+from inspector.core.formats.reading import (
+    ProblemList,
+    RecordPosition,
+    note_shared_ids,
+    with_reasoning,
+)
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
@@ -107,10 +121,20 @@ class PiReader:
                 what = f"the parent {text_of(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.note(line, what)
         return EntryNode(
-            parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending, parent.owed, parent.loose
+            parent,
+            parent.view,
+            parent.system,
+            parent.depth + 1,
+            None,
+            None,
+            parent.pending,
+            parent.owed,
+            parent.loose,
         )
 
-    def _take(self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
+    def _take(
+        self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode
+    ) -> None:
         if kind == "message":
             self._take_message(value, where, node)
         elif kind == "compaction":
@@ -119,12 +143,19 @@ class PiReader:
             self._put_meta(read_parts(value.get("content")), where, node, Record(kind, where.id))
         elif kind == "branch_summary":
             summary = text_of(value.get("summary"))
-            self._put_meta((Text(branch_text(summary)),), where, node, Record(kind, where.id, counted=u16(summary)))
+            self._put_meta(
+                (Text(branch_text(summary)),),
+                where,
+                node,
+                Record(kind, where.id, counted=u16(summary)),
+            )
         else:
             node.loose += (Record("state" if kind == "custom" else kind, where.id),)
             self._take_unsent(kind, value, where, node)
 
-    def _take_unsent(self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
+    def _take_unsent(
+        self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode
+    ) -> None:
         """Take a record that holds no message."""
         if kind == "context_edit":
             self._take_edit(value, where, node)
@@ -136,11 +167,15 @@ class PiReader:
             self._unknown.add(kind)
             self._problems.note(where.line, f"unknown record type {kind[:60]!r}", value)
 
-    def _put_meta(self, parts: tuple[Part, ...], where: RecordPosition, node: EntryNode, record: Record) -> None:
+    def _put_meta(
+        self, parts: tuple[Part, ...], where: RecordPosition, node: EntryNode, record: Record
+    ) -> None:
         self._mend(node)
         self._put(node, where.message("user", parts, "meta"), record)
 
-    def _take_message(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
+    def _take_message(
+        self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode
+    ) -> None:
         message = value.get("message")
         if not isinstance(message, dict):
             self._problems.note(where.line, "a message record without a message", value)
@@ -149,7 +184,9 @@ class PiReader:
             node.system = node.system.changed(message)
             node.loose += (Record("system", where.id, counted=system_units(message)),)
             return
-        if value.get("checkpoint") is True:  # a response half written, to be written again as a whole
+        if (
+            value.get("checkpoint") is True
+        ):  # a response half written, to be written again as a whole
             return
         read = read_message(message, where)
         if read.role != "tool":
@@ -163,7 +200,9 @@ class PiReader:
             self._called_with = self._level
         kind, counted = record_of(message)
         if (sent := self._as_sent(message, read)) is not None:
-            self._put(node, sent, Record(kind, read.id, None if sent is read else read, counted), read)
+            self._put(
+                node, sent, Record(kind, read.id, None if sent is read else read, counted), read
+            )
         else:
             unsent = None if message.get("excludeFromContext") is True else read
             node.loose += (Record(kind, read.id, unsent, counted),)
@@ -217,7 +256,9 @@ class PiReader:
                 self._made.add(message.id)
                 self._thread.note([message])
 
-    def _put(self, node: EntryNode, message: Message, record: Record, read: Message | None = None) -> None:
+    def _put(
+        self, node: EntryNode, message: Message, record: Record, read: Message | None = None
+    ) -> None:
         """`read`: the whole of it, where not all of it goes back to the model."""
         self._thread.note([read or message])
         if node.loose or record.kind != _PLAIN or record.message is not None:
@@ -230,7 +271,9 @@ class PiReader:
         node.view, node.message = appended(settle(node), message), message
         self._sources[message.id] = message
 
-    def _take_compaction(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
+    def _take_compaction(
+        self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode
+    ) -> None:
         text = summary_text(text_of(value.get("summary")))
         summary = where.message("user", [Text(text)], summary=True)
         stays = self._retained(value, where, node)
@@ -240,7 +283,9 @@ class PiReader:
         self._list(message for message in stays if not message.line)
         if (usage := read_usage(value)) is not None:
             number = self._thread.compactions
-            self._thread.aside("compaction", usage, self._thread.model, where.line, where.time, number)
+            self._thread.aside(
+                "compaction", usage, self._thread.model, where.line, where.time, number
+            )
         before = value.get("tokensBefore")
         trigger = "extension" if value.get("fromHook") is True else ""
         tokens_before = before if type(before) is int and 0 < before <= MOST else None
@@ -264,7 +309,9 @@ class PiReader:
         if isinstance(system := value.get("systemMessage"), dict):
             node.system = PiSystemPrompt().changed(system)
 
-    def _retained(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> list[Message]:
+    def _retained(
+        self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode
+    ) -> list[Message]:
         """What stays word for word: copied into the record, or named by its first record."""
         tail = value.get("retainedTail")
         if isinstance(tail, list):
@@ -283,7 +330,9 @@ class PiReader:
         index, name = value.get("firstKeptEntryIndex"), value.get("firstKeptEntryId")
         if isinstance(name, str):
             return self._nodes.get(name)
-        return self._lines.get(index + 1) if type(index) is int else None  # counted from 0, with the header
+        return (
+            self._lines.get(index + 1) if type(index) is int else None
+        )  # counted from 0, with the header
 
     def _take_edit(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         target, replacement = value.get("targetId"), value.get("replacement")
@@ -292,7 +341,11 @@ class PiReader:
             self._problems.note(where.line, "an edit of a record that is not in the file", value)
             return
         if source is not None:
-            stands = with_content(source, replacement.get("content")) if isinstance(replacement, dict) else None
+            stands = (
+                with_content(source, replacement.get("content"))
+                if isinstance(replacement, dict)
+                else None
+            )
             node.edits, node.pending = {target: stands}, True
         self._thread.compacted(
             Compaction(
@@ -316,9 +369,15 @@ class PiReader:
             trailing=leaf.loose,
             begins_late=self._begins_late,
         )
-        notes = [] if self._header else [BEGINS_LATE if self._begins_late else "The file has no session header."]
+        notes = (
+            []
+            if self._header
+            else [BEGINS_LATE if self._begins_late else "The file has no session header."]
+        )
         notes += note_shared_ids(self._shared_ids, "records")
-        if origin := text_at(self._header, "parentSession") or text_at(self._header, "branchedFrom"):
+        if origin := text_at(self._header, "parentSession") or text_at(
+            self._header, "branchedFrom"
+        ):
             notes.append(f"Branched from {origin}.")
         client = f"pi session v{self._version}" if self._header else "pi"
         return Session(

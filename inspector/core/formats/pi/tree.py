@@ -65,7 +65,9 @@ def _edited(view: View, edits: Mapping[str, Message | None]) -> View:
     if first is None:
         return view
     changed = (edits.get(message.id, message) for message in messages[first:])
-    return Stretch(View(view.stretch, first), [message for message in changed if message is not None]).view()
+    return Stretch(
+        View(view.stretch, first), [message for message in changed if message is not None]
+    ).view()
 
 
 def kept(node: EntryNode, first: EntryNode) -> list[Message]:
@@ -115,7 +117,9 @@ def mended(messages: Sequence[Message]) -> list[Message]:
         while end < len(messages) and messages[end].role == "tool":
             end += 1
         whole = messages[at:end]
-        mended_messages += _mended(whole[0], whole[1:]) if end < len(messages) and whole[0].calls else whole
+        mended_messages += (
+            _mended(whole[0], whole[1:]) if end < len(messages) and whole[0].calls else whole
+        )
         at = end
     return mended_messages
 
@@ -126,7 +130,13 @@ def _mended(answer: Message, results: Sequence[Message]) -> list[Message]:
     if not missing:
         return [answer, *results]
     made_up = [
-        Message(f"{answer.id}~{n}", "tool", (ToolResult(call.id, NO_RESULT, True),), mark="meta", time=answer.time)
+        Message(
+            f"{answer.id}~{n}",
+            "tool",
+            (ToolResult(call.id, NO_RESULT, True),),
+            mark="meta",
+            time=answer.time,
+        )
         for n, call in enumerate(missing)
     ]
     return [answer, *results, *made_up]

@@ -6,7 +6,9 @@ from inspector.core.formats.signs import FileSign, FileSigns
 
 _SIGNS = FileSigns(
     FileSign({"type": "proxy", "version": "<any>"}),  # the first line says so
-    FileSign({"type": "request|response", "exchange": "<number>"}, "most", 0.95),  # the beginning was lost
+    FileSign(
+        {"type": "request|response", "exchange": "<number>"}, "most", 0.95
+    ),  # the beginning was lost
 )
 
 

@@ -30,7 +30,14 @@ from inspector.core.untyped import list_of, object_of, objects_of
 
 CLEARED = "[cleared by the provider]"
 """Written instead of a tool result that the provider cleared: the answer does not say what the provider put there."""
-_PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "tools", "functions")
+_PROMPTS = (
+    "system",
+    "instructions",
+    "systemInstruction",
+    "system_instruction",
+    "tools",
+    "functions",
+)
 """Fields that hold the prompt."""
 
 
@@ -78,7 +85,9 @@ def read_like(value: Any) -> Likeness | None:
         case {"exchange": int(number)}:
             names = frozenset(key for key in list_of(value.get("all")) if isinstance(key, str))
             counts = object_of(value, "first").items()
-            return Likeness(number, names, {key: n for key, n in counts if isinstance(n, int) and n > 0})
+            return Likeness(
+                number, names, {key: n for key, n in counts if isinstance(n, int) and n > 0}
+            )
     return None
 
 
@@ -129,7 +138,9 @@ class Bodies:
         source = dialect, [fields.get(key) for key in _PROMPTS], lead
         with_lead = {**fields, dialect.key: lead} if lead else fields
         prompt = self._pool.prompt(source, lambda: dialect.prompt(with_lead))
-        return Body(dialect, fields, prompt, self.add(dialect, base, own, line, time), start.length, lead)
+        return Body(
+            dialect, fields, prompt, self.add(dialect, base, own, line, time), start.length, lead
+        )
 
     def cleared(self, body: Body, edits: Sequence[Mapping[str, Any]]) -> Body | None:
         """Return what the model read of a body of which the provider says how many tool uses it cleared.
@@ -182,15 +193,23 @@ class Bodies:
         """
         count = like.first.get(dialect.key, 0)
         if dialect.key in like.all:
-            count = len(other.lead) + self._items(other.view, other.view.length) - self._items(other.view, other.start)
+            count = (
+                len(other.lead)
+                + self._items(other.view, other.view.length)
+                - self._items(other.view, other.start)
+            )
         lead = other.lead[:count]
         count -= len(lead)
         if count <= 0:
             return lead, start, []
         end, rest = self._cut(other, count)
         before = View(other.view.stretch, end)
-        if other.start != start.length or shared(other.view, start) < start.length:  # they continue different ends
-            items = [item for message in before.tail(other.start) for item in self._items_of(message)]
+        if (
+            other.start != start.length or shared(other.view, start) < start.length
+        ):  # they continue different ends
+            items = [
+                item for message in before.tail(other.start) for item in self._items_of(message)
+            ]
             return lead, start, items + rest
         if dialect is RESPONSES and not rest and own and end > start.length:
             last = before.tail(end - 1)[0]
@@ -284,7 +303,9 @@ def slice_view(view: View, start: int, end: int) -> View:
     return extended(EMPTY_VIEW, list(view.tail(start)[: end - start]))
 
 
-def _fields(body: Mapping[str, Any], other: Body | None, like: Likeness | None, key: str) -> Mapping[str, Any]:
+def _fields(
+    body: Mapping[str, Any], other: Body | None, like: Likeness | None, key: str
+) -> Mapping[str, Any]:
     """Return the fields of a body without its messages: those that it shares with another are the same objects."""
     own = {name: value for name, value in body.items() if name != key}
     return own if other is None or like is None else like.fields(other.fields, own)
@@ -295,4 +316,7 @@ def _wire_messages(dialect: Dialect, body: Mapping[str, Any]) -> Sequence[Any]:
     items = dialect.items({dialect.key: body.get(dialect.key)})
     if dialect is RESPONSES or dialect is GEMINI:
         return items
-    return [item if isinstance(item, Mapping) else {"role": "user", "content": dumps(item)} for item in items]
+    return [
+        item if isinstance(item, Mapping) else {"role": "user", "content": dumps(item)}
+        for item in items
+    ]

@@ -164,9 +164,13 @@ class Conversation:
     # -- compactions -----------------------------------------------------------------------------------------------
 
     def _forget_compactions(self, exchange: Exchange) -> None:
-        self.compactions = [compaction for compaction in self.compactions if compaction.by is not exchange]
+        self.compactions = [
+            compaction for compaction in self.compactions if compaction.by is not exchange
+        ]
 
-    def _note_compaction(self, before: Exchange | None, view: View, same: int, exchange: Exchange) -> None:
+    def _note_compaction(
+        self, before: Exchange | None, view: View, same: int, exchange: Exchange
+    ) -> None:
         """Note a compaction if the buffer of a step shows one.
 
         Args:
@@ -180,7 +184,9 @@ class Conversation:
                 return
         elif same >= before.end.length:
             return
-        summary = next((message for message in view.tail(same)[:_SUMMARY_WITHIN] if message.summary), None)
+        summary = next(
+            (message for message in view.tail(same)[:_SUMMARY_WITHIN] if message.summary), None
+        )
         compaction = _made_by_proxy(exchange, view, summary)
         if compaction is None and before is not None:
             compaction = self._made_by_client(before, view, same, exchange, summary)
@@ -241,7 +247,9 @@ class Conversation:
         self._stale = len(self.steps)
         return Prefix(self._requests)
 
-    def thread(self, name: str, title: str, parent: str, parent_call: str, *, forwarded: bool = False) -> Thread:
+    def thread(
+        self, name: str, title: str, parent: str, parent_call: str, *, forwarded: bool = False
+    ) -> Thread:
         """Return the thread so far. `forwarded`: by a proxy, which may change its requests."""
         about = (name, title, parent, parent_call)
         if self._thread is not None and self._thread[0] == about:
@@ -283,7 +291,11 @@ class Conversation:
         if exchange.connection in self.connections:
             return True
         run, _ = exchange.connection
-        is_under_way = bool(self.steps) and self.steps[-1].reply is None and self.steps[-1].connection[0] == run
+        is_under_way = (
+            bool(self.steps)
+            and self.steps[-1].reply is None
+            and self.steps[-1].connection[0] == run
+        )
         return self.is_prompted(exchange) and not is_under_way
 
     def label_of(self, call_id: str) -> str:
@@ -313,7 +325,9 @@ class Conversation:
         return ""
 
 
-def _made_by_proxy(exchange: Exchange, view: View, summary: Message | None) -> ShownCompaction | None:
+def _made_by_proxy(
+    exchange: Exchange, view: View, summary: Message | None
+) -> ShownCompaction | None:
     """Return what was done to a request at the proxy: the client sent one buffer, another was forwarded.
 
     Cuts of earlier requests that were only made again are none.
@@ -328,7 +342,9 @@ def _made_by_proxy(exchange: Exchange, view: View, summary: Message | None) -> S
     kept_count = sum(message.id in ids_sent for message in held)
     is_by_provider = summary is not None and is_summary(summary.parts)
     kind: CompactionKind = "edit" if summary is None else "summary"
-    return ShownCompaction(exchange, summary, kept_count, kind, (), SERVER_SIDE if is_by_provider else _BY_PROXY)
+    return ShownCompaction(
+        exchange, summary, kept_count, kind, (), SERVER_SIDE if is_by_provider else _BY_PROXY
+    )
 
 
 def line_of(text: str) -> str:

@@ -101,7 +101,9 @@ class Conversations:
         The calls of one kind are taken from one connection only: two clients may have been given the same task.
         """
         connections: dict[str, tuple[int, int]] = {}
-        connected_first = sorted(self._early, key=lambda early: early.connection not in thread.connections)
+        connected_first = sorted(
+            self._early, key=lambda early: early.connection not in thread.connections
+        )
         for early in connected_first:
             connection = connections.get(early.kind, early.connection)
             if connection == early.connection and self._was_made_for(early, thread):
@@ -164,7 +166,11 @@ class Conversations:
             if scope := self._scopes.get((key.session, "", thread_key)):
                 return scope.threads[0]
         for thread in self.all:
-            if thread.key.sub and thread.key.thread == key.session and thread.key.session != key.session:
+            if (
+                thread.key.sub
+                and thread.key.thread == key.session
+                and thread.key.session != key.session
+            ):
                 return thread
         return None
 

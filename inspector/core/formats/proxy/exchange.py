@@ -82,7 +82,9 @@ def reply_of(dialect: Dialect, body: Mapping[str, Any]) -> Reply:
     )
 
 
-def _read_body(dialect: Dialect | None, record: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool, Mapping[str, Any]]:
+def _read_body(
+    dialect: Dialect | None, record: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], bool, Mapping[str, Any]]:
     """Return the response's body, whether it came to its end, and the error that a stream reported."""
     parts = _stream_of(record)
     if dialect is None or parts is None:
@@ -111,7 +113,9 @@ def unwrap_response(value: Any) -> Mapping[str, Any] | None:
     return body if type(body) is dict or isinstance(body, Mapping) else None
 
 
-def _describe_failure(record: Mapping[str, Any], status: int | None, error: Mapping[str, Any]) -> str:
+def _describe_failure(
+    record: Mapping[str, Any], status: int | None, error: Mapping[str, Any]
+) -> str:
     """Say why there is no answer, in the provider's words; empty if there is one."""
     words = text_under(error, "message", "code", "type", "status")[:_LONGEST_FAILURE]
     if status is not None and status >= 400:
@@ -198,7 +202,10 @@ class Exchange:
         figures["model"] = self.model
         match kind:
             case "request":
-                figures |= {"method": text_of(record.get("method")), "up": whole_of(record.get("size"))}
+                figures |= {
+                    "method": text_of(record.get("method")),
+                    "up": whole_of(record.get("size")),
+                }
             case "sent":
                 figures["sent"] = whole_of(record.get("size"))
             case "held":
@@ -207,7 +214,9 @@ class Exchange:
             case "released":
                 figures["done"] = self.released
                 if self.held:
-                    figures["held_ms"] = milliseconds_between(self.held_at, text_of(record.get("time")))
+                    figures["held_ms"] = milliseconds_between(
+                        self.held_at, text_of(record.get("time"))
+                    )
             case "response" if not figures.get("ended"):
                 self._note_response(record)
 
@@ -257,7 +266,10 @@ class Exchange:
             edits=reply.edits,
         )
         predicted = self.promised if self.released == "changed" else self.predicted
-        elapsed_ms, first_byte_ms = self.figures.get("elapsed_ms"), self.figures.get("first_byte_ms")
+        elapsed_ms, first_byte_ms = (
+            self.figures.get("elapsed_ms"),
+            self.figures.get("first_byte_ms"),
+        )
         return replace(
             request,
             asked=self.uncut.view if self.sent is not None else None,

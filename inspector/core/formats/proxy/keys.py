@@ -46,7 +46,9 @@ class ClientKey:
     """Is it a sub-agent's, whether or not its thread is named?"""
 
 
-def key_of(headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", system: str = "") -> ClientKey:
+def key_of(
+    headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", system: str = ""
+) -> ClientKey:
     """Return the key of a request.
 
     Args:
@@ -59,7 +61,9 @@ def key_of(headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", s
     key = _claude_code(client, headers, body, system) or _codex(client, headers, body)
     if key := key or _opencode(client, headers):
         return key
-    if session := _first_text(*map(headers.get, ("session_id", "session-id", "conversation_id"))):  # pi over Responses
+    if session := _first_text(
+        *map(headers.get, ("session_id", "session-id", "conversation_id"))
+    ):  # pi over Responses
         return ClientKey(client, session, strong=True)
     if cache_key := _first_text(body.get("prompt_cache_key")):
         return ClientKey(client, cache_key)
@@ -97,7 +101,9 @@ def _agent(user_agent: str) -> str:
 _USER = re.compile(r"_session_([0-9A-Za-z-]{8,})$")
 
 
-def _claude_code(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
+def _claude_code(
+    client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str
+) -> ClientKey | None:
     session = headers.get("x-claude-code-session-id", "") or _session_of_user(
         object_of(body, "metadata").get("user_id")
     )
@@ -123,11 +129,18 @@ def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> 
     inner = object_of(body, "client_metadata")
     turn = turn_metadata(headers, body)
     thread = _first_text(
-        headers.get("thread-id"), turn.get("thread_id"), inner.get("thread_id"), inner.get("thread-id")
+        headers.get("thread-id"),
+        turn.get("thread_id"),
+        inner.get("thread_id"),
+        inner.get("thread-id"),
     )
-    session = _first_text(headers.get("session-id"), turn.get("session_id"), inner.get("session_id"), thread)
+    session = _first_text(
+        headers.get("session-id"), turn.get("session_id"), inner.get("session_id"), thread
+    )
     if not session and client == "codex":  # before 0.99
-        session = _first_text(headers.get("session_id"), headers.get("conversation_id"), body.get("prompt_cache_key"))
+        session = _first_text(
+            headers.get("session_id"), headers.get("conversation_id"), body.get("prompt_cache_key")
+        )
     if not session:
         return None
     parent = _first_text(headers.get("x-codex-parent-thread-id"), turn.get("parent_thread_id"))
@@ -137,7 +150,9 @@ def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> 
     if not own_thread and role == "collab_spawn":  # before 0.99: a session for each sub-agent
         own_thread = session
     other_parent = "" if parent == session else parent
-    return ClientKey(client or "codex", session, own_thread, other_parent, strong=True, sub=bool(own_thread))
+    return ClientKey(
+        client or "codex", session, own_thread, other_parent, strong=True, sub=bool(own_thread)
+    )
 
 
 def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,12 +160,16 @@ def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mappin
     if "client_metadata" not in body and "x-codex-turn-metadata" not in headers:
         return {}
     inside = object_of(body, "client_metadata")
-    return object_in(inside.get("x-codex-turn-metadata")) or object_in(headers.get("x-codex-turn-metadata"))
+    return object_in(inside.get("x-codex-turn-metadata")) or object_in(
+        headers.get("x-codex-turn-metadata")
+    )
 
 
 def _opencode(client: str, headers: Mapping[str, str]) -> ClientKey | None:
     """A sub-agent has its own session, which names its parent."""
-    session = _first_text(*map(headers.get, ("x-session-id", "x-session-affinity", "x-opencode-session")))
+    session = _first_text(
+        *map(headers.get, ("x-session-id", "x-session-affinity", "x-opencode-session"))
+    )
     if not session:
         return None
     if parent := headers.get("x-parent-session-id", ""):

@@ -66,7 +66,8 @@ def is_fresh(view: View, scope: ThreadScope) -> bool:
     if view.length > HEAD:
         return False
     return not any(
-        message.id in scope.ends or message.id in scope.answers or message.summary for message in view.backwards()
+        message.id in scope.ends or message.id in scope.answers or message.summary
+        for message in view.backwards()
     )
 
 
@@ -91,7 +92,9 @@ def find_compacted(exchange: Exchange, threads: Sequence[Conversation]) -> Conve
     return next((thread for thread in latest_first if thread.prompt is exchange.body.prompt), None)
 
 
-def _candidates(exchange: Exchange, scope: ThreadScope) -> Iterator[tuple[MatchEvidence, Conversation]]:
+def _candidates(
+    exchange: Exchange, scope: ThreadScope
+) -> Iterator[tuple[MatchEvidence, Conversation]]:
     """Yield the threads that the buffer repeats, then those that it may extend, each the likelier first."""
     view = exchange.body.view
     for thread in _find_repeated(view, scope):
@@ -150,11 +153,15 @@ def _find_repeated(view: View, scope: ThreadScope) -> Sequence[Conversation]:
         if message.role not in ("assistant", "tool"):
             continue
         holders = scope.answers.find(message.id)[::-1]
-        likely = [thread for thread in holders if was_summarised or thread.begins_with(beginning[0])]
+        likely = [
+            thread for thread in holders if was_summarised or thread.begins_with(beginning[0])
+        ]
         if likely:
             return likely
         everything.add(holders)
-        if message.role == "assistant":  # a client that resumes a session may send its results again
+        if (
+            message.role == "assistant"
+        ):  # a client that resumes a session may send its results again
             answers.add(holders)
     winner = everything.winner() or answers.winner()
     return () if winner is None else (winner,)

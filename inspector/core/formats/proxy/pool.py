@@ -91,7 +91,11 @@ class Pool:
         if message.summary or message.role == "tool":
             return message
         text = message.text
-        return replace(message, summary=True) if any(lead in text for lead in self.summaries) else message
+        return (
+            replace(message, summary=True)
+            if any(lead in text for lead in self.summaries)
+            else message
+        )
 
     def prompt(self, source: object, read: Callable[[], Prompt]) -> Prompt:
         """Return the prompt that `read` returns for `source`; equal prompts are one object.
@@ -104,7 +108,9 @@ class Pool:
                     self._sources.rotate(-at)
                 return prompt
         new = read()
-        key = hash_of((new.system, [tool.definition for tool in new.tools or ()], new.tools is None), 8)
+        key = hash_of(
+            (new.system, [tool.definition for tool in new.tools or ()], new.tools is None), 8
+        )
         prompt = self._prompts.setdefault(key, new)
         self._sources.appendleft((source, prompt))
         return prompt
@@ -129,7 +135,10 @@ def _named(unit: Sequence[Message], name: str) -> tuple[Message, ...]:
 
 
 def _begins_as_summary(message: Message) -> bool:
-    return any(type(part) is Text and part.text.lstrip().startswith(SUMMARY_LEADS) for part in message.parts)
+    return any(
+        type(part) is Text and part.text.lstrip().startswith(SUMMARY_LEADS)
+        for part in message.parts
+    )
 
 
 def trimmed(view: View) -> View:

@@ -46,7 +46,9 @@ def named_endpoint(record: Mapping[str, Any]) -> Endpoint:
 class ProxyReader:
     """A `Reader` (see `format.py`)."""
 
-    def __init__(self, find_endpoint: Callable[[Mapping[str, Any]], Endpoint] = named_endpoint) -> None:
+    def __init__(
+        self, find_endpoint: Callable[[Mapping[str, Any]], Endpoint] = named_endpoint
+    ) -> None:
         """`find_endpoint` says what a recorded request asks for."""
         self._find_endpoint = find_endpoint
         self._pool = Pool()
@@ -79,7 +81,9 @@ class ProxyReader:
             self._runs += 1
             self._id = self._id or text_of(value.get("id"))
             self._window = count_of(value.get("window")) or None
-            self._former |= self._exchanges.keys()  # another run of the proxy may count from 0 again
+            self._former |= (
+                self._exchanges.keys()
+            )  # another run of the proxy may count from 0 again
         elif kind == "rule":
             self._window = count_of(value.get("window")) or None
         elif kind == "note":
@@ -91,7 +95,9 @@ class ProxyReader:
     def session(self) -> Session:
         """Return the session so far."""
         problems, is_ours = Prefix(self._problems), self._runs > 0
-        return recorded_session(self._all, self._conversations, self._id, problems, self._notes, forwarded=is_ours)
+        return recorded_session(
+            self._all, self._conversations, self._id, problems, self._notes, forwarded=is_ours
+        )
 
     def exchange(self, number: int) -> Exchange | None:
         """Return an exchange of the latest run of the proxy as far as it is known; None if it is not."""
@@ -100,14 +106,18 @@ class ProxyReader:
     def _take_record(self, kind: str, line: int, record: Mapping[str, Any]) -> None:
         number = record.get("exchange")
         if type(number) is not int:
-            self._problems.note(line, f"a {kind} without the number of its exchange; it was left out", record)
+            self._problems.note(
+                line, f"a {kind} without the number of its exchange; it was left out", record
+            )
             return
         if kind == "request":
             self._take_request(line, number, record)
             return
         exchange = self._exchanges.get(number)
         if exchange is None:
-            self._problems.note(line, f"a {kind} of exchange {number}, whose request is not in the file", record)
+            self._problems.note(
+                line, f"a {kind} of exchange {number}, whose request is not in the file", record
+            )
             return
         match kind:
             case "sent":
@@ -127,11 +137,15 @@ class ProxyReader:
 
     def _take_request(self, line: int, number: int, record: Mapping[str, Any]) -> None:
         if number in self._exchanges and number not in self._former:
-            self._problems.note(line, f"a second request of exchange {number}; it was left out", record)
+            self._problems.note(
+                line, f"a second request of exchange {number}; it was left out", record
+            )
             return
         self._former.discard(number)
         if "left_out" in record:
-            self._problems.note(line, "the body of the request is not in the recording: it was too large", record)
+            self._problems.note(
+                line, "the body of the request is not in the recording: it was too large", record
+            )
         headers = _headers_of_request(record)
         exchange, missing = self._read_exchange(line, number, record, headers)
         self._exchanges[number] = exchange
@@ -190,11 +204,18 @@ class ProxyReader:
         like = read_like(record.get("like"))
         other = self._body_like(line, record, like, original)
         previous = body.get("previous_response_id")
-        if previous is None and other is not None and like is not None and "previous_response_id" in like.all:
+        if (
+            previous is None
+            and other is not None
+            and like is not None
+            and "previous_response_id" in like.all
+        ):
             previous = other.fields.get("previous_response_id")
         previous_id, time = text_of(previous), text_of(record.get("time"))
         start = self._ends.get(previous_id, EMPTY_VIEW)
-        read = self._bodies.read(where.dialect, body, other, like, start=start, line=line, time=time)
+        read = self._bodies.read(
+            where.dialect, body, other, like, start=start, line=line, time=time
+        )
         return read, previous_id if previous_id not in self._ends else ""
 
     def _body_like(
@@ -224,7 +245,9 @@ class ProxyReader:
     def _take_release(self, exchange: Exchange, record: Mapping[str, Any]) -> None:
         exchange.released = text_of(record.get("how"))
         exchange.promised = _read_prediction(record)
-        self._refresh_step(exchange)  # another request may be sent than the one whose size was predicted
+        self._refresh_step(
+            exchange
+        )  # another request may be sent than the one whose size was predicted
         if exchange.released in ("dropped", "client gone") and exchange.reply is None:
             self._remove_step(exchange, DROPPED)
 
@@ -260,7 +283,9 @@ class ProxyReader:
 
     def _take_response(self, line: int, exchange: Exchange, record: Mapping[str, Any]) -> None:
         if exchange.reply is not None:
-            self._problems.note(line, f"a second response of exchange {exchange.number}; it was left out", record)
+            self._problems.note(
+                line, f"a second response of exchange {exchange.number}; it was left out", record
+            )
             return
         reply = exchange.reply = read_response(exchange.endpoint.dialect, record)
         exchange.note("response", record)
@@ -314,7 +339,9 @@ class ProxyReader:
         if thread is not None and exchange not in thread.summary_calls:
             thread.summary_calls.append(exchange)
 
-    def _cut_at_summary(self, thread: Conversation, exchange: Exchange, end: View, sent_count: int) -> View:
+    def _cut_at_summary(
+        self, thread: Conversation, exchange: Exchange, end: View, sent_count: int
+    ) -> View:
         """Return the buffer after an answer; one in which the provider compacted first begins with its summary.
 
         `asked` is the number of messages that were sent.
@@ -352,6 +379,8 @@ def _read_token_count(body: Any) -> int | None:
 def _read_prediction(record: Mapping[str, Any]) -> tuple[int, int, int] | None:
     """Return (tokens, least, most) that a record predicts; None if it predicts nothing."""
     match record:
-        case {"tokens": int(tokens), "band": [int(low), int(high)]} if 0 <= low <= tokens <= high <= MOST:
+        case {"tokens": int(tokens), "band": [int(low), int(high)]} if (
+            0 <= low <= tokens <= high <= MOST
+        ):
             return tokens, low, high
     return None

@@ -57,7 +57,10 @@ class ThreadScope:
         """Return the threads with the latest requests, in the order in which they began."""
         if len(self.threads) <= MOST_THREADS:
             return self.threads
-        return sorted(islice(reversed(self._by_activity.values()), MOST_THREADS), key=lambda thread: thread.number)
+        return sorted(
+            islice(reversed(self._by_activity.values()), MOST_THREADS),
+            key=lambda thread: thread.number,
+        )
 
     def index_end(self, thread: Conversation, view: View) -> None:
         """Index the last message of a buffer of the thread."""

@@ -91,7 +91,9 @@ def _side_calls(
     return Prefix(side_calls)
 
 
-def _threads_by_key(conversations: Conversations, names: Mapping[int, str]) -> dict[ClientKey, Conversation]:
+def _threads_by_key(
+    conversations: Conversations, names: Mapping[int, str]
+) -> dict[ClientKey, Conversation]:
     owners: dict[ClientKey, Conversation] = {}
     for thread in conversations.all:
         if thread.number in names:
@@ -115,7 +117,9 @@ def _describe_exchanges(exchanges: Sequence[Exchange]) -> Iterator[str]:
     """Yield sentences about what is missing, was changed at the proxy, or is held."""
     missing = [exchange.line for exchange in exchanges if exchange.record is not None]
     if missing:
-        lines = ", ".join(map(str, missing[:_MOST_LINES])) + (", ..." if len(missing) > _MOST_LINES else "")
+        lines = ", ".join(map(str, missing[:_MOST_LINES])) + (
+            ", ..." if len(missing) > _MOST_LINES else ""
+        )
         yield f"Line {lines}: continues a response that is not in the file; the messages before it are unknown."
     yield from _describe_changed(exchanges)
     waiting = [exchange for exchange in exchanges if _is_waiting(exchange)]
@@ -201,7 +205,9 @@ def _own_name(thread: Conversation) -> str:
     return key.session if key.strong and thread.parent is None else ""
 
 
-def _as_thread(thread: Conversation, names: Mapping[int, str], are_several: bool, forwarded: bool) -> Thread:
+def _as_thread(
+    thread: Conversation, names: Mapping[int, str], are_several: bool, forwarded: bool
+) -> Thread:
     parent = names.get(thread.parent.number, "") if thread.parent is not None else ""
     title = thread.label or thread.first_words
     if parent and not title:
@@ -209,4 +215,6 @@ def _as_thread(thread: Conversation, names: Mapping[int, str], are_several: bool
     if thread.parent is None:
         owner = _owner_words(thread.key.client, thread.key.session)
         title = f"{owner}: {title}".strip(": ") if are_several else ""
-    return thread.thread(names[thread.number], title, parent, thread.parent_call, forwarded=forwarded)
+    return thread.thread(
+        names[thread.number], title, parent, thread.parent_call, forwarded=forwarded
+    )

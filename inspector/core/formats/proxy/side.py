@@ -188,7 +188,17 @@ def plain_kind(purpose: str, method: str, path: str) -> str:
     return "other"
 
 
-_TELEMETRY = ("telemetry", "statsig", "event_logging", "metrics", "/analytics", "/logs", "/otlp", "sentry", "/track")
+_TELEMETRY = (
+    "telemetry",
+    "statsig",
+    "event_logging",
+    "metrics",
+    "/analytics",
+    "/logs",
+    "/otlp",
+    "sentry",
+    "/track",
+)
 
 
 _TRIGGER = "compaction_trigger"

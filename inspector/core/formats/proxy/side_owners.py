@@ -33,7 +33,9 @@ class FirstWords:
         at = exchange.known_threads
         near = self._threads[max(0, at - MOST_THREADS) : at + MOST_THREADS]
         thread = find_spoken_of(exchange, of_same_client(exchange, near))
-        return thread or find_spoken_of(exchange, of_same_client(exchange, self._find_quoted(exchange)))
+        return thread or find_spoken_of(
+            exchange, of_same_client(exchange, self._find_quoted(exchange))
+        )
 
     def _find_quoted(self, exchange: Exchange) -> Sequence[Conversation]:
         """Return the latest threads whose first words are a line of the call, or the end of a line after a colon."""
@@ -51,7 +53,9 @@ class FirstWords:
 
 def of_same_client(exchange: Exchange, threads: Sequence[Conversation]) -> list[Conversation]:
     """Return the threads of the program that made the call."""
-    return [thread for thread in threads if thread.key.client == exchange.key.client and thread.steps]
+    return [
+        thread for thread in threads if thread.key.client == exchange.key.client and thread.steps
+    ]
 
 
 def find_spoken_of(exchange: Exchange, threads: Sequence[Conversation]) -> Conversation | None:

@@ -48,7 +48,9 @@ class SubAgentTasks:
                 self._started.add(caller)
                 _, call_id = caller
                 thread.parent, thread.parent_call = parent, call_id
-                thread.label = parent.label_of(call_id) or ("" if thread.first_words else line_of(text))
+                thread.label = parent.label_of(call_id) or (
+                    "" if thread.first_words else line_of(text)
+                )
                 return
 
     def forget_parents(self, threads: Sequence[Conversation]) -> None:
@@ -57,7 +59,9 @@ class SubAgentTasks:
         for thread in threads:
             thread.parent, thread.parent_call, thread.label = None, "", ""
 
-    def _possible_calls(self, thread: Conversation) -> Iterator[tuple[str, tuple[int, str], Conversation]]:
+    def _possible_calls(
+        self, thread: Conversation
+    ) -> Iterator[tuple[str, tuple[int, str], Conversation]]:
         """Yield (text, caller, calling thread) for each text of the first buffer that a call was given.
 
         The task may be the last message: a sub-agent can inherit what came before it.

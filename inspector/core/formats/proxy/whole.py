@@ -50,11 +50,17 @@ class WholeExchange:
         """Return the answer of the model; empty if there is none."""
         if self._dialect is None or self.response is None:
             return ()
-        return tuple(chain.from_iterable(self._dialect.units(read_response(self._dialect, self.response).wire)))
+        return tuple(
+            chain.from_iterable(
+                self._dialect.units(read_response(self._dialect, self.response).wire)
+            )
+        )
 
     @property
     def _dialect(self) -> Dialect | None:
-        return endpoint(text_of(self.request.get("method")), text_of(self.request.get("path"))).dialect
+        return endpoint(
+            text_of(self.request.get("method")), text_of(self.request.get("path"))
+        ).dialect
 
 
 class WholeExchanges:
@@ -102,7 +108,10 @@ class WholeExchanges:
         like = read_like(record.get("like"))
         if like is None or like.exchange not in self._bodies:
             return record
-        return {**record, "body": like.fields(self._bodies[like.exchange], object_of(record, "body"))}
+        return {
+            **record,
+            "body": like.fields(self._bodies[like.exchange], object_of(record, "body")),
+        }
 
 
 # -- as an HTTP archive
@@ -150,10 +159,20 @@ def har_entry(exchange: WholeExchange) -> dict[str, Any]:
 
 def _timings(exchange: WholeExchange, response: Mapping[str, Any]) -> dict[str, float]:
     """Return the phases of an exchange in ms."""
-    first_byte, whole = _positive(response.get("first_byte_ms")), _positive(response.get("elapsed_ms"))
-    held = milliseconds_between(text_of(exchange.held.get("time")), text_of(exchange.released.get("time")))
+    first_byte, whole = (
+        _positive(response.get("first_byte_ms")),
+        _positive(response.get("elapsed_ms")),
+    )
+    held = milliseconds_between(
+        text_of(exchange.held.get("time")), text_of(exchange.released.get("time"))
+    )
     wait = min(first_byte or whole, whole)
-    return {"blocked": _UNKNOWN if held is None else held, "send": 0, "wait": wait, "receive": whole - wait}
+    return {
+        "blocked": _UNKNOWN if held is None else held,
+        "send": 0,
+        "wait": wait,
+        "receive": whole - wait,
+    }
 
 
 def _positive(value: Any) -> float:
@@ -164,7 +183,9 @@ def _request(exchange: WholeExchange) -> dict[str, Any]:
     record, path = exchange.request, text_of(exchange.request.get("path"))
     query = parse_qsl(urlsplit(path).query, keep_blank_values=True)
     request: dict[str, Any] = {
-        "method": "GET" if record.get("transport") == "websocket" else text_of(record.get("method")),
+        "method": "GET"
+        if record.get("transport") == "websocket"
+        else text_of(record.get("method")),
         "url": exchange.upstream.rstrip("/") + path,
         "httpVersion": _VERSION,
         "cookies": [],
@@ -207,7 +228,10 @@ def _response(record: Mapping[str, Any]) -> dict[str, Any]:
 def _content(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a response: bytes as base64, anything else as text."""
     text, packed = _text(record), record.get("base64")
-    content: dict[str, Any] = {"size": len(text.encode("utf-8", "replace")), "mimeType": _type(record)}
+    content: dict[str, Any] = {
+        "size": len(text.encode("utf-8", "replace")),
+        "mimeType": _type(record),
+    }
     if isinstance(packed, str):
         size = len(packed) * 3 // 4 - packed[-2:].count("=")
         content |= {"size": size, "text": packed, "encoding": "base64"}
@@ -230,7 +254,11 @@ def _text(record: Mapping[str, Any]) -> str:
 def _headers(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     headers = record.get("headers")
     pairs = headers if isinstance(headers, list) else []
-    return [(str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
+    return [
+        (str(pair[0]), str(pair[1]))
+        for pair in pairs
+        if isinstance(pair, list | tuple) and len(pair) == 2
+    ]
 
 
 def _named_values(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
@@ -239,7 +267,9 @@ def _named_values(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 def _type(record: Mapping[str, Any]) -> str:
     default = "application/json" if "body" in record else ""
-    return next((value for name, value in _headers(record) if name.lower() == "content-type"), default)
+    return next(
+        (value for name, value in _headers(record) if name.lower() == "content-type"), default
+    )
 
 
 def _size(record: Mapping[str, Any]) -> int:

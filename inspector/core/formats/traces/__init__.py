@@ -20,9 +20,16 @@ from inspector.core.formats.traces.platforms import (
 from inspector.core.formats.traces.reader import SpansOf, TraceReader
 
 
-def _format(name: str, title: str, sniff: Callable[[Head], float], spans: SpansOf, *contents: str) -> Format:
+def _format(
+    name: str, title: str, sniff: Callable[[Head], float], spans: SpansOf, *contents: str
+) -> Format:
     return Format(
-        name, title, sniff, partial(TraceReader, name, spans), grows=name == "otel", contents=Contents(*contents)
+        name,
+        title,
+        sniff,
+        partial(TraceReader, name, spans),
+        grows=name == "otel",
+        contents=Contents(*contents),
     )
 
 

@@ -9,10 +9,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from inspector.core.formats.traces.span import Span, SpanKind, first_string, mapping, read_time, unpack_json
+from inspector.core.formats.traces.span import (
+    Span,
+    SpanKind,
+    first_string,
+    mapping,
+    read_time,
+    unpack_json,
+)
 from inspector.core.untyped import list_of, objects_of, text_of
 
-_CALLS = ("chat", "text_completion", "generate_content", "completion", "llm", "generation", "response")
+_CALLS = (
+    "chat",
+    "text_completion",
+    "generate_content",
+    "completion",
+    "llm",
+    "generation",
+    "response",
+)
 _WORDS: Mapping[str, SpanKind] = {
     **dict.fromkeys(_CALLS, "call"),
     **dict.fromkeys(("invoke_agent", "agent", "invoke_workflow"), "agent"),
@@ -192,7 +207,9 @@ def _listed(tree: dict[str, Any]) -> Any:
         if type(inner) is dict:
             tree[key] = _listed(inner)
     if all(map(_is_number, tree)):
-        return [tree[key] for key in sorted(tree, key=lambda key: int(key[:18]))]  # 10 comes after 9
+        return [
+            tree[key] for key in sorted(tree, key=lambda key: int(key[:18]))
+        ]  # 10 comes after 9
     return tree
 
 
@@ -200,7 +217,11 @@ def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
     """Unpack content that is a list of blocks: OpenLLMetry writes it as JSON."""
     content = message.get("content")
     blocks = unpack_json(content) if isinstance(content, str) and content.startswith("[") else None
-    if isinstance(blocks, list) and blocks and all(isinstance(block, dict) and "type" in block for block in blocks):
+    if (
+        isinstance(blocks, list)
+        and blocks
+        and all(isinstance(block, dict) and "type" in block for block in blocks)
+    ):
         return {**message, "content": blocks}
     return message
 
@@ -208,7 +229,9 @@ def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
 # -- spans
 
 
-def _dotted(attributes: Mapping[str, Any], lead: str = "", depth: int = 6) -> Iterator[tuple[str, Any]]:
+def _dotted(
+    attributes: Mapping[str, Any], lead: str = "", depth: int = 6
+) -> Iterator[tuple[str, Any]]:
     """Yield attributes with dotted names, also of objects in objects that may hold something known."""
     for key, value in attributes.items():
         name = lead + key
@@ -232,7 +255,9 @@ def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
         return "call"
     if operation == "ai.toolcall" or "gen_ai.tool.name" in attributes:
         return "tool"
-    has_usage = "gen_ai.usage.input_tokens" in attributes or "gen_ai.usage.prompt_tokens" in attributes
+    has_usage = (
+        "gen_ai.usage.input_tokens" in attributes or "gen_ai.usage.prompt_tokens" in attributes
+    )
     if has_usage and "agent_name" not in attributes and not words:
         return "call"
     return "agent" if agent_of(attributes) else ""
@@ -282,7 +307,9 @@ def _read_messages(span: Span, fields: Mapping[str, Any], events: Sequence[Any])
     messages = EventMessages([], [], {})
     if events and span.kind == "call":
         messages = _read_events(events)
-    if not messages.asked and not messages.answered and "events" in fields:  # pydantic-ai until mid-2025
+    if (
+        not messages.asked and not messages.answered and "events" in fields
+    ):  # pydantic-ai until mid-2025
         older = _read_events(list_of(unpack_json(fields["events"])))
         messages = messages._replace(asked=older.asked, answered=older.answered)
     return messages
@@ -293,7 +320,10 @@ def _read_tools(fields: Mapping[str, Any]) -> Any:
     if tools is not None:
         return tools
     if parameters := mapping(fields.get("parameters")):  # pydantic-ai
-        return [*list_of(parameters.get("function_tools")), *list_of(parameters.get("output_tools"))]
+        return [
+            *list_of(parameters.get("function_tools")),
+            *list_of(parameters.get("output_tools")),
+        ]
     return mapping(fields["settings"]).get("tools") if "settings" in fields else None
 
 
@@ -302,7 +332,9 @@ def _describe_call(span: Span, fields: Mapping[str, Any], messages: EventMessage
     span.output = fields.get("output messages") or messages.answered or fields.get("output")
     if span.output is None and ("output text" in fields or "output calls" in fields):
         calls = list_of(unpack_json(fields.get("output calls")))
-        span.output = [{"role": "assistant", "content": fields.get("output text"), "tool_calls": calls}]
+        span.output = [
+            {"role": "assistant", "content": fields.get("output text"), "tool_calls": calls}
+        ]
     span.model, span.response = fields.get("model", ""), fields.get("response", "")
     span.finish = first_string(fields.get("finish"))
     span.first = _read_first_byte(span, fields)
@@ -330,7 +362,11 @@ def _read_events(events: Sequence[Any]) -> EventMessages:
     attributes: dict[str, Any] = {}
     for event in objects_of(events):
         own = {**mapping(event.get("body")), **mapping(event.get("attributes"))}
-        fields = {**event, **own, **mapping(own.get("gen_ai.event.content"))}  # Azure's puts a whole message in there
+        fields = {
+            **event,
+            **own,
+            **mapping(own.get("gen_ai.event.content")),
+        }  # Azure's puts a whole message in there
         name = text_of(fields.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
             answered.append(_read_choice(fields))

@@ -14,7 +14,13 @@ from inspector.core.buffer import EMPTY_VIEW, Prompt, View
 from inspector.core.formats.proxy.pool import Pool
 from inspector.core.formats.traces.payloads import Logged, read_input, read_output
 from inspector.core.formats.traces.span import Span, unpack_json
-from inspector.core.formats.traces.wire import is_answer_item, read_tool_list, read_wire, role_of, unwrap_message
+from inspector.core.formats.traces.wire import (
+    is_answer_item,
+    read_tool_list,
+    read_wire,
+    role_of,
+    unwrap_message,
+)
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Text
 from inspector.core.quick import quick
@@ -65,7 +71,11 @@ class CallReader:
     def read(self, span: Span, run: str) -> SpokenCall:
         """Return the messages of a call of that run."""
         former, call = self._read.get(span.id, (None, None))
-        if former is None or call is None or any(getattr(former, name) is not getattr(span, name) for name in LOGGED):
+        if (
+            former is None
+            or call is None
+            or any(getattr(former, name) is not getattr(span, name) for name in LOGGED)
+        ):
             call = self._read_call(span, run)
             self._read[span.id] = span, call
         return call
@@ -100,7 +110,9 @@ class CallReader:
             if rest is None or (rest and is_answer_item(rest[0]) and is_answer_item(line.last)):
                 continue  # it may belong to the answer before it
             view = self.pool.after(line.view, self._units(rest, span))
-            return InputLine(_without_end(source), rest[-1] if rest else line.last, line.lead, view), Logged()
+            return InputLine(
+                _without_end(source), rest[-1] if rest else line.last, line.lead, view
+            ), Logged()
         return None
 
     def _likely_lines(self, run: str) -> Iterator[InputLine]:
@@ -112,7 +124,9 @@ class CallReader:
     def _begin_line(self, span: Span) -> tuple[InputLine, Logged]:
         logged = read_input(span.input)
         count = 0
-        while count < len(logged.items) and role_of(unwrap_message(logged.items[count])) == "system":
+        while (
+            count < len(logged.items) and role_of(unwrap_message(logged.items[count])) == "system"
+        ):
             count += 1
         lead, items = logged.items[:count], logged.items[count:]
         view = self.pool.after(EMPTY_VIEW, self._units(items, span))

@@ -10,7 +10,14 @@ from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import describe
-from inspector.core.formats.traces.span import Span, SpanEvent, camel_case, mapping, read_count, read_time
+from inspector.core.formats.traces.span import (
+    Span,
+    SpanEvent,
+    camel_case,
+    mapping,
+    read_count,
+    read_time,
+)
 from inspector.core.untyped import digits_of, list_of, object_of, objects_of, text_of
 
 
@@ -35,7 +42,9 @@ def _is_otel(value: Any) -> bool:
         return True
     if _is_otel(value.get("trace")) or _is_otel(value.get("data")):
         return True
-    return any(map(_is_batch, objects_of(value.get("batches")))) or any(map(_is_span, list_of(value.get("spans"))[:5]))
+    return any(map(_is_batch, objects_of(value.get("batches")))) or any(
+        map(_is_span, list_of(value.get("spans"))[:5])
+    )
 
 
 def _is_batch(value: Mapping[str, Any]) -> bool:
@@ -47,17 +56,28 @@ def _is_span(value: Any) -> bool:
 
 
 def _is_sdk(value: Any) -> bool:
-    return isinstance(value, dict) and "attributes" in value and bool(_context(value)) and not _is_log(value)
+    return (
+        isinstance(value, dict)
+        and "attributes" in value
+        and bool(_context(value))
+        and not _is_log(value)
+    )
 
 
 def _is_otlp(value: Any) -> bool:
-    has_ids = isinstance(value, dict) and isinstance(value.get("spanId"), str) and isinstance(value.get("traceId"), str)
+    has_ids = (
+        isinstance(value, dict)
+        and isinstance(value.get("spanId"), str)
+        and isinstance(value.get("traceId"), str)
+    )
     return has_ids and not _is_log(value)
 
 
 def _is_log(value: Mapping[str, Any]) -> bool:
     """A record of a log may name its span, too."""
-    return "name" not in value and any(key in value for key in ("body", "_body", "eventName", "event_name", "hrTime"))
+    return "name" not in value and any(
+        key in value for key in ("body", "_body", "eventName", "event_name", "hrTime")
+    )
 
 
 def _named(value: Any) -> Any:
@@ -71,8 +91,13 @@ def _named(value: Any) -> Any:
     if "resource_spans" in value or "resource_logs" in value or "start_time_unix_nano" in value:
         return _renamed(value)
     if "context.span_id" in value:  # Phoenix's table
-        columns = {key.removeprefix("attributes."): _nested(column) for key, column in value.items()}
-        context = {"span_id": columns["context.span_id"], "trace_id": columns.get("context.trace_id")}
+        columns = {
+            key.removeprefix("attributes."): _nested(column) for key, column in value.items()
+        }
+        context = {
+            "span_id": columns["context.span_id"],
+            "trace_id": columns.get("context.trace_id"),
+        }
         return {**columns, "context": context, "attributes": columns}
     return value
 
@@ -135,8 +160,13 @@ def spans_of(value: Any, line: int) -> Iterator[Span | SpanEvent]:
 def _logged(value: Mapping[str, Any]) -> SpanEvent | None:
     """Read a record of a log; None if it names no span or says nothing of a call of a model."""
     context = {**value, **_context(value)}
-    trace, span = (_hex(context.get(f"{name}Id") or context.get(f"{name}_id")) for name in ("trace", "span"))
-    attributes, body = plain_attributes(value.get("attributes")), value.get("body", value.get("_body"))
+    trace, span = (
+        _hex(context.get(f"{name}Id") or context.get(f"{name}_id")) for name in ("trace", "span")
+    )
+    attributes, body = (
+        plain_attributes(value.get("attributes")),
+        value.get("body", value.get("_body")),
+    )
     if isinstance(body, dict) and len(body) == 1 and (plain := _plain(body)) is not None:
         body = plain
     names = (value.get("eventName"), value.get("event_name"), attributes.get("event.name"))
@@ -155,7 +185,9 @@ def _otlp(value: Mapping[str, Any], line: int) -> Span:
     span.time, span.line, span.end = time, line, read_count(value.get("endTimeUnixNano")) or 0
     span.finished = value.get("endTimeUnixNano") not in (None, "", "0", 0)
     events = objects_of(value.get("events"))
-    plain_events = [{**event, "attributes": plain_attributes(event.get("attributes"))} for event in events]
+    plain_events = [
+        {**event, "attributes": plain_attributes(event.get("attributes"))} for event in events
+    ]
     return describe(span, plain_attributes(value.get("attributes")), plain_events)
 
 
@@ -165,8 +197,13 @@ def _sdk(value: Mapping[str, Any], line: int) -> Span:
     above = mapping(value.get("parentSpanContext")).get("spanId")
     parent = _hex(value.get("parent_id") or value.get("parentSpanId") or above)
     own = _hex(context.get("span_id") or context.get("spanId"))
-    span = Span(trace + own if own else "", trace + parent if parent else "", "", text_of(value.get("name")))
-    start, end = value.get("start_time", value.get("startTime")), value.get("end_time") or value.get("endTime")
+    span = Span(
+        trace + own if own else "", trace + parent if parent else "", "", text_of(value.get("name"))
+    )
+    start, end = (
+        value.get("start_time", value.get("startTime")),
+        value.get("end_time") or value.get("endTime"),
+    )
     span.place(line, start, end)
     span.finished = any(value.get(key) for key in ("end_time", "endTime"))
     attributes = plain_attributes(value.get("attributes"))
@@ -187,13 +224,22 @@ def plain_attributes(attributes: Any) -> Mapping[str, Any]:
     for pair in list_of(attributes):
         if type(pair) is dict and isinstance(key := pair.get("key"), str):
             value = pair.get("value")
-            plain[key] = value["stringValue"] if type(value) is dict and "stringValue" in value else _plain(value)
+            plain[key] = (
+                value["stringValue"]
+                if type(value) is dict and "stringValue" in value
+                else _plain(value)
+            )
     return plain
 
 
 def _plain(value: Any) -> Any:
     match value:
-        case {"stringValue": inner} | {"boolValue": inner} | {"doubleValue": inner} | {"bytesValue": inner}:
+        case (
+            {"stringValue": inner}
+            | {"boolValue": inner}
+            | {"doubleValue": inner}
+            | {"bytesValue": inner}
+        ):
             return inner
         case {"intValue": inner}:
             number = digits_of(inner) if isinstance(inner, str) else None
@@ -216,19 +262,44 @@ _MICROSECOND = 1_000
 def otlp_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return a span of Jaeger's or Zipkin's JSON as one of OTLP; None for any other value."""
     if "spanID" in value and "operationName" in value:
-        parents = [row.get("spanID") for row in objects_of(value.get("references")) if row.get("refType") == "CHILD_OF"]
+        parents = [
+            row.get("spanID")
+            for row in objects_of(value.get("references"))
+            if row.get("refType") == "CHILD_OF"
+        ]
         logs = [_pairs(log.get("fields")) for log in objects_of(value.get("logs"))]
-        events = [{"name": fields.get("event") or fields.get("name"), "attributes": fields} for fields in logs]
-        ids = value.get("operationName"), value.get("traceID"), value.get("spanID"), next(iter(parents), "")
-        return _collected(ids, value.get("startTime"), value.get("duration"), _pairs(value.get("tags")), events)
-    if "traceId" in value and "id" in value and isinstance(value.get("tags"), dict) and "timestamp" in value:
+        events = [
+            {"name": fields.get("event") or fields.get("name"), "attributes": fields}
+            for fields in logs
+        ]
+        ids = (
+            value.get("operationName"),
+            value.get("traceID"),
+            value.get("spanID"),
+            next(iter(parents), ""),
+        )
+        return _collected(
+            ids, value.get("startTime"), value.get("duration"), _pairs(value.get("tags")), events
+        )
+    if (
+        "traceId" in value
+        and "id" in value
+        and isinstance(value.get("tags"), dict)
+        and "timestamp" in value
+    ):
         ids = value.get("name"), value.get("traceId"), value.get("id"), value.get("parentId")
-        return _collected(ids, value.get("timestamp"), value.get("duration"), object_of(value, "tags"), [])
+        return _collected(
+            ids, value.get("timestamp"), value.get("duration"), object_of(value, "tags"), []
+        )
     return None
 
 
 def _collected(
-    ids: tuple[Any, Any, Any, Any], start: Any, duration: Any, attributes: Mapping[str, Any], events: list[Any]
+    ids: tuple[Any, Any, Any, Any],
+    start: Any,
+    duration: Any,
+    attributes: Mapping[str, Any],
+    events: list[Any],
 ) -> Mapping[str, Any]:
     """Return a span of a collector as one of OTLP. `ids`: name, trace, span, parent; times in microseconds."""
     name, trace, own, parent = map(text_of, ids)

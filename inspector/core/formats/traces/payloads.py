@@ -37,7 +37,17 @@ class Logged:
 
 
 _NOTHING = Logged()
-_MESSAGES = ("messages", "input_messages", "input", "contents", "prompt", "prompts", "history", "chat_ctx", "items")
+_MESSAGES = (
+    "messages",
+    "input_messages",
+    "input",
+    "contents",
+    "prompt",
+    "prompts",
+    "history",
+    "chat_ctx",
+    "items",
+)
 _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
 
 
@@ -59,7 +69,9 @@ def read_input(value: Any) -> Logged:
         if plain.get(key):
             inner = read_input(plain[key])
             bodies = (plain, mapping(plain.get("config")) or mapping(plain.get("kwargs")))
-            system = next((body[name] for body in bodies for name in _SYSTEMS if body.get(name)), None)
+            system = next(
+                (body[name] for body in bodies for name in _SYSTEMS if body.get(name)), None
+            )
             tools = next((body["tools"] for body in bodies if body.get("tools") is not None), None)
             return Logged(inner.items, system, tools, is_text=inner.is_text)
     return _NOTHING
@@ -73,14 +85,20 @@ def _read_message_list(source: list[Any]) -> Logged:
     tools = [definition for message in messages if (definition := _tool_definition(message))]
     if tools:
         messages = [message for message in messages if not _tool_definition(message)]
-    return Logged(tuple(messages), tools=tools or None, is_list=not is_batch and len(messages) == len(values))
+    return Logged(
+        tuple(messages), tools=tools or None, is_list=not is_batch and len(messages) == len(values)
+    )
 
 
 def _is_message(row: Any) -> bool:
     """Is it a text, or an object that says who speaks or is an item by its type?"""
     if not isinstance(row, dict):
         return isinstance(row, str)
-    return "parts" in row or isinstance(row.get("type"), str) or role_of(unwrap_message(row)) is not None
+    return (
+        "parts" in row
+        or isinstance(row.get("type"), str)
+        or role_of(unwrap_message(row)) is not None
+    )
 
 
 def _tool_definition(row: Any) -> Mapping[str, Any]:
@@ -88,7 +106,9 @@ def _tool_definition(row: Any) -> Mapping[str, Any]:
     if not isinstance(row, dict) or row.get("role") != "tool":
         return {}
     content = row.get("content")
-    return content if isinstance(content, dict) and isinstance(content.get("function"), dict) else {}
+    return (
+        content if isinstance(content, dict) and isinstance(content.get("function"), dict) else {}
+    )
 
 
 _SPEAKER = re.compile(r"(?:^|\n)(system|developer|user|assistant|tool): ")
@@ -109,7 +129,9 @@ def read_output(output: Any) -> Logged:
     """Read what came back, with the usage and the prompt that a whole response holds."""
     value = pythonic(unpack_json(output))
     if isinstance(value, str):
-        return Logged(({"role": "assistant", "content": value},), is_text=True) if value else _NOTHING
+        return (
+            Logged(({"role": "assistant", "content": value},), is_text=True) if value else _NOTHING
+        )
     if isinstance(value, list):
         return _read_answers(value)
     if not isinstance(value, dict):
@@ -133,7 +155,9 @@ def _read_response(value: dict[str, Any]) -> Logged | None:
             usage = dialect.usage(value.get(dialect.counts))
             items = tuple(dialect.answer(value))
             system, tools = value.get("instructions"), value.get("tools")
-            return Logged(items, system, tools, usage, dialect.finish(value), text_of(value.get("model")))
+            return Logged(
+                items, system, tools, usage, dialect.finish(value), text_of(value.get("model"))
+            )
     return None
 
 
@@ -178,7 +202,10 @@ def _generation_usage(value: Mapping[str, Any], generation: Mapping[str, Any]) -
 
 def langchain_counts(counts: Mapping[str, Any]) -> list[Any]:
     """Return LangChain's `usage_metadata` in the order of `usage_from_counts`."""
-    inputs, outputs = mapping(counts.get("input_token_details")), mapping(counts.get("output_token_details"))
+    inputs, outputs = (
+        mapping(counts.get("input_token_details")),
+        mapping(counts.get("output_token_details")),
+    )
     return [
         counts.get("input_tokens"),
         counts.get("output_tokens"),
@@ -243,7 +270,11 @@ def _read_node(node: ast.expr) -> Any:
         return [_read_node(element) for element in node.elts]
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
-        return {str(key.value): _read_node(value) for key, value in pairs if isinstance(key, ast.Constant)}
+        return {
+            str(key.value): _read_node(value)
+            for key, value in pairs
+            if isinstance(key, ast.Constant)
+        }
     return None
 
 

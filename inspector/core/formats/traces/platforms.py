@@ -9,7 +9,15 @@ from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.formats.traces.attributes import agent_of, describe, kind_of
 from inspector.core.formats.traces.otel import plain_attributes
 from inspector.core.formats.traces.payloads import langchain_counts
-from inspector.core.formats.traces.span import Span, SpanKind, camel_case, mapping, read_count, read_time, unpack_json
+from inspector.core.formats.traces.span import (
+    Span,
+    SpanKind,
+    camel_case,
+    mapping,
+    read_count,
+    read_time,
+    unpack_json,
+)
 from inspector.core.untyped import objects_of, text_of
 
 # -- LangSmith
@@ -24,7 +32,9 @@ def sniff_langsmith(head: Head) -> float:
 
 
 def _is_run(row: Any) -> bool:
-    return isinstance(row, dict) and isinstance(row.get("run_type"), str) and not _TREE.isdisjoint(row)
+    return (
+        isinstance(row, dict) and isinstance(row.get("run_type"), str) and not _TREE.isdisjoint(row)
+    )
 
 
 _TREE = {"dotted_order", "parent_run_id", "trace_id", "child_run_ids", "child_runs"}
@@ -41,7 +51,9 @@ def _runs(value: Any) -> Iterator[Any]:
             if isinstance(row.get("runs"), list) and "run_type" not in row:
                 waiting.append((row["runs"], parent))
                 continue
-            yield {**row, "parent_run_id": parent} if parent and not row.get("parent_run_id") else row
+            yield (
+                {**row, "parent_run_id": parent} if parent and not row.get("parent_run_id") else row
+            )
             if isinstance(row.get("child_runs"), list):
                 waiting.append((row["child_runs"], text_of(row.get("id"))))
 
@@ -85,7 +97,9 @@ def _run_time(value: Any) -> Any:
 
 def _run_counts(row: Mapping[str, Any], metadata: Mapping[str, Any]) -> list[Any]:
     """Return the counts of a run in the order of `usage_from_counts`: its own, else those of its message."""
-    counts = mapping(mapping(row.get("outputs")).get("usage_metadata")) or mapping(metadata.get("usage_metadata"))
+    counts = mapping(mapping(row.get("outputs")).get("usage_metadata")) or mapping(
+        metadata.get("usage_metadata")
+    )
     if row.get("prompt_tokens") is None and counts:
         return langchain_counts(counts)
     details = mapping(row.get("prompt_token_details"))
@@ -139,8 +153,12 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
         span.finished = row.get("ended_at") is not None
         span.agent = span.name if kind == "agent" else ""
         span.input = data.get("input", row.get("span_data_input"))
-        answer = next((data[key] for key in ("response", "output") if data.get(key) is not None), None)
-        span.output = answer if answer is not None else row.get("span_data_response", row.get("response"))
+        answer = next(
+            (data[key] for key in ("response", "output") if data.get(key) is not None), None
+        )
+        span.output = (
+            answer if answer is not None else row.get("span_data_response", row.get("response"))
+        )
         span.response = text_of(data.get("response_id"))
         span.model = text_of(data.get("model"))
         usage = mapping(data.get("usage"))
@@ -152,7 +170,8 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
 
 
 REPLAY_SIGNS = FileSigns(
-    FileSign({"prompts": [], "exportedAt": "<any>"}, sure=0.98), FileSign({"logs": [], "prompt": "<any>"}, sure=0.98)
+    FileSign({"prompts": [], "exportedAt": "<any>"}, sure=0.98),
+    FileSign({"logs": [], "prompt": "<any>"}, sure=0.98),
 )
 
 
@@ -163,7 +182,12 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
     """
     prompts = value.get("prompts") if isinstance(value, dict) else None
     rows = prompts if isinstance(prompts, list) else [value]
-    logs = [log for row in rows for log in objects_of(mapping(row).get("logs")) if log.get("kind") != "element"]
+    logs = [
+        log
+        for row in rows
+        for log in objects_of(mapping(row).get("logs"))
+        if log.get("kind") != "element"
+    ]
     for at, log in enumerate(logs):
         if log.get("kind") == "request":
             span = _replayed_request(log, at, line)
@@ -179,7 +203,10 @@ def _replayed_request(log: Mapping[str, Any], at: int, line: int) -> Span:
     span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")))
     span.place(line, metadata.get("startTime"), metadata.get("endTime"))
     span.first = span.start + 1_000_000 * (read_count(metadata.get("timeToFirstToken")) or 0)
-    span.model, span.window = text_of(metadata.get("model")), read_count(metadata.get("maxPromptTokens"))
+    span.model, span.window = (
+        text_of(metadata.get("model")),
+        read_count(metadata.get("maxPromptTokens")),
+    )
     messages = log.get("requestMessages")
     span.input = mapping(messages).get("messages", messages)
     tools = unpack_json(metadata.get("tools"))
@@ -200,7 +227,16 @@ def _replayed_answer(log: Mapping[str, Any]) -> Any:
 # -- Langfuse
 
 _OBSERVED: Mapping[str, SpanKind] = {"GENERATION": "call", "AGENT": "agent", "TOOL": "tool"}
-_OBSERVATIONS = (*_OBSERVED, "SPAN", "EVENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL")
+_OBSERVATIONS = (
+    *_OBSERVED,
+    "SPAN",
+    "EVENT",
+    "CHAIN",
+    "RETRIEVER",
+    "EMBEDDING",
+    "EVALUATOR",
+    "GUARDRAIL",
+)
 
 
 def sniff_langfuse(head: Head) -> float:
@@ -239,7 +275,12 @@ def _observations_in(value: Mapping[str, Any], session: str) -> tuple[list[Any],
 
 
 def _is_observation(row: Any) -> bool:
-    return isinstance(row, dict) and row.get("type") in _OBSERVATIONS and "startTime" in row and "id" in row
+    return (
+        isinstance(row, dict)
+        and row.get("type") in _OBSERVATIONS
+        and "startTime" in row
+        and "id" in row
+    )
 
 
 def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
@@ -252,7 +293,11 @@ def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
 def _observation(row: Mapping[str, Any], session: str, line: int) -> Span:
     trace = text_of(row.get("traceId"))
     parent = text_of(row.get("parentObservationId"))
-    span = Span(trace + row["id"], trace + parent if parent else "", _OBSERVED.get(text_of(row.get("type")), ""))
+    span = Span(
+        trace + row["id"],
+        trace + parent if parent else "",
+        _OBSERVED.get(text_of(row.get("type")), ""),
+    )
     span.name = text_of(row.get("name"))
     span.place(line, row.get("startTime"), row.get("endTime"))
     metadata = mapping(row.get("metadata"))
@@ -261,7 +306,9 @@ def _observation(row: Mapping[str, Any], session: str, line: int) -> Span:
         span.kind = kind
     if span.kind:
         describe(span, attributes)
-    span.agent = (attributes and agent_of(attributes)) or (span.name if span.kind == "agent" else "")
+    span.agent = (attributes and agent_of(attributes)) or (
+        span.name if span.kind == "agent" else ""
+    )
     span.conversation = session or span.conversation
     if span.kind == "call":
         _describe_call(span, row, metadata)
@@ -275,7 +322,12 @@ _COLUMNS = {"input": "promptTokens", "output": "completionTokens", "total": "tot
 _LANGFUSE_COUNTS = (
     ("input", "prompt_tokens", "input_tokens"),
     ("output", "completion_tokens", "output_tokens"),
-    ("prompt_details.cache_read", "input_cache_read", "cache_read_input_tokens", "input_cached_tokens"),
+    (
+        "prompt_details.cache_read",
+        "input_cache_read",
+        "cache_read_input_tokens",
+        "input_cached_tokens",
+    ),
     ("input_cache_creation", "cache_creation_input_tokens", "prompt_details.cache_write"),
     ("completion_details.reasoning", "output_reasoning", "output_reasoning_tokens"),
     ("total", "total_tokens"),
@@ -302,7 +354,11 @@ def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, An
 
 def _holds_more(messages: Any, own_input: Any) -> bool:
     own_messages = unpack_json(own_input)
-    return isinstance(messages, list) and isinstance(own_messages, list) and len(messages) > len(own_messages)
+    return (
+        isinstance(messages, list)
+        and isinstance(own_messages, list)
+        and len(messages) > len(own_messages)
+    )
 
 
 def _observed_counts(row: Mapping[str, Any]) -> list[Any]:

@@ -128,7 +128,9 @@ class TraceReader(BuiltReader):
         source, count, whole = self._with_events.get(span.id, (None, 0, span))
         if source is not span or count != len(events):
             event_span = describe(Span(span.id, kind=span.kind), {}, events)
-            more = {name: getattr(event_span, name) for name in (*LOGGED, "usage", "model", "finish")}
+            more = {
+                name: getattr(event_span, name) for name in (*LOGGED, "usage", "model", "finish")
+            }
             whole = completed(span, more)
             self._with_events[span.id] = span, len(events), whole
         return whole

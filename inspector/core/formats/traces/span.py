@@ -65,7 +65,9 @@ class Span:
         usage = self.usage = usage_from_counts(*counts)
         if usage is not None and usage.cache_read + usage.cache_write:
             self.beside = _is_beside(usage, *counts)
-        self.absurd = usage is None and (is_absurd(list(counts)) or is_absurd(list(map(read_count, counts))))
+        self.absurd = usage is None and (
+            is_absurd(list(counts)) or is_absurd(list(map(read_count, counts)))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,11 @@ class SpanEvent:
 
 def completed(span: Span, more: Mapping[str, Any]) -> Span:
     """Return the span with those of these fields that it lacks."""
-    missing = {key: value for key, value in more.items() if value is not None and getattr(span, key) in (None, "")}
+    missing = {
+        key: value
+        for key, value in more.items()
+        if value is not None and getattr(span, key) in (None, "")
+    }
     return replace(span, **missing) if missing else span
 
 
@@ -93,7 +99,9 @@ _LOWER = re.compile(r"_([a-z])")
 
 def unpack_json(value: Any) -> Any:
     """Return the JSON in a string; the string itself if it holds none, any other value as it is."""
-    if not isinstance(value, str) or not (value.startswith(_JSON) or value.lstrip().startswith(_JSON)):
+    if not isinstance(value, str) or not (
+        value.startswith(_JSON) or value.lstrip().startswith(_JSON)
+    ):
         return value
     try:
         return loads(value.encode("utf-8", "replace"))
@@ -162,7 +170,12 @@ def read_count(value: Any) -> int | None:
 
 
 def usage_from_counts(
-    prompt: Any, output: Any, read: Any = None, written: Any = None, reasoning: Any = None, total: Any = None
+    prompt: Any,
+    output: Any,
+    read: Any = None,
+    written: Any = None,
+    reasoning: Any = None,
+    total: Any = None,
 ) -> Usage | None:
     """Return the usage that a tracer reports; None if it gives no prompt.
 

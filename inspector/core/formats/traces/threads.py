@@ -70,11 +70,17 @@ class TraceThreads:
     def is_continued_by(self, tree: SpanTree) -> bool:
         """Does a tree only add calls after those that were taken?"""
         former = self._tree
-        if self._partial or tree.beside != former.beside or (self._rebuilt and tree.tools != former.tools):
+        if (
+            self._partial
+            or tree.beside != former.beside
+            or (self._rebuilt and tree.tools != former.tools)
+        ):
             return False
         return tree.begins_as(former)
 
-    def session(self, name: str, problems: Sequence[Problem], passed: int, tree: SpanTree) -> Session:
+    def session(
+        self, name: str, problems: Sequence[Problem], passed: int, tree: SpanTree
+    ) -> Session:
         """Return everything so far.
 
         Args:
@@ -95,7 +101,9 @@ class TraceThreads:
         session_threads = tuple(threads or self._tool_threads()) or (Thread("main"),)
         notes = tuple(self._notes(len(tree.calls), passed))
         side_calls = [step.side_call("", 0, None) for single in singles for step in single.steps]
-        return Session(name, session_threads, problems, id=conversation, notes=notes, side_calls=side_calls)
+        return Session(
+            name, session_threads, problems, id=conversation, notes=notes, side_calls=side_calls
+        )
 
     # -- one call --------------------------------------------------------------------------------------------------
 
@@ -134,7 +142,11 @@ class TraceThreads:
         """Return the thread of the last call if this buffer, of the same conversation, only adds to its one."""
         if last is None:
             return None
-        thread, sent, view = self._conversations.thread_of(last), last.asked.view, exchange.asked.view
+        thread, sent, view = (
+            self._conversations.thread_of(last),
+            last.asked.view,
+            exchange.asked.view,
+        )
         only_adds = 0 < sent.length < view.length and shared(sent, view) == sent.length
         return thread if only_adds and thread is not None and thread.key == exchange.key else None
 
@@ -184,7 +196,11 @@ class TraceThreads:
         If that is half of a thread's usage, all of it is left out.
         """
         for thread in self._wordy.values():
-            measured = [step for step in thread.steps if step.reply is not None and step.reply.usage is not None]
+            measured = [
+                step
+                for step in thread.steps
+                if step.reply is not None and step.reply.usage is not None
+            ]
             partial = [step for step in measured if _holds_more_text(step)]
             if not partial:
                 continue
@@ -212,7 +228,12 @@ class TraceThreads:
         parent = self._thread_of_run.get(run.parent.id) if run.parent is not None else None
         if not run.parent_call and names[thread.number] != "main":
             self._conversations.find_parent(thread)
-        if parent is not None and parent is not thread and parent is not thread.parent and parent.number in names:
+        if (
+            parent is not None
+            and parent is not thread
+            and parent is not thread.parent
+            and parent.number in names
+        ):
             thread.parent, thread.parent_call = parent, run.parent_call
 
     def _as_thread(self, thread: Conversation, names: Mapping[int, str]) -> Thread:
@@ -271,7 +292,9 @@ def _as_exchange(call: TracedCall, view: View, prompt: Prompt, scope: str) -> Ex
     key = ClientKey("", scope, call.run.id if is_empty else "", strong=is_empty)
     body = Body(None, {"model": model}, prompt, view)
     reply = Reply((), call.usage, span.finish or response.finish, model)
-    exchange = Exchange(0, span.line, span.time, "", _CALL, key, body, window=span.window, reply=reply, end=view)
+    exchange = Exchange(
+        0, span.line, span.time, "", _CALL, key, body, window=span.window, reply=reply, end=view
+    )
     _note_times(exchange.figures, span)
     return exchange
 
@@ -289,7 +312,12 @@ def _is_difference(call: TracedCall, last: Exchange) -> bool:
     """
     former = last.reply.usage if last.reply is not None else None
     usage, view = call.usage, call.spoken.view
-    if usage is None or former is None or call.spoken.prompt is not last.asked.prompt or usage.prompt <= former.prompt:
+    if (
+        usage is None
+        or former is None
+        or call.spoken.prompt is not last.asked.prompt
+        or usage.prompt <= former.prompt
+    ):
         return False
     growth, own = usage.prompt - former.prompt, messages_weight(_ESTIMATOR, view)
     unseen = former.prompt - messages_weight(_ESTIMATOR, last.asked.view)
@@ -304,7 +332,11 @@ def _find_tool(call: ToolCall, tools: Sequence[Span]) -> Span | None:
     if by_id:
         return by_id[-1]
     arguments = dumps(call.arguments)
-    by_name = [tool for tool in tools if tool.name == call.name and arguments in dumps(unpack_json(tool.input))]
+    by_name = [
+        tool
+        for tool in tools
+        if tool.name == call.name and arguments in dumps(unpack_json(tool.input))
+    ]
     return by_name[-1] if by_name else None
 
 

@@ -101,9 +101,15 @@ class SpanTree:
 
     def _find_runs(self) -> Sequence[AgentRun]:
         places = [self._around[span.id] for span in self._order if span.kind == "call"]
-        inner = Counter(place.above.id for place in places if place.above is not None and place.above.kind == "call")
+        inner = Counter(
+            place.above.id
+            for place in places
+            if place.above is not None and place.above.kind == "call"
+        )
         self.wrappers = len(inner)
-        beside = self._agents_beside({place.agent.id for place in places if place.agent is not None})
+        beside = self._agents_beside(
+            {place.agent.id for place in places if place.agent is not None}
+        )
         runs: dict[str, AgentRun] = {}
         for span in self._spans.values():
             if span.kind not in ("call", "tool") or span.id in inner:
@@ -221,4 +227,8 @@ def _is_same(call_and_run: tuple[Span, AgentRun], former: tuple[Span, AgentRun])
     if call is not former_call and _ALL(call) != _ALL(former_call):
         return False
     is_same_agent = run.agent is former_run.agent or run.name == former_run.name
-    return is_same_agent and run.id == former_run.id and (run.parent is None) == (former_run.parent is None)
+    return (
+        is_same_agent
+        and run.id == former_run.id
+        and (run.parent is None) == (former_run.parent is None)
+    )

@@ -21,7 +21,13 @@ MAIN = "main.jsonl"
 FILES = f"*/User/workspaceStorage/*/GitHub.copilot-chat/debug-logs/*/{MAIN}"
 """Where editors put logs, in the folder of their settings."""
 _TEXTS = ("system_prompt_*.json", "tools_*.json", "models.json")
-PARTS = (*_TEXTS, "runSubagent-*.jsonl", "title-*.jsonl", "categorization-*.jsonl", "summarize-*.jsonl")
+PARTS = (
+    *_TEXTS,
+    "runSubagent-*.jsonl",
+    "title-*.jsonl",
+    "categorization-*.jsonl",
+    "summarize-*.jsonl",
+)
 """Files in the folder of a session beside its log, as far as the names tell."""
 _LINE = {
     "ts": "<number>",
@@ -188,7 +194,9 @@ def _span_of(value: Mapping[str, Any], attrs: Mapping[str, Any], line: int) -> S
         span.kind, span.agent = "agent", text_at(attrs, "agentName")
     else:
         _describe_call(span, attrs)
-        span.finished = span.usage is not None or span.input is not None or value.get("status") == "ok"
+        span.finished = (
+            span.usage is not None or span.input is not None or value.get("status") == "ok"
+        )
     return span
 
 

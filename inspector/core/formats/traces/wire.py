@@ -21,9 +21,13 @@ _ROLES: Mapping[Any, Role] = {
     **dict.fromkeys(("system", "developer", "SystemMessage", 0), "system"),
     **dict.fromkeys(("user", "human", "HumanMessage", "UserMessage", 1), "user"),
     **dict.fromkeys(
-        ("assistant", "ai", "model", "bot", "AIMessage", "AIMessageChunk", "AssistantMessage", 2), "assistant"
+        ("assistant", "ai", "model", "bot", "AIMessage", "AIMessageChunk", "AssistantMessage", 2),
+        "assistant",
     ),
-    **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionExecutionResultMessage", "tool_result", 3), "tool"),
+    **dict.fromkeys(
+        ("tool", "function", "ToolMessage", "FunctionExecutionResultMessage", "tool_result", 3),
+        "tool",
+    ),
 }
 _ITEMS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output",
           "local_shell_call", "local_shell_call_output", "web_search_call", "compaction")  # fmt: skip
@@ -51,7 +55,11 @@ def role_of(wire: Any) -> Role | None:
 
 def is_answer_item(wire: Any) -> bool:
     """Is it one of the items that an answer of the Responses API is cut into?"""
-    if not isinstance(wire, dict) or type(kind := wire.get("type")) is not str or kind not in _ANSWERS:
+    if (
+        not isinstance(wire, dict)
+        or type(kind := wire.get("type")) is not str
+        or kind not in _ANSWERS
+    ):
         return False
     return read_item(dict(wire), id="").role == "assistant"
 
@@ -101,7 +109,10 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     elif not has_result:
         return (Message("", role, tuple(parts), "", False, "", line, time),)
     split = _split_results(role, parts)
-    return tuple(Message("", own_role, tuple(own_parts), line=line, time=time) for own_role, own_parts in split)
+    return tuple(
+        Message("", own_role, tuple(own_parts), line=line, time=time)
+        for own_role, own_parts in split
+    )
 
 
 def _is_plain(wire: Mapping[str, Any]) -> bool:
@@ -112,7 +123,9 @@ def _is_plain(wire: Mapping[str, Any]) -> bool:
 def _as_result(wire: Mapping[str, Any], parts: Sequence[Part]) -> list[Part]:
     """Return the parts of a tool's message with its texts as the result."""
     texts = [part.text for part in parts if isinstance(part, Text)]
-    result = ToolResult(_first_text(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error")
+    result = ToolResult(
+        _first_text(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error"
+    )
     return [result, *(part for part in parts if not isinstance(part, Text))]
 
 
@@ -122,7 +135,11 @@ def _split_results(role: Role, parts: Sequence[Part]) -> Iterator[tuple[Role, li
     current: tuple[Role, list[Part]] | None = None
     for part in parts:
         is_result = isinstance(part, ToolResult)
-        ends_result = current is not None and current[0] == "tool" and isinstance(part, Text | ToolCall | Thinking)
+        ends_result = (
+            current is not None
+            and current[0] == "tool"
+            and isinstance(part, Text | ToolCall | Thinking)
+        )
         if current is not None and not is_result and not ends_result:
             current[1].append(part)
             continue
@@ -147,7 +164,9 @@ def _read_parts(wire: Mapping[str, Any], role: Role) -> list[Part]:
         calls = _read_calls(wire) or _read_calls(mapping(wire.get("additional_kwargs")))
         parts += (call for call in calls if call.id not in known_ids or not call.id)
         if legacy := mapping(wire.get("function_call")):
-            parts.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments"))))
+            parts.append(
+                ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments")))
+            )
     return parts
 
 
@@ -167,7 +186,11 @@ def _read_block(block: Any, role: Role) -> Part | None:
         return None
     if not isinstance(block, dict):
         return opaque_part("unknown", block)
-    if len(block) == 2 and block.get("type") == "text" and type(text := block.get("content")) is str:  # most, by far
+    if (
+        len(block) == 2
+        and block.get("type") == "text"
+        and type(text := block.get("content")) is str
+    ):  # most, by far
         return Text(text)
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))
@@ -210,13 +233,20 @@ def _read_call(block: Mapping[str, Any]) -> ToolCall:
     call = mapping(block.get("tool_call")) or block
     function = mapping(call.get("function")) or call
     arguments = _first_value(function, ("arguments", "args", "input"))
-    return ToolCall(_first_text(call, _IDS), _first_text(function, _NAMES), read_arguments(arguments))
+    return ToolCall(
+        _first_text(call, _IDS), _first_text(function, _NAMES), read_arguments(arguments)
+    )
 
 
 def _read_result(block: Mapping[str, Any]) -> ToolResult:
-    output = next((block[key] for key in ("response", "result", "output", "content") if key in block), "")
+    output = next(
+        (block[key] for key in ("response", "result", "output", "content") if key in block), ""
+    )
     match unpack_json(output):
-        case {"type": "function_result", "result": inner}:  # Microsoft's Agent Framework puts the whole part inside
+        case {
+            "type": "function_result",
+            "result": inner,
+        }:  # Microsoft's Agent Framework puts the whole part inside
             output = inner
         case {"type": "text" | "json" | "error-text" | "error-json", "value": inner}:  # Vercel
             output = inner
@@ -238,7 +268,11 @@ def _read_converse_result(block: Mapping[str, Any]) -> ToolResult:
 
 
 def _read_reasoning(block: Mapping[str, Any]) -> Thinking:
-    text = text_of(block.get("content")) or text_of(block.get("text")) or text_of(block.get("thinking"))
+    text = (
+        text_of(block.get("content"))
+        or text_of(block.get("text"))
+        or text_of(block.get("thinking"))
+    )
     return Thinking(text, text_of(block.get("signature")) or text_of(block.get("data")))
 
 
@@ -251,7 +285,9 @@ _CACHE_MARK = 3
 _PICTURES = ("blob", "uri", "image")
 _BY_TYPE: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
     **dict.fromkeys(("tool_call", "function_call", "toolCall"), _read_call),
-    **dict.fromkeys(("tool_call_response", "tool_response", "tool_return", "function_response"), _read_result),
+    **dict.fromkeys(
+        ("tool_call_response", "tool_response", "tool_return", "function_response"), _read_result
+    ),
     **dict.fromkeys(("reasoning", "thinking", "redacted_thinking"), _read_reasoning),
     "tool_use": _read_anthropic,
     "tool_result": _read_tool_result,
@@ -298,7 +334,11 @@ def result_text(output: Any) -> str:
     """Return a result as text: blocks of text joined, any other value as its JSON."""
     if isinstance(output, str):
         return output
-    if isinstance(output, list) and output and all(isinstance(block, dict) and "text" in block for block in output):
+    if (
+        isinstance(output, list)
+        and output
+        and all(isinstance(block, dict) and "text" in block for block in output)
+    ):
         return "\n".join(text_of(block["text"]) for block in output)
     if isinstance(output, dict) and isinstance(output.get("content"), list):  # MCP
         return result_text(output["content"])

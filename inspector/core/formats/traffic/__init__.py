@@ -18,14 +18,31 @@ def _format(
     grows: bool = False,
 ) -> Format:
     contents = Contents(tokens="where there is a response", system="yes", tools="yes", more=more)
-    return Format(name, title, sniff, partial(reader, name), is_many=True, grows=grows, contents=contents)
+    return Format(
+        name, title, sniff, partial(reader, name), is_many=True, grows=grows, contents=contents
+    )
 
 
 FORMATS = (
     _format(
-        "exchange-log", "log of exchanges", "claude-tap's packets and lines", logs.sniff, logs.ExchangeRows, grows=True
+        "exchange-log",
+        "log of exchanges",
+        "claude-tap's packets and lines",
+        logs.sniff,
+        logs.ExchangeRows,
+        grows=True,
     ),
-    _format("frames", "log of WebSocket frames", "ccxray's", frames.SIGNS, frames.FrameRows, grows=True),
-    _format("har", "HTTP archive (HAR)", "also of Amazon Bedrock", archives.sniff_har, archives.HarReader),
-    _format("cassette", "VCR cassette", "YAML or JSON", archives.sniff_cassette, archives.CassetteReader),
+    _format(
+        "frames", "log of WebSocket frames", "ccxray's", frames.SIGNS, frames.FrameRows, grows=True
+    ),
+    _format(
+        "har",
+        "HTTP archive (HAR)",
+        "also of Amazon Bedrock",
+        archives.sniff_har,
+        archives.HarReader,
+    ),
+    _format(
+        "cassette", "VCR cassette", "YAML or JSON", archives.sniff_cassette, archives.CassetteReader
+    ),
 )

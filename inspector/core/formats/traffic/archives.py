@@ -42,7 +42,10 @@ def _is_models(entry: Mapping[str, Any]) -> bool:
 
 def _read_entry(entry: Mapping[str, Any]) -> CapturedRequest:
     request = object_of(entry, "request")
-    body, time = plain_body(_content(object_of(request, "postData"))), text_of(entry.get("startedDateTime"))
+    body, time = (
+        plain_body(_content(object_of(request, "postData"))),
+        text_of(entry.get("startedDateTime")),
+    )
     method, size = text_of(request.get("method")), request.get("bodySize")
     return CapturedRequest(method, request.get("url"), request.get("headers"), body, time, size)
 
@@ -79,7 +82,11 @@ class HarReader(TrafficReader):
                 (pairs.up if frame.get("type") == "send" else pairs.down)(frame.get("data"), 0)
             pairs.end(0)
             return
-        figures = {"elapsed_ms": entry.get("time"), "size": response.get("bodySize"), "error": response.get("_error")}
+        figures = {
+            "elapsed_ms": entry.get("time"),
+            "size": response.get("bodySize"),
+            "error": response.get("_error"),
+        }
         body = _content(object_of(response, "content"))
         self.tell(request, response.get("status") or None, body, response.get("headers"), **figures)
 
@@ -90,7 +97,11 @@ class HarReader(TrafficReader):
 def sniff_cassette(head: Head) -> float:
     """Sure of a cassette in which a model is asked."""
     rows = _interactions(head.document)
-    return 0.97 if any(_read_interaction(row).is_of_model or is_setup(row.get("data")) for row in rows) else 0.0
+    return (
+        0.97
+        if any(_read_interaction(row).is_of_model or is_setup(row.get("data")) for row in rows)
+        else 0.0
+    )
 
 
 def _interactions(value: Any) -> list[Mapping[str, Any]]:
@@ -123,16 +134,25 @@ class CassetteReader(TrafficReader):
         rows = _interactions(value)
         if not rows:
             self._problems.note(line, "this is no cassette", value)
-        live, others = LiveConversation(self), 0  # not kept: what holds itself is not freed with its session
+        live, others = (
+            LiveConversation(self),
+            0,
+        )  # not kept: what holds itself is not freed with its session
         for row in rows:
             if row.get("kind") == "message":
                 (live.sent if row.get("direction") == "sent" else live.received)(row.get("data"))
             elif (request := _read_interaction(row)).is_of_model:
                 response = object_of(row, "response")
                 status = response.get("status")
-                code = status.get("code") if isinstance(status, Mapping) else response.get("code", status)
+                code = (
+                    status.get("code")
+                    if isinstance(status, Mapping)
+                    else response.get("code", status)
+                )
                 self.tell(request, code, _body(response), response.get("headers"))
             else:
                 others += 1
         if others:
-            self.note(f"Of the cassette's interactions {others:,} ask no model; they were left out.")
+            self.note(
+                f"Of the cassette's interactions {others:,} ask no model; they were left out."
+            )

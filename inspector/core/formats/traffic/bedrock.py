@@ -27,7 +27,10 @@ AGENT = re.compile(r"/agents/[^?]*/sessions/[^?]*/text(?:\?|$)")
 
 def converse_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """The request, in Anthropic's words."""
-    specs = [object_of(tool, "toolSpec") for tool in objects_of(object_of(body, "toolConfig").get("tools"))]
+    specs = [
+        object_of(tool, "toolSpec")
+        for tool in objects_of(object_of(body, "toolConfig").get("tools"))
+    ]
     tools = [
         {
             "name": spec.get("name"),
@@ -49,13 +52,18 @@ def converse_response(body: Mapping[str, Any]) -> dict[str, Any]:
     """The answer, in Anthropic's words."""
     message = object_of(object_of(body, "output"), "message")
     answer = {"type": "message", "role": "assistant", "content": _blocks(message.get("content"))}
-    return answer | {"stop_reason": body.get("stopReason"), "usage": converse_usage(body.get("usage"))}
+    return answer | {
+        "stop_reason": body.get("stopReason"),
+        "usage": converse_usage(body.get("usage")),
+    }
 
 
 def converse_usage(usage: Any) -> dict[str, Any] | None:
     """Return Converse's counts as Anthropic's; None if there are none. What came from the cache is not in the input."""
     counts = fields_of(usage)
-    return {name: counts[key] for key, name in _COUNTS.items() if type(counts.get(key)) is int} or None
+    return {
+        name: counts[key] for key, name in _COUNTS.items() if type(counts.get(key)) is int
+    } or None
 
 
 _COUNTS = {
@@ -67,7 +75,9 @@ _COUNTS = {
 
 
 def _blocks(value: Any) -> list[Any]:
-    return [block for value_block in objects_of(value) if (block := _block(value_block)) is not None]
+    return [
+        block for value_block in objects_of(value) if (block := _block(value_block)) is not None
+    ]
 
 
 def _block(block: Mapping[str, Any]) -> Any:
@@ -77,14 +87,26 @@ def _block(block: Mapping[str, Any]) -> Any:
         case {"toolUse": {"toolUseId": id_, "name": name, **rest}}:
             return {"type": "tool_use", "id": id_, "name": name, "input": rest.get("input", {})}
         case {"toolResult": {"toolUseId": id_, **rest}}:
-            result = {"type": "tool_result", "tool_use_id": id_, "content": _result(rest.get("content"))}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": id_,
+                "content": _result(rest.get("content")),
+            }
             return result | ({"is_error": True} if rest.get("status") == "error" else {})
         case {"reasoningContent": {"reasoningText": {"text": str(text), **rest}}}:
-            return {"type": "thinking", "thinking": text, "signature": text_of(rest.get("signature"))}
+            return {
+                "type": "thinking",
+                "thinking": text,
+                "signature": text_of(rest.get("signature")),
+            }
         case {"reasoningContent": {"redactedContent": str(data)}}:
             return {"type": "redacted_thinking", "data": data}
         case {"image": {"source": {"bytes": str(data)}, **rest}}:
-            source = {"type": "base64", "media_type": f"image/{text_of(rest.get('format'))}", "data": data}
+            source = {
+                "type": "base64",
+                "media_type": f"image/{text_of(rest.get('format'))}",
+                "data": data,
+            }
             return {"type": "image", "source": source}
         case {"cachePoint": _}:
             return None
@@ -155,7 +177,11 @@ def _headers(data: bytes) -> dict[str, str]:
         name_end = at + 1 + data[at]
         if name_end >= len(data):
             break
-        name, kind, at = data[at + 1 : name_end].decode("utf-8", "replace"), data[name_end], name_end + 1
+        name, kind, at = (
+            data[at + 1 : name_end].decode("utf-8", "replace"),
+            data[name_end],
+            name_end + 1,
+        )
         size = _SIZES.get(kind)
         if size is None:
             if kind not in (6, 7) or at + 2 > len(data):
@@ -179,7 +205,9 @@ def _events(message: StreamMessage) -> Iterator[Mapping[str, Any]]:
     event = fields_of(plain_body(message.payload))
     kind = message.headers.get(":event-type", "")
     if message.headers.get(":message-type") in ("exception", "error"):
-        name = message.headers.get(":exception-type") or message.headers.get(":error-code") or "error"
+        name = (
+            message.headers.get(":exception-type") or message.headers.get(":error-code") or "error"
+        )
         text = text_of(event.get("message")) or message.headers.get(":error-message", "")
         yield {"type": "error", "error": {"type": name, "message": text or name}}
     elif kind == "chunk":
@@ -191,7 +219,10 @@ def _events(message: StreamMessage) -> Iterator[Mapping[str, Any]]:
 def _converse_events(kind: str, event: Mapping[str, Any], n: Any) -> Iterator[Mapping[str, Any]]:
     match kind, event:
         case "messageStart", _:
-            yield {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}}
+            yield {
+                "type": "message_start",
+                "message": {"type": "message", "role": "assistant", "content": []},
+            }
         case "contentBlockStart", {"start": {"toolUse": {"toolUseId": id_, "name": name}}}:
             block = {"type": "tool_use", "id": id_, "name": name, "input": {}}
             yield {"type": "content_block_start", "index": n, "content_block": block}
@@ -199,8 +230,14 @@ def _converse_events(kind: str, event: Mapping[str, Any], n: Any) -> Iterator[Ma
             yield _delta(n, "text_delta", "text", text)
         case "contentBlockDelta", {"delta": {"toolUse": {"input": str(text)}}}:
             yield _delta(n, "input_json_delta", "partial_json", text)
-        case "contentBlockDelta", {"delta": {"reasoningContent": Mapping() as told}}:  # nothing begins it
-            yield {"type": "content_block_start", "index": n, "content_block": {"type": "thinking", "thinking": ""}}
+        case "contentBlockDelta", {
+            "delta": {"reasoningContent": Mapping() as told}
+        }:  # nothing begins it
+            yield {
+                "type": "content_block_start",
+                "index": n,
+                "content_block": {"type": "thinking", "thinking": ""},
+            }
             yield _delta(n, "thinking_delta", "thinking", text_of(told.get("text")))
             yield _delta(n, "signature_delta", "signature", text_of(told.get("signature")))
         case "messageStop", {"stopReason": why}:
@@ -238,13 +275,17 @@ def agent_calls(messages: Iterable[StreamMessage]) -> list[AgentCall]:
     for message in messages:
         event = plain_body(message.payload)
         for part in object_of(event, "trace").values():
-            request, output = (object_of(part, key) for key in ("modelInvocationInput", "modelInvocationOutput"))
+            request, output = (
+                object_of(part, key) for key in ("modelInvocationInput", "modelInvocationOutput")
+            )
             trace_id = text_of((request or output).get("traceId"))
             if request:
                 calls[trace_id or str(len(calls))] = _read_request(request)
             elif output and trace_id in calls:
                 start = text_of(object_of(output, "metadata").get("startTime"))
-                calls[trace_id] = replace(calls[trace_id], response=_read_answer(output), time=start)
+                calls[trace_id] = replace(
+                    calls[trace_id], response=_read_answer(output), time=start
+                )
     if any(not call.aside for call in calls.values()):
         return list(calls.values())
     return [replace(call, aside="") for call in calls.values()]
@@ -253,7 +294,9 @@ def agent_calls(messages: Iterable[StreamMessage]) -> list[AgentCall]:
 def _read_request(request: Mapping[str, Any]) -> AgentCall:
     kind = text_of(request.get("type")).lower().replace("_", "-")
     aside = kind if kind != "orchestration" else ""
-    return AgentCall(text_of(request.get("foundationModel")), _prompt(request.get("text")), None, aside)
+    return AgentCall(
+        text_of(request.get("foundationModel")), _prompt(request.get("text")), None, aside
+    )
 
 
 def _prompt(text: Any) -> dict[str, Any]:

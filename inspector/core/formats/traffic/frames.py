@@ -28,9 +28,15 @@ class FramePairs:
     """The exchanges of one connection."""
 
     def __init__(
-        self, log: TrafficReader, method: str = "WEBSOCKET", path: Any = "/v1/responses", headers: Any = None
+        self,
+        log: TrafficReader,
+        method: str = "WEBSOCKET",
+        path: Any = "/v1/responses",
+        headers: Any = None,
     ) -> None:
-        self._log = proxy(log)  # a log that holds its connections is freed with its session all the same
+        self._log = proxy(
+            log
+        )  # a log that holds its connections is freed with its session all the same
         self._method, self._path, self._headers = method, path, headers
         self._waiting: deque[int] = deque()
         self._events: list[Any] = []
@@ -41,7 +47,13 @@ class FramePairs:
         body = event_of(frame)
         if body is not None and is_create(body):
             number = self._log.ask(
-                self._method, self._path, self._headers, body, time, line=line, transport="websocket"
+                self._method,
+                self._path,
+                self._headers,
+                body,
+                time,
+                line=line,
+                transport="websocket",
             )
             self._waiting.append(number)
 
@@ -79,7 +91,9 @@ class FrameRows(TrafficReader):
             if fields_of(row).keys() >= _KEYS:
                 session, name = text_of(row.get("sessionId")), text_of(row.get("id"))
                 headers = [["session-id", session]] * bool(session)
-                pairs = self._connections.setdefault(f"{session} {name}", FramePairs(self, headers=headers))
+                pairs = self._connections.setdefault(
+                    f"{session} {name}", FramePairs(self, headers=headers)
+                )
                 (pairs.up if row.get("dir") == "c2u" else pairs.down)(row["text"], line)
             else:
                 self._problems.note(line, "this is no frame of a WebSocket; it was left out", row)

@@ -37,10 +37,16 @@ class LiveConversation:
         """The client says something."""
         if is_setup(message):
             self._setup, self._contents = object_of(message, "setup"), []
-        self._contents += objects_of(_either(message, "clientContent", "client_content").get("turns"))
-        results = objects_of(_either(message, "toolResponse", "tool_response").get("functionResponses"))
+        self._contents += objects_of(
+            _either(message, "clientContent", "client_content").get("turns")
+        )
+        results = objects_of(
+            _either(message, "toolResponse", "tool_response").get("functionResponses")
+        )
         if results:
-            self._contents.append({"role": "user", "parts": [{"functionResponse": result} for result in results]})
+            self._contents.append(
+                {"role": "user", "parts": [{"functionResponse": result} for result in results]}
+            )
         if text := text_at(_either(message, "realtimeInput", "realtime_input"), "text"):
             self._hear(text)
 
@@ -50,7 +56,11 @@ class LiveConversation:
         if heard := text_at(object_of(content, "inputTranscription"), "text"):
             self._hear(heard)
         calls = objects_of(object_of(message, "toolCall").get("functionCalls"))
-        parts = [part for part in objects_of(object_of(content, "modelTurn").get("parts")) if "inlineData" not in part]
+        parts = [
+            part
+            for part in objects_of(object_of(content, "modelTurn").get("parts"))
+            if "inlineData" not in part
+        ]
         if words := text_at(object_of(content, "outputTranscription"), "text"):
             parts.append({"text": words})
         if parts or calls:
@@ -58,7 +68,10 @@ class LiveConversation:
             self._parts += [*parts, *({"functionCall": call} for call in calls)]
         is_over = bool(content.get("turnComplete") or content.get("interrupted"))
         if calls or is_over:
-            self._end(object_of(message, "usageMetadata"), "INTERRUPTED" if content.get("interrupted") else "STOP")
+            self._end(
+                object_of(message, "usageMetadata"),
+                "INTERRUPTED" if content.get("interrupted") else "STOP",
+            )
         if is_over:
             self._calls = 0
 
@@ -66,8 +79,16 @@ class LiveConversation:
         """The user's words come in pieces."""
         last = self._contents[-1] if self._contents else {}
         parts = list_of(last.get("parts"))
-        if last.get("role") == "user" and len(parts) == 1 and "text" in parts[0] and self._call is None:
-            self._contents[-1] = {"role": "user", "parts": [{"text": text_of(parts[0]["text"]) + text}]}
+        if (
+            last.get("role") == "user"
+            and len(parts) == 1
+            and "text" in parts[0]
+            and self._call is None
+        ):
+            self._contents[-1] = {
+                "role": "user",
+                "parts": [{"text": text_of(parts[0]["text"]) + text}],
+            }
         else:
             self._contents.append({"role": "user", "parts": [{"text": text}]})
 
@@ -76,14 +97,18 @@ class LiveConversation:
             model = text_of(self._setup.get("model")).removeprefix("models/")
             body = {**self._setup, "model": model, "contents": list(self._contents)}
             self._calls += 1
-            self._call = self._log.ask("WEBSOCKET", "/BidiGenerateContent", None, body, dialect="gemini")
+            self._call = self._log.ask(
+                "WEBSOCKET", "/BidiGenerateContent", None, body, dialect="gemini"
+            )
 
     def _end(self, usage: Mapping[str, Any], finish: str) -> None:
         if self._call is None:
             return
         content = {"role": "model", "parts": _joined(self._parts)}
         if self._calls > 1 and usage:
-            reported = ", ".join(f"{name} {usage[name]:,}" for name in _COUNTS if type(usage.get(name)) is int)
+            reported = ", ".join(
+                f"{name} {usage[name]:,}" for name in _COUNTS if type(usage.get(name)) is int
+            )
             self._log.note(
                 f"A turn of {self._calls} calls was counted as one: {reported}. Those of each call are unknown."
             )

@@ -20,7 +20,13 @@ from inspector.core.formats.traffic.bedrock import (
     stream_events,
     stream_messages,
 )
-from inspector.core.formats.traffic.plain import content_of, header, header_pairs, plain_body, url_path
+from inspector.core.formats.traffic.plain import (
+    content_of,
+    header,
+    header_pairs,
+    plain_body,
+    url_path,
+)
 from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import fields_of, object_of, text_of
 
@@ -31,8 +37,12 @@ def traffic_endpoint(record: Mapping[str, Any]) -> Endpoint:
     if named := DIALECTS.get(text_of(record.get("dialect"))):
         return Endpoint("call", named, model)
     by_path = named_endpoint(record)
-    if by_path.dialect is None and isinstance(body, Mapping) and "anthropic_version" in body:  # Bedrock, Vertex
-        return Endpoint("call", DIALECTS["anthropic"], model or _model_in(text_of(record.get("path"))))
+    if (
+        by_path.dialect is None and isinstance(body, Mapping) and "anthropic_version" in body
+    ):  # Bedrock, Vertex
+        return Endpoint(
+            "call", DIALECTS["anthropic"], model or _model_in(text_of(record.get("path")))
+        )
     return by_path
 
 
@@ -61,7 +71,9 @@ class CapturedRequest:
     def is_of_model(self) -> bool:
         """Is a model asked, or an agent that asks one?"""
         path = url_path(self.url)
-        where = traffic_endpoint({"method": self.method, "path": path, "body": plain_body(self.body)})
+        where = traffic_endpoint(
+            {"method": self.method, "path": path, "body": plain_body(self.body)}
+        )
         return where.dialect is not None or bool(CONVERSE.search(path) or AGENT.search(path))
 
 
@@ -89,13 +101,17 @@ class TrafficReader:
         """Take a document, or a line. Never raises for what it holds."""
         raise NotImplementedError
 
-    def tell(self, request: CapturedRequest, status: Any, body: Any, headers: Any, **figures: Any) -> None:
+    def tell(
+        self, request: CapturedRequest, status: Any, body: Any, headers: Any, **figures: Any
+    ) -> None:
         """Add an exchange over HTTP; one with neither `status` nor `body` has no answer.
 
         Amazon Bedrock's own form is converted to Anthropic's. `figures`: as in `answer`.
         """
         path, pairs = url_path(request.url), header_pairs(headers)
-        is_binary = isinstance(body, bytes) and "vnd.amazon.eventstream" in header(pairs, "content-type")
+        is_binary = isinstance(body, bytes) and "vnd.amazon.eventstream" in header(
+            pairs, "content-type"
+        )
         messages = self._messages(body) if is_binary else []
         if AGENT.search(path):
             self._add_agent(request, messages)
@@ -107,9 +123,15 @@ class TrafficReader:
             more = {"dialect": "anthropic", "model": _model_in(path)}
             question = converse_request(fields_of(question))
             response = plain_body(body, pairs)
-            body = converse_response(response) if not converse[2] and isinstance(response, Mapping) else body
+            body = (
+                converse_response(response)
+                if not converse[2] and isinstance(response, Mapping)
+                else body
+            )
         more |= {"size": request.size, "line": request.line}
-        number = self.ask(request.method, request.url, request.headers, question, request.time, **more)
+        number = self.ask(
+            request.method, request.url, request.headers, question, request.time, **more
+        )
         if status or body:
             self.answer(number, status, body, headers, **figures)
 
@@ -117,7 +139,9 @@ class TrafficReader:
         messages: list[StreamMessage] = []
         for message in stream_messages(data):
             if isinstance(message, DamagedMessage):
-                self._problems.note(0, f"an event stream is damaged at byte {message.at:,}: {message.why}", "")
+                self._problems.note(
+                    0, f"an event stream is damaged at byte {message.at:,}: {message.why}", ""
+                )
             else:
                 messages.append(message)
         return messages
@@ -126,15 +150,31 @@ class TrafficReader:
         """Add the calls of models that an agent's answer holds; the question to the agent is none."""
         calls = agent_calls(messages)
         if not calls:
-            self.note("An agent of Bedrock was asked without traces: what its models were sent is not in this file.")
+            self.note(
+                "An agent of Bedrock was asked without traces: what its models were sent is not in this file."
+            )
         for call in calls:
-            about: dict[str, Any] = {"dialect": "anthropic", "model": call.model, "aside": call.aside}
+            about: dict[str, Any] = {
+                "dialect": "anthropic",
+                "model": call.model,
+                "aside": call.aside,
+            }
             time = call.time or request.time
             number = self.ask("POST", request.url, request.headers, call.request, time, **about)
             if call.response is not None:
                 self.answer(number, 200, call.response)
 
-    def ask(self, method: str, url: Any, headers: Any, body: Any, time: str = "", *, line: int = 0, **more: Any) -> int:
+    def ask(
+        self,
+        method: str,
+        url: Any,
+        headers: Any,
+        body: Any,
+        time: str = "",
+        *,
+        line: int = 0,
+        **more: Any,
+    ) -> int:
         """Add a request, and return its number.
 
         `line` 0: the file is one value, and the number of the exchange (from 1) is used as its line. `more`: `dialect`
@@ -145,12 +185,22 @@ class TrafficReader:
         pairs = header_pairs(headers)
         fields = fields_of(plain_body(body, pairs))
         if before := self._ends.get(text_of(fields.get("previous_response_id"))):
-            pairs.append(["session-id", before])  # it is of the session that it goes on, if it says nothing else
+            pairs.append(
+                ["session-id", before]
+            )  # it is of the session that it goes on, if it says nothing else
         key = key_of(read_headers(pairs), fields)
         if self._is_wanted(key):
             self._taken[number] = key.session if key.strong else ""
-            record = {"type": "request", "exchange": number, "time": time, "method": method, "path": url_path(url)}
-            self._reader.feed(line or number + 1, record | {"headers": pairs, "body": fields, **more})
+            record = {
+                "type": "request",
+                "exchange": number,
+                "time": time,
+                "method": method,
+                "path": url_path(url),
+            }
+            self._reader.feed(
+                line or number + 1, record | {"headers": pairs, "body": fields, **more}
+            )
         return number
 
     def _is_wanted(self, key: ClientKey) -> bool:
@@ -162,7 +212,16 @@ class TrafficReader:
             self._held[key.session] = HeldSession(key.session, key.client)
         return key.session == self._chosen
 
-    def answer(self, number: int, status: Any, content: Any, headers: Any = (), *, line: int = 0, **more: Any) -> None:
+    def answer(
+        self,
+        number: int,
+        status: Any,
+        content: Any,
+        headers: Any = (),
+        *,
+        line: int = 0,
+        **more: Any,
+    ) -> None:
         """Add what came back. `more`: `time`, `elapsed_ms`, `ended`, `error`, `size`."""
         session = self._taken.pop(number, None)
         if session is None:

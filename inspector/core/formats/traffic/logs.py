@@ -32,7 +32,8 @@ def sniff(head: Head) -> float:
     exchanges = [row for row in map(_plain, rows[:60]) if is_exchange(row)]
     return (
         0.96
-        if 2 * len(exchanges) > len(rows[:60]) and any(_read_request(row).is_of_model for row in exchanges)
+        if 2 * len(exchanges) > len(rows[:60])
+        and any(_read_request(row).is_of_model for row in exchanges)
         else 0.0
     )
 
@@ -42,7 +43,9 @@ def _read_request(row: Mapping[str, Any], line: int = 0) -> CapturedRequest:
     method = text_of(request.get("method") or row.get("method")) or "POST"
     stamps = (_time(source.get(key)) for source in (row, request) for key in _TIMES)
     time = next(filter(None, stamps), "")
-    return CapturedRequest(method, _address(row), request.get("headers"), _named(request, _BODIES), time, line=line)
+    return CapturedRequest(
+        method, _address(row), request.get("headers"), _named(request, _BODIES), time, line=line
+    )
 
 
 def _address(row: Mapping[str, Any]) -> Any:
@@ -65,7 +68,9 @@ def _plain(row: Any) -> Any:
 
 def _plain_nock(row: Mapping[str, Any]) -> Mapping[str, Any]:
     raw = list_of(row.get("rawHeaders"))
-    headers = dict(zip(map(text_of, raw[::2]), map(text_of, raw[1::2]), strict=False)) or row.get("rawHeaders")
+    headers = dict(zip(map(text_of, raw[::2]), map(text_of, raw[1::2]), strict=False)) or row.get(
+        "rawHeaders"
+    )
     answer = {"status": row.get("status"), "body": row["response"], "headers": headers}
     return _pair(row, f"{text_of(row['scope'])}{text_of(row['path'])}", row.get("body"), answer)
 
@@ -82,9 +87,15 @@ def _plain_bedrock(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return _pair(row, url, object_of(row, "input").get("inputBodyJson"), answer)
 
 
-def _pair(row: Mapping[str, Any], url: str, body: Any, answer: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _pair(
+    row: Mapping[str, Any], url: str, body: Any, answer: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
     times = {key: row[key] for key in _TIMES if key in row}
-    return {**times, "request": {"method": row.get("method"), "url": url, "body": body}, "response": answer}
+    return {
+        **times,
+        "request": {"method": row.get("method"), "url": url, "body": body},
+        "response": answer,
+    }
 
 
 def is_exchange(row: Any) -> bool:
@@ -92,7 +103,9 @@ def is_exchange(row: Any) -> bool:
     request = object_of(row, "request")
     if not request or "response" not in row:
         return False
-    return ("method" in row or "method" in request or "headers" in request) and _address(row) is not None
+    return ("method" in row or "method" in request or "headers" in request) and _address(
+        row
+    ) is not None
 
 
 class ExchangeRows(TrafficReader):
@@ -108,11 +121,16 @@ class ExchangeRows(TrafficReader):
             else:
                 self._problems.note(line, "this is no exchange; it was left out", row)
         if shortened := dumps(value).count(_SHORTENED):
-            self.note(f"The capture shortened texts, in {shortened:,} places: buffers weigh less than was sent.")
+            self.note(
+                f"The capture shortened texts, in {shortened:,} places: buffers weigh less than was sent."
+            )
 
     def _exchange(self, row: Mapping[str, Any], line: int) -> None:
         request, response = _read_request(row, line), object_of(row, "response")
-        figures = {"elapsed_ms": row.get("duration_ms"), "error": text_of(row.get("error") or response.get("error"))}
+        figures = {
+            "elapsed_ms": row.get("duration_ms"),
+            "error": text_of(row.get("error") or response.get("error")),
+        }
         frames, events = list_of(row["request"].get("ws_events")), _named(response, _STREAMS)
         if any(map(is_create, frames)):
             self._socket(request, frames, list_of(events), line)
@@ -126,13 +144,26 @@ class ExchangeRows(TrafficReader):
             return
         is_socket = request.method.upper() == "WEBSOCKET" or row.get("transport") == "websocket"
         more = {"transport": "websocket"} if is_socket else {}
-        number = self.ask(request.method, request.url, request.headers, request.body, request.time, line=line, **more)
+        number = self.ask(
+            request.method,
+            request.url,
+            request.headers,
+            request.body,
+            request.time,
+            line=line,
+            **more,
+        )
         if response:
             self.answer(number, status, content, headers, line=line, **figures)
 
-    def _socket(self, request: CapturedRequest, frames: Sequence[Any], events: Sequence[Any], line: int) -> None:
+    def _socket(
+        self, request: CapturedRequest, frames: Sequence[Any], events: Sequence[Any], line: int
+    ) -> None:
         """Add the exchanges of a WebSocket: each request gets the events up to the end of its answer."""
-        pairs, following = FramePairs(self, request.method, request.url, request.headers), iter(events)
+        pairs, following = (
+            FramePairs(self, request.method, request.url, request.headers),
+            iter(events),
+        )
         for frame in filter(is_create, frames):
             pairs.up(frame, line, request.time)
             any(pairs.down(event, line) for event in following)

@@ -9,12 +9,23 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.learn_claude_code import layers
 from inspector.core.policies.learn_claude_code.layers import LearnContext
-from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState, check_learn_settings
+from inspector.core.policies.learn_claude_code.settings import (
+    LearnSettings,
+    LearnState,
+    check_learn_settings,
+)
 from inspector.core.policies.learn_claude_code.wire import count_list_tokens
 from inspector.core.policies.replacements import replace_content
 from inspector.core.policies.settings import WHOSE, read_settings, share_of
 from inspector.core.policies.turn import AllDone, Done, TurnContext, list_calls
-from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, compare_to_limit
+from inspector.core.policies.verdict import (
+    BreakerState,
+    TierName,
+    Verdict,
+    Verdicts,
+    Watermark,
+    compare_to_limit,
+)
 from inspector.core.words import plural
 
 Turn: TypeAlias = TurnContext[LearnSettings, LearnState]
@@ -27,14 +38,28 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
     title = "learn-claude-code v5"
     tiers: Sequence[TierName] = (
         TierName(layers.MICRO, "Micro-compaction", "Clears large old outputs of some tools."),
-        TierName("auto", "Auto compaction", "Has a model summarise all; keeps the newest messages.", calls_model=True),
-        TierName("manual", "Manual /compact", "As auto, when the user asks, with their wishes.", calls_model=True),
-        TierName(layers.SPILL, "Large output", "Saves a very large tool output to disk; a preview stays."),
+        TierName(
+            "auto",
+            "Auto compaction",
+            "Has a model summarise all; keeps the newest messages.",
+            calls_model=True,
+        ),
+        TierName(
+            "manual",
+            "Manual /compact",
+            "As auto, when the user asks, with their wishes.",
+            calls_model=True,
+        ),
+        TierName(
+            layers.SPILL, "Large output", "Saves a very large tool output to disk; a preview stays."
+        ),
     )
     settings_type = LearnSettings
     state_type = LearnState
 
-    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> LearnSettings:
+    def settings(
+        self, values: Sequence[tuple[str, str]] = (), window: int | None = None
+    ) -> LearnSettings:
         """Return the settings. The window is learn-claude-code's own constant, not the model's."""
         return check_learn_settings(read_settings(LearnSettings(), values, window, follows=False))
 
@@ -111,7 +136,9 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         results = []
         for message in (yield from turn.run_tools(list_calls(answer))):
             if message.result is not None:
-                content = yield from layers.handle_tool_output(message.result.content, turn.now.settings)
+                content = yield from layers.handle_tool_output(
+                    message.result.content, turn.now.settings
+                )
                 if content is not message.result.content:
                     message = replace_content(message, content)
             results.append(message)
@@ -128,13 +155,20 @@ def _micro(context: LearnContext) -> Verdict:
         why = f"{plural(len(indices), 'old tool result')} can be cleared"
     if agent:
         why += " · the list of a sub-agent is compacted as a whole only"
-    return Verdict(layers.MICRO, bool(indices) and not agent, why, layers.count_freed(context.messages, indices))
+    return Verdict(
+        layers.MICRO,
+        bool(indices) and not agent,
+        why,
+        layers.count_freed(context.messages, indices),
+    )
 
 
 def _auto(context: LearnContext) -> Verdict:
     settings, running, limit = context.settings, context.running, context.settings.threshold
     total, savings = layers.measure_list(context.messages, settings)
-    why = compare_to_limit(total, limit, f"{settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,}")
+    why = compare_to_limit(
+        total, limit, f"{settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,}"
+    )
     window_note = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
         return Verdict("auto", False, why + window_note, total, limit)

@@ -11,7 +11,15 @@ from typing import Literal, TypeAlias
 from inspector.core.calls import used_last
 from inspector.core.dialects.anthropic import result_content, wire_groups
 from inspector.core.message import Message, Text, ToolResult
-from inspector.core.needs import Answer, Conversation, Failure, ReadFile, SaveText, SaveTranscript, Summarize
+from inspector.core.needs import (
+    Answer,
+    Conversation,
+    Failure,
+    ReadFile,
+    SaveText,
+    SaveTranscript,
+    Summarize,
+)
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
@@ -52,11 +60,15 @@ def find_large_results(messages: Sequence[Message], settings: LearnSettings) -> 
         calls.update(call.id for call in message.calls if call.name in settings.compactable_tools)
         if message.result is not None and message.result.call_id in calls:
             compactable.append(at)
-    old = compactable[: -settings.keep_recent]  # as there: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing
+    old = compactable[
+        : -settings.keep_recent
+    ]  # as there: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing
     if settings.safe:
         old = compactable[: max(0, len(compactable) - settings.keep_recent)]
     large = (at for at in old if _size(messages[at]) > settings.micro_min_tokens)
-    return [at for at in large if isinstance(result_content(messages[at]), str)]  # blocks and images stay
+    return [
+        at for at in large if isinstance(result_content(messages[at]), str)
+    ]  # blocks and images stay
 
 
 def count_freed(messages: Sequence[Message], indices: Sequence[int]) -> int:
@@ -96,7 +108,11 @@ def handle_tool_output(output: str, settings: LearnSettings) -> Conversation[str
 def is_large(message: Message, settings: LearnSettings) -> bool:
     """Is it a text result above the limit, and no preview yet? Lists of blocks do not count."""
     result = message.result
-    if result is None or not isinstance(result_content(message), str) or result.content.startswith(TOO_LARGE):
+    if (
+        result is None
+        or not isinstance(result_content(message), str)
+        or result.content.startswith(TOO_LARGE)
+    ):
         return False
     return text_tokens(result.content) > settings.large_output_tokens
 
@@ -114,7 +130,9 @@ def spill_large_results(context: LearnContext) -> Done[LearnState]:
     if not changed:
         return context.unchanged(SPILL)
     event = Event("output_spilled", {"results": len(changed)})
-    return Outcome(SPILL, context.buffer.with_messages(messages), context.running, (event,), changed=changed)
+    return Outcome(
+        SPILL, context.buffer.with_messages(messages), context.running, (event,), changed=changed
+    )
 
 
 def measure_list(messages: Sequence[Message], settings: LearnSettings) -> tuple[int, int]:
@@ -165,8 +183,12 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
         },
     )
     stays = {message.id for message in after}
-    changed: dict[str, FateName] = {message.id: "summarised" for message in messages if message.id not in stays}
-    return Outcome(layer, context.buffer.with_messages(after), LearnState(), (event,), changed=changed)
+    changed: dict[str, FateName] = {
+        message.id: "summarised" for message in messages if message.id not in stays
+    }
+    return Outcome(
+        layer, context.buffer.with_messages(after), LearnState(), (event,), changed=changed
+    )
 
 
 def _request(context: LearnContext) -> Summarize:
@@ -182,7 +204,9 @@ def _request(context: LearnContext) -> Summarize:
 
 def _failed(layer: Layer, context: LearnContext, error: str, why: str) -> Outcome[LearnState]:
     failures = context.running.failures
-    event = Event("compact_failed", {"layer": layer, "error": error, "why": why, "failures": failures})
+    event = Event(
+        "compact_failed", {"layer": layer, "error": error, "why": why, "failures": failures}
+    )
     return Outcome(layer, context.buffer, context.running, (event,), succeeded=False, error=error)
 
 
@@ -209,7 +233,9 @@ def _lines(message: Message, settings: LearnSettings) -> Iterator[str]:
                 pass
 
 
-def choose_kept(messages: Sequence[Message], settings: LearnSettings) -> tuple[tuple[Message, ...], bool]:
+def choose_kept(
+    messages: Sequence[Message], settings: LearnSettings
+) -> tuple[tuple[Message, ...], bool]:
     """Return (messages kept word for word, whether the assistant's acknowledgement precedes them).
 
     learn-claude-code keeps the last wire messages, whatever they are. If a result would lose its call, safe mode begins
@@ -224,7 +250,9 @@ def choose_kept(messages: Sequence[Message], settings: LearnSettings) -> tuple[t
     if lost := _orphans(flatten_wires(window)):
         earlier = _whole_start(whole, start)
         if earlier is None:
-            window = wire_groups(message for message in flatten_wires(window) if message.id not in lost)
+            window = wire_groups(
+                message for message in flatten_wires(window) if message.id not in lost
+            )
         else:
             start, window = earlier, whole[earlier:]
     stays = (*_pinned(whole, start, settings), *flatten_wires(window))
@@ -259,7 +287,9 @@ def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Mes
     """Return the newest user message if `pin_last_user` is set and it would be removed."""
     if not settings.pin_last_user:
         return ()
-    prompts = (at for at, wire in enumerate(whole) if wire[0].from_user and not carries_result(wire))
+    prompts = (
+        at for at, wire in enumerate(whole) if wire[0].from_user and not carries_result(wire)
+    )
     newest = max(prompts, default=len(whole))
     return whole[newest] if newest < start else ()
 
@@ -268,7 +298,11 @@ def restore_files(messages: Sequence[Message], settings: LearnSettings) -> Conve
     """Read files again until there are enough, and return the text to append; empty if none could be read."""
     limit = settings.max_restore_tokens_per_file * 4
     results = (message.result for message in messages if message.mark != "placeholder")
-    recorded = {result.call_id: result.content for result in results if result is not None and not result.is_error}
+    recorded = {
+        result.call_id: result.content
+        for result in results
+        if result is not None and not result.is_error
+    }
     texts: list[str] = []
     total = 0
     for path, call in used_last(messages, settings.restore_tools, _PATH_KEYS):

@@ -4,7 +4,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import DERIVED, WindowFrom, check_limits, setting, window_setting
+from inspector.core.policies.settings import (
+    DERIVED,
+    WindowFrom,
+    check_limits,
+    setting,
+    window_setting,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +19,18 @@ class LearnSettings:
 
     context_window: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
-    max_output: int = setting(16_384, "the longest answer that a call asks for", names=["max_output_tokens"], low=0)
-    max_output_reserve: int = setting(20_000, "the threshold keeps free at most this much of it", low=0)
-    overhead: int = setting(13_000, "what the threshold leaves for system prompt, tools and the rest", low=0)
-    min_savings: int = setting(20_000, "auto compaction must save this much", names=["MIN_SAVINGS"], low=0)
+    max_output: int = setting(
+        16_384, "the longest answer that a call asks for", names=["max_output_tokens"], low=0
+    )
+    max_output_reserve: int = setting(
+        20_000, "the threshold keeps free at most this much of it", low=0
+    )
+    overhead: int = setting(
+        13_000, "what the threshold leaves for system prompt, tools and the rest", low=0
+    )
+    min_savings: int = setting(
+        20_000, "auto compaction must save this much", names=["MIN_SAVINGS"], low=0
+    )
     keep_recent: int = setting(
         3, "newest tool results that micro-compaction leaves alone", names=["KEEP_RECENT"], low=0
     )
@@ -28,19 +42,31 @@ class LearnSettings:
     micro_min_tokens: int = setting(1_000, "results above this size are cleared", low=0)
     recent_messages: int = setting(5, "newest messages that auto and manual keep", low=1)
     max_restore_files: int = setting(5, "files read again", names=["MAX_RESTORE_FILES"], low=0)
-    max_restore_tokens_per_file: int = setting(5_000, "of each file", names=["MAX_RESTORE_TOKENS_PER_FILE"], low=0)
-    max_restore_tokens_total: int = setting(50_000, "of all files", names=["MAX_RESTORE_TOKENS_TOTAL"], low=0)
-    restore_tools: tuple[str, ...] = setting(("read_file",), "tools whose calls name the files to read again")
+    max_restore_tokens_per_file: int = setting(
+        5_000, "of each file", names=["MAX_RESTORE_TOKENS_PER_FILE"], low=0
+    )
+    max_restore_tokens_total: int = setting(
+        50_000, "of all files", names=["MAX_RESTORE_TOKENS_TOTAL"], low=0
+    )
+    restore_tools: tuple[str, ...] = setting(
+        ("read_file",), "tools whose calls name the files to read again"
+    )
     large_output_tokens: int = setting(40_000, "an output above this size goes to disk", low=0)
     preview_chars: int = setting(2_000, "characters of it that stay", low=0)
     summary_max_tokens: int = setting(2_000, "longest summary that is asked for", low=1)
-    summary_message_chars: int = setting(500, "characters of each text that the summariser reads", low=0)
+    summary_message_chars: int = setting(
+        500, "characters of each text that the summariser reads", low=0
+    )
     summary_result_chars: int = setting(200, "characters of each tool result that it reads", low=0)
     summary_total_chars: int = setting(100_000, "characters that it reads in all", low=0)
     summary_timeout: float = setting(300.0, "seconds for the summary call", low=0)
-    max_summary_failures: int = setting(3, "failed summaries in a row that end auto compaction (safe mode)", low=1)
+    max_summary_failures: int = setting(
+        3, "failed summaries in a row that end auto compaction (safe mode)", low=1
+    )
     pin_last_user: bool = setting(False, "keep the newest user message word for word")
-    mode: Literal["faithful", "safe"] = setting("faithful", "as upstream, bugs and all; or with the safety proposals")
+    mode: Literal["faithful", "safe"] = setting(
+        "faithful", "as upstream, bugs and all; or with the safety proposals"
+    )
 
     @property
     def safe(self) -> bool:

@@ -27,7 +27,13 @@ from inspector.core.policies.pi.context_size import (
     read_reports,
     says_overflow,
 )
-from inspector.core.policies.pi.settings import MAX_FAILURES, PiContext, PiSettings, PiState, apply_defaults
+from inspector.core.policies.pi.settings import (
+    MAX_FAILURES,
+    PiContext,
+    PiSettings,
+    PiState,
+    apply_defaults,
+)
 from inspector.core.policies.turn import AllDone, Done, TurnContext, list_calls
 from inspector.core.policies.verdict import (
     BreakerState,
@@ -51,7 +57,12 @@ class PiPolicy(Policy[PiSettings, PiState]):
     name = "pi"
     title = "Pi"
     tiers: Sequence[TierName] = (
-        TierName(TIER, "Compaction", "Has a model summarise all but the newest messages, a long turn in two.", True),
+        TierName(
+            TIER,
+            "Compaction",
+            "Has a model summarise all but the newest messages, a long turn in two.",
+            True,
+        ),
     )
     settings_type = PiSettings
     state_type = PiState
@@ -60,7 +71,9 @@ class PiPolicy(Policy[PiSettings, PiState]):
         self.extension = extension
         """May veto a compaction, or write its summary."""
 
-    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> PiSettings:
+    def settings(
+        self, values: Sequence[tuple[str, str]] = (), window: int | None = None
+    ) -> PiSettings:
         return apply_defaults(super().settings(values, window))
 
     def parsed(self, data: Mapping[str, Any]) -> PiState:
@@ -70,7 +83,9 @@ class PiPolicy(Policy[PiSettings, PiState]):
         failures = int(breaker.get("failures", 0))
         overflowed = bool(data.get("overflowed", False))
         compactions, messages = int(data.get("compactions", 0)), int(data.get("messages", 0))
-        return PiState(reports, border, checked, failures, overflowed, compactions, messages, seen, first_kept)
+        return PiState(
+            reports, border, checked, failures, overflowed, compactions, messages, seen, first_kept
+        )
 
     def dump(self, running: PiState) -> dict[str, Any]:
         """Return the state; the frequency is derived from it, for people to read."""
@@ -83,7 +98,9 @@ class PiPolicy(Policy[PiSettings, PiState]):
             "overflowed": running.overflowed,
             "compactions": running.compactions,
             "messages": running.messages,
-            "messages_per_compaction": running.messages / running.compactions if running.compactions else None,
+            "messages_per_compaction": running.messages / running.compactions
+            if running.compactions
+            else None,
             "seen": running.seen,
         }
 
@@ -95,7 +112,11 @@ class PiPolicy(Policy[PiSettings, PiState]):
     def breaker(self, context: PiContext) -> BreakerState | None:
         """Return the breaker of safe mode; Pi itself has none."""
         running = context.running
-        return BreakerState(running.open, running.failures, MAX_FAILURES) if context.settings.safe else None
+        return (
+            BreakerState(running.open, running.failures, MAX_FAILURES)
+            if context.settings.safe
+            else None
+        )
 
     def watermarks(self, settings: PiSettings) -> tuple[Watermark, ...]:
         """Return window - reserve; nothing while the window is unknown."""
@@ -105,7 +126,9 @@ class PiPolicy(Policy[PiSettings, PiState]):
         if is_clamped(settings, reserve):
             reserve = window // 4
         line = max(0, window - reserve)
-        return (Watermark(f"{per_cent(line / window, 1)} compact", line, "reserve_tokens", (TIER,)),)
+        return (
+            Watermark(f"{per_cent(line / window, 1)} compact", line, "reserve_tokens", (TIER,)),
+        )
 
     def due(self, context: PiContext) -> Verdicts:
         return (give_verdict(context),)
@@ -161,18 +184,43 @@ class PiPolicy(Policy[PiSettings, PiState]):
         """Drop the failed answer, compact, and try again. A second overflow before any success ends the recovery."""
         buffer, running, model = context.buffer, context.running, context.moment.model
         if running.overflowed:
-            fields = {"result": None, "aborted": False, "willRetry": False, "errorMessage": SECOND_OVERFLOW}
-            return Outcome(TIER, buffer, running, (Event("auto_compaction_end", fields),), False, SECOND_OVERFLOW)
+            fields = {
+                "result": None,
+                "aborted": False,
+                "willRetry": False,
+                "errorMessage": SECOND_OVERFLOW,
+            }
+            return Outcome(
+                TIER,
+                buffer,
+                running,
+                (Event("auto_compaction_end", fields),),
+                False,
+                SECOND_OVERFLOW,
+            )
         if not context.settings.enabled:
             return Outcome(TIER, buffer, running, (), False, "automatic compaction is switched off")
         refused = _failed_answer(context)
         if refused is not None and refused.model != model:
-            return Outcome(TIER, buffer, running, (), False, "a model that is no longer selected refused the buffer")
+            return Outcome(
+                TIER,
+                buffer,
+                running,
+                (),
+                False,
+                "a model that is no longer selected refused the buffer",
+            )
         live = context.with_running(replace(running, overflowed=True))
         if refused is not None:
             live = live.with_messages(buffer.messages[:-1])
-        outcome = yield from run_compaction(Job("overflow", retry=True, extension=self.extension), live)
-        return outcome if refused is None else replace(outcome, changed={**outcome.changed, refused.upto: "dropped"})
+        outcome = yield from run_compaction(
+            Job("overflow", retry=True, extension=self.extension), live
+        )
+        return (
+            outcome
+            if refused is None
+            else replace(outcome, changed={**outcome.changed, refused.upto: "dropped"})
+        )
 
     # a turn
 
@@ -196,8 +244,12 @@ class PiPolicy(Policy[PiSettings, PiState]):
             turn.log("message_added", role=message.role)
         turn.running = replace(turn.running, overflowed=False)
         if answer.messages:
-            report = CallReport(answer.messages[-1].id, answer.usage, answer.finish, turn.now.moment.model)
-            turn.running = replace(turn.running, reports=drop_old_reports((*turn.running.reports, report)))
+            report = CallReport(
+                answer.messages[-1].id, answer.usage, answer.finish, turn.now.moment.model
+            )
+            turn.running = replace(
+                turn.running, reports=drop_old_reports((*turn.running.reports, report))
+            )
         if settings.check_point == "after_llm":
             yield from self._check_answer(turn, answer)
         return answer
@@ -244,7 +296,11 @@ def count_checked_messages(messages: Sequence[Message], settings: PiSettings) ->
             return answer + 1
         case "agent_end":
             return None if messages[answer].calls else answer + 1
-    answered = {message.result.call_id for message in messages[answer + 1 : after] if message.result is not None}
+    answered = {
+        message.result.call_id
+        for message in messages[answer + 1 : after]
+        if message.result is not None
+    }
     is_answered = all(call.id in answered for call in messages[answer].calls)
     return after if is_answered else None
 

@@ -168,9 +168,16 @@ def give_verdict(context: PiContext) -> Verdict:
     judgement = judge_trigger(context)
     tokens, limit = judgement.fill.tokens, judgement.limit
     why = compare_to_limit(tokens, limit, f"{settings.context_window:,} − {judgement.reserve:,}")
-    notes = [why, _describe_source(judgement.fill), f"the window is {WHOSE[settings.window_from]}", judgement.guard]
+    notes = [
+        why,
+        _describe_source(judgement.fill),
+        f"the window is {WHOSE[settings.window_from]}",
+        judgement.guard,
+    ]
     if is_clamped(settings, settings.reserve_tokens):
-        notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")
+        notes.append(
+            f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free"
+        )
     if judgement.due and _prepare(Job("threshold"), context) is None:
         notes.append("nothing can be summarised")
     notes.append(f"by the rules of pi {settings.rules.version}")
@@ -236,7 +243,9 @@ def run_compaction(job: Job, context: PiContext) -> Done[PiState]:
         if not moment.router:
             raise SummarizationFailed(NO_MODEL)
         reserve = choose_reserve(settings, context.messages)
-        summary = yield from request_summary(prepared, settings.rules, reserve, moment.instructions.strip())
+        summary = yield from request_summary(
+            prepared, settings.rules, reserve, moment.instructions.strip()
+        )
     except SummarizationFailed as failure:
         failed = context.with_running(replace(running, failures=running.failures + 1))
         return _end_unchanged(job, failed, events, str(failure), False)
@@ -285,8 +294,12 @@ def _end_unchanged(
     fields: dict[str, Json] = {"result": None, "aborted": aborted, "willRetry": False}
     if error:
         fields["errorMessage"] = error
-    buffer = context.buffer.with_messages((*context.messages, *job.rest)) if job.rest else context.buffer
-    return Outcome(TIER, buffer, context.running, (*events, Event("auto_compaction_end", fields)), False, error)
+    buffer = (
+        context.buffer.with_messages((*context.messages, *job.rest)) if job.rest else context.buffer
+    )
+    return Outcome(
+        TIER, buffer, context.running, (*events, Event("auto_compaction_end", fields)), False, error
+    )
 
 
 def _append_summary(
@@ -301,21 +314,34 @@ def _append_summary(
     inserted = make_summary_message(supplied.summary, removed)
     after = (*lead, inserted, *pinned, *prepared.kept)
     stays = {message.id for message in (*pinned, *prepared.lost)}
-    changed: dict[str, FateName] = {message.id: "summarised" for message in removed if message.id not in stays}
+    changed: dict[str, FateName] = {
+        message.id: "summarised" for message in removed if message.id not in stays
+    }
     result: dict[str, Json] = {
         "summary": supplied.summary,
         "firstKeptEntryId": prepared.first_kept,
         "tokensBefore": prepared.tokens_before,
-        "details": {"readFiles": list(supplied.files.read), "modifiedFiles": list(supplied.files.modified)},
+        "details": {
+            "readFiles": list(supplied.files.read),
+            "modifiedFiles": list(supplied.files.modified),
+        },
     }
     after_events = (
-        Event("session_compact", {"compactionEntry": inserted.id, "fromExtension": supplied.by_extension}),
+        Event(
+            "session_compact",
+            {"compactionEntry": inserted.id, "fromExtension": supplied.by_extension},
+        ),
         Event("auto_compaction_end", {"result": result, "aborted": False, "willRetry": job.retry}),
     )
     buffer = context.buffer.with_messages((*after, *job.rest))
     seen, count = buffer.messages[-1].id, running.compactions + 1
     running = replace(
-        running, border=after[-1].id, first_kept=prepared.first_kept, seen=seen, failures=0, compactions=count
+        running,
+        border=after[-1].id,
+        first_kept=prepared.first_kept,
+        seen=seen,
+        failures=0,
+        compactions=count,
     )
     return Outcome(TIER, buffer, running, (*events, *after_events), changed=changed)
 
@@ -336,7 +362,9 @@ class SummarizationFailed(Exception):
     """No summary was obtained. The text is the harness's own sentence."""
 
 
-def request_summary(prepared: Preparation, rules: PiRules, reserve: int, focus: str = "") -> Conversation[str]:
+def request_summary(
+    prepared: Preparation, rules: PiRules, reserve: int, focus: str = ""
+) -> Conversation[str]:
     """Ask for the summary: one call, or two if a turn is split; then append the file lists.
 
     Args:
@@ -359,7 +387,9 @@ def request_summary(prepared: Preparation, rules: PiRules, reserve: int, focus: 
     return f"{history}{SPLIT}{prefix}{prepared.files.text()}"
 
 
-def _summarise_history(prepared: Preparation, rules: PiRules, reserve: int, focus: str) -> Conversation[str]:
+def _summarise_history(
+    prepared: Preparation, rules: PiRules, reserve: int, focus: str
+) -> Conversation[str]:
     parts = [f"<conversation>\n{serialise_messages(prepared.to_summarise, rules)}\n</conversation>"]
     if prepared.previous_summary:
         parts.append(f"<previous-summary>\n{prepared.previous_summary}\n</previous-summary>")
@@ -398,7 +428,9 @@ def _ask_model(need: Summarize, failure_text: str, rules: PiRules) -> Conversati
     except Failure as failure:
         raise SummarizationFailed(f"{failure_text}: {failure}") from None
     if rules.refuses_cut_summary and answer.finish in ("length", "max_tokens"):
-        raise SummarizationFailed(f"{failure_text}: generation hit the token cap and the summary is incomplete")
+        raise SummarizationFailed(
+            f"{failure_text}: generation hit the token cap and the summary is incomplete"
+        )
     if rules.refuses_empty_summary and not answer.text.strip():
         raise SummarizationFailed(f"{failure_text}: the summary is empty")
     return answer.text
@@ -406,7 +438,9 @@ def _ask_model(need: Summarize, failure_text: str, rules: PiRules) -> Conversati
 
 def serialise_messages(messages: Iterable[Message], rules: PiRules = SEED) -> str:
     """serializeConversation: labelled blocks with a blank line between them."""
-    return "\n\n".join(block for message in messages for block in _serialise_message(message, rules))
+    return "\n\n".join(
+        block for message in messages for block in _serialise_message(message, rules)
+    )
 
 
 def _serialise_message(message: Message, rules: PiRules) -> Iterator[str]:
@@ -439,7 +473,9 @@ def _serialise_answer(message: Message, rules: PiRules) -> Iterator[str]:
 def _serialise_call(call: ToolCall) -> str:
     arguments = call.arguments
     if isinstance(arguments, Mapping):
-        return f"{call.name}({', '.join(f'{key}={dumps(value)}' for key, value in arguments.items())})"
+        return (
+            f"{call.name}({', '.join(f'{key}={dumps(value)}' for key, value in arguments.items())})"
+        )
     return f"{call.name}({dumps(arguments)})"
 
 

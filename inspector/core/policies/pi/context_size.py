@@ -120,7 +120,9 @@ def estimate_message(message: Message, rules: PiRules = SEED) -> int:
 _PLAIN_RECORD = Record("message")
 
 
-def estimate_messages(messages: Iterable[Message], filed: Filed = NOTHING_FILED, rules: PiRules = SEED) -> int:
+def estimate_messages(
+    messages: Iterable[Message], filed: Filed = NOTHING_FILED, rules: PiRules = SEED
+) -> int:
     """Return Pi's estimate of the messages and of what its file holds between them without having sent it."""
     total = sum(estimate_record(record, None, rules) for record in filed.trailing)
     first_kept = ""
@@ -200,7 +202,9 @@ def note_reports(context: PiContext) -> PiContext:
         new_count += 1
     seen = messages[-1].id if messages else running.seen
     count = running.messages + new_count
-    return context.with_running(replace(running, reports=read_reports(context), messages=count, seen=seen))
+    return context.with_running(
+        replace(running, reports=read_reports(context), messages=count, seen=seen)
+    )
 
 
 def calculate_tokens(usage: Usage, total: int = 0) -> int:
@@ -209,7 +213,10 @@ def calculate_tokens(usage: Usage, total: int = 0) -> int:
 
 
 def find_last_usage(
-    messages: Sequence[Message], reports: Sequence[CallReport], rules: PiRules | None, border: str = ""
+    messages: Sequence[Message],
+    reports: Sequence[CallReport],
+    rules: PiRules | None,
+    border: str = "",
 ) -> tuple[int, Usage] | None:
     """Return (messages up to the answer, its usage) of the newest answer with usage. O(messages after it).
 
@@ -217,7 +224,11 @@ def find_last_usage(
         rules: decide which reports give no size; None: all of them give one, as in the design.
         border: id of a message; answers up to it do not count.
     """
-    usages = {report.upto: report.usage for report in reports if report.usage is not None and _counts(report, rules)}
+    usages = {
+        report.upto: report.usage
+        for report in reports
+        if report.usage is not None and _counts(report, rules)
+    }
     if not usages:
         return None
     for at in range(len(messages) - 1, -1, -1):
@@ -253,7 +264,9 @@ def measure_context(context: PiContext, border: str = "") -> Fill:
     """Return contextTokens by the profile. The design's `input_tokens` is the whole prompt, cached or not."""
     buffer, settings, filed = context.buffer, context.settings, context.moment.filed
     rules = settings.rules
-    last = find_last_usage(buffer.messages, read_reports(context), rules if rules.counts_as_code else None, border)
+    last = find_last_usage(
+        buffer.messages, read_reports(context), rules if rules.counts_as_code else None, border
+    )
     if last is None:
         return Fill(estimate_buffer(buffer, settings, filed))
     upto, usage = last
@@ -304,7 +317,9 @@ def is_clamped(settings: PiSettings, reserve: int) -> bool:
     return settings.safe and settings.context_window > 0 and reserve >= settings.context_window
 
 
-def is_compaction_cheaper(tokens: int, threshold: int, compaction_cost: float, continue_cost: float) -> bool:
+def is_compaction_cheaper(
+    tokens: int, threshold: int, compaction_cost: float, continue_cost: float
+) -> bool:
     """shouldCompactWithCostAwareness: above the threshold, and compacting costs less than continuing (strictly).
 
     The design defines neither cost; ours are `compaction_cost` and `continue_cost`.

@@ -125,7 +125,9 @@ def entries_of(
     candidates = [*_sent_entries(rest[:older], filed), *map(_unsent_entry, records[:-1])]
     start = next((n for n, entry in enumerate(candidates) if entry.id == first_kept), 0)
     kept_entries = candidates[start:]
-    compaction = Entry("compaction", summary.id, summary, first_kept=kept_entries[0].id if kept_entries else "")
+    compaction = Entry(
+        "compaction", summary.id, summary, first_kept=kept_entries[0].id if kept_entries else ""
+    )
     later = [*_sent_entries(rest[older:], filed), *trailing]
     if rules.cuts_by_visibility and later:
         return [compaction, *kept_entries, *later]
@@ -142,7 +144,13 @@ def _sent_entries(messages: Sequence[Message], filed: Filed) -> Iterator[Entry]:
 
 def _sent_entry(message: Message, record: Record | None) -> Entry:
     if record is not None:
-        return Entry(_KINDS.get(record.kind, "label"), message.id, message, record.counted, whole=record.message)
+        return Entry(
+            _KINDS.get(record.kind, "label"),
+            message.id,
+            message,
+            record.counted,
+            whole=record.message,
+        )
     kind: EntryKind = "custom" if message.role == "system" else "message"
     if message.role == "user" and message.mark == "meta":
         kind = "branch_summary" if message.text.startswith(BRANCH) else "custom_message"
@@ -156,7 +164,9 @@ def _unsent_entry(record: Record) -> Entry:
 
 def count_leading_system(messages: Sequence[Message]) -> int:
     """Return how many system messages come first: they belong to the prompt, and no tier touches them."""
-    return next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
+    return next(
+        (n for n, message in enumerate(messages) if message.role != "system"), len(messages)
+    )
 
 
 def find_border(context: PiContext) -> str:
@@ -206,7 +216,9 @@ def find_cut_point(
     if not openings:
         return CutPoint(start)
     at = _find_reach(entries, start, end, keep, openings, rules)
-    while at > start and not entries[at - 1].is_shown(rules) and entries[at - 1].kind != "compaction":
+    while (
+        at > start and not entries[at - 1].is_shown(rules) and entries[at - 1].kind != "compaction"
+    ):
         at -= 1  # metadata stays with what follows it
     if entries[at].splits_no_turn(rules):
         return CutPoint(at)
@@ -214,7 +226,9 @@ def find_cut_point(
     return CutPoint(at, turn_start, turn_start != -1)
 
 
-def _find_openings(entries: Sequence[Entry], start: int, end: int, owed: Collection[str], rules: PiRules) -> list[int]:
+def _find_openings(
+    entries: Sequence[Entry], start: int, end: int, owed: Collection[str], rules: PiRules
+) -> list[int]:
     """Return the positions at which the kept part may begin: no call before them waits for a result after them."""
     change = _count_waiting(entries, start, end, owed, rules.keeps_results_with_calls)
     waiting, openings = 0, list[int]()
@@ -226,7 +240,12 @@ def _find_openings(entries: Sequence[Entry], start: int, end: int, owed: Collect
 
 
 def _find_reach(
-    entries: Sequence[Entry], start: int, end: int, keep: int, openings: Sequence[int], rules: PiRules
+    entries: Sequence[Entry],
+    start: int,
+    end: int,
+    keep: int,
+    openings: Sequence[int],
+    rules: PiRules,
 ) -> int:
     """Return the first opening at or after the entry with which the newest reach `keep`; else the first of all.
 
@@ -265,16 +284,24 @@ def _count_waiting(
     return change
 
 
-def _match_calls(entries: Sequence[Entry], start: int, end: int) -> tuple[list[tuple[int, int]], list[tuple[str, int]]]:
+def _match_calls(
+    entries: Sequence[Entry], start: int, end: int
+) -> tuple[list[tuple[int, int]], list[tuple[str, int]]]:
     """Return (position of the call, of its result) of answered calls, and (id, position) of those without a result."""
     answered: list[tuple[int, int]] = []
     open_calls: dict[str, deque[int]] = defaultdict(deque)
     for at in range(start, end):
-        message = entries[at].message if entries[at].sent else None  # calls of a failed answer get no results
+        message = (
+            entries[at].message if entries[at].sent else None
+        )  # calls of a failed answer get no results
         if message is None:
             continue
         results = (part for part in message.parts if isinstance(part, ToolResult))
-        answered += [(open_calls[part.call_id].popleft(), at) for part in results if open_calls.get(part.call_id)]
+        answered += [
+            (open_calls[part.call_id].popleft(), at)
+            for part in results
+            if open_calls.get(part.call_id)
+        ]
         for call in message.calls:
             open_calls[call.id].append(at)
     return answered, [(call_id, at) for call_id, places in open_calls.items() for at in places]
@@ -389,7 +416,9 @@ def prepare(
     if not entries[cut.first_kept].id:
         return None
     removed = entries[start : cut.first_kept]
-    if not legacy_start and not any(entry.is_message or entry.kind in _BETWEEN for entry in removed):
+    if not legacy_start and not any(
+        entry.is_message or entry.kind in _BETWEEN for entry in removed
+    ):
         return None
     end = cut.turn_start if cut.split else cut.first_kept
     history, turn = entries[start:end], entries[end : cut.first_kept]
@@ -400,7 +429,10 @@ def prepare(
     if previous is not None and previous.message is not None:
         summary = read_summary(previous.message)
     files = files_of((*to_summarise, *prefix), files_in(summary or ""))
-    first_kept, kept_messages = entries[cut.first_kept].id, _sent_messages(entries[cut.first_kept :])
+    first_kept, kept_messages = (
+        entries[cut.first_kept].id,
+        _sent_messages(entries[cut.first_kept :]),
+    )
     return Preparation(
         first_kept,
         to_summarise,

@@ -56,4 +56,9 @@ def find_rules(profile: Profile, is_safe: bool) -> PiRules:
     rules = _BY_PROFILE[profile]
     if not is_safe:
         return rules
-    return replace(rules, keeps_previous_summary=True, refuses_empty_summary=True, keeps_results_with_calls=True)
+    return replace(
+        rules,
+        keeps_previous_summary=True,
+        refuses_empty_summary=True,
+        keeps_results_with_calls=True,
+    )

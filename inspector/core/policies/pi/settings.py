@@ -6,7 +6,13 @@ from typing import Literal, TypeAlias
 from inspector.core.errors import InspectorError
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi.rules import PiRules, find_rules
-from inspector.core.policies.settings import DERIVED, WindowFrom, check_limits, setting, window_setting
+from inspector.core.policies.settings import (
+    DERIVED,
+    WindowFrom,
+    check_limits,
+    setting,
+    window_setting,
+)
 from inspector.core.policies.verdict import CallReport
 
 RESERVE, KEEP = 16_384, 20_000
@@ -21,9 +27,13 @@ class PiSettings:
     context_window: int = window_setting(200_000, low=0, high=100_000_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
     reserve_tokens: int = setting(
-        RESERVE, "room kept free below the window; compaction starts above window - reserve; 0 = the default", low=0
+        RESERVE,
+        "room kept free below the window; compaction starts above window - reserve; 0 = the default",
+        low=0,
     )
-    keep_recent_tokens: int = setting(KEEP, "newest messages that stay, by their estimate; 0 = the default", low=0)
+    keep_recent_tokens: int = setting(
+        KEEP, "newest messages that stay, by their estimate; 0 = the default", low=0
+    )
     enabled: bool = setting(True, "compact automatically")
     profile: Literal["seed", "upstream", "newest"] = setting(
         "seed",
@@ -31,20 +41,29 @@ class PiSettings:
         "tail); or as that of 1.5",
     )
     check_point: Literal["after_llm", "before_llm", "turn_end", "agent_end"] = setting(
-        "after_llm", "after the answer, before the call, after the tools, or when the agent has ended"
+        "after_llm",
+        "after the answer, before the call, after the tools, or when the agent has ended",
     )
     estimator: Literal["characters", "tiktoken"] = setting(
-        "characters", "where nothing is reported (seed): characters / 4 + 10 a message, or a tokenizer"
+        "characters",
+        "where nothing is reported (seed): characters / 4 + 10 a message, or a tokenizer",
     )
-    dynamic_reserve: bool = setting(False, "reserve by the length of the last 10 messages (getDynamicReserveTokens)")
-    optimal_config: bool = setting(False, "reserve 8% and keep 10% of the window (getOptimalConfig)")
+    dynamic_reserve: bool = setting(
+        False, "reserve by the length of the last 10 messages (getDynamicReserveTokens)"
+    )
+    optimal_config: bool = setting(
+        False, "reserve 8% and keep 10% of the window (getOptimalConfig)"
+    )
     cost_aware: bool = setting(False, "compact only where that costs less than going on")
     expected_calls: int = setting(10, "calls that are still to come, for cost_aware", low=0)
     legacy_start: bool = setting(
-        False, "summarise from the last compaction's record on (83378aa): what that one kept is lost"
+        False,
+        "summarise from the last compaction's record on (83378aa): what that one kept is lost",
     )
     pin_last_user: bool = setting(False, "keep the newest user message word for word")
-    mode: Literal["faithful", "safe"] = setting("faithful", "as upstream, bugs and all; or with the safety proposals")
+    mode: Literal["faithful", "safe"] = setting(
+        "faithful", "as upstream, bugs and all; or with the safety proposals"
+    )
 
     @property
     def rules(self) -> PiRules:
@@ -69,7 +88,9 @@ def apply_defaults(settings: PiSettings) -> PiSettings:
         return replace(settings, reserve_tokens=reserve, keep_recent_tokens=keep)
     if settings.safe:
         if not settings.reserve_tokens:
-            raise InspectorError("reserve_tokens must be above 0 in safe mode: the answer needs room.")
+            raise InspectorError(
+                "reserve_tokens must be above 0 in safe mode: the answer needs room."
+            )
         return settings
     reserve, keep = settings.reserve_tokens or RESERVE, settings.keep_recent_tokens or KEEP
     return replace(settings, reserve_tokens=reserve, keep_recent_tokens=keep)

@@ -11,7 +11,12 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.roku import compaction
 from inspector.core.policies.roku.compaction import RokuContext
-from inspector.core.policies.roku.messages import count_freed_tokens, find_half_split, find_l3_split, find_old_results
+from inspector.core.policies.roku.messages import (
+    count_freed_tokens,
+    find_half_split,
+    find_l3_split,
+    find_old_results,
+)
 from inspector.core.policies.roku.settings import (
     ESTIMATOR,
     Breaker,
@@ -25,7 +30,14 @@ from inspector.core.policies.roku.settings import (
 )
 from inspector.core.policies.settings import describe_window
 from inspector.core.policies.turn import AllDone, Done, TurnContext, list_calls
-from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, compare_to_limit
+from inspector.core.policies.verdict import (
+    BreakerState,
+    TierName,
+    Verdict,
+    Verdicts,
+    Watermark,
+    compare_to_limit,
+)
 from inspector.core.recording import from_json
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.harnesses import estimate
@@ -46,10 +58,18 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         TierName("L0", "Microcompact", "Clears all but the newest tool results."),
         TierName("L1", "Context collapse", "Replaces the older half by a mechanical digest."),
         TierName("L2", "Session memory", "Replaces the older half by an existing summary."),
-        TierName("L3a", "Remote compact", "Has the provider compact the older half.", calls_model=True),
-        TierName("L3b", "Four-section summary", "Has a model summarise the older half.", calls_model=True),
         TierName(
-            "L4", "Reactive", "Compacts because the model refused the buffer.", calls_model=True, needs_overflow=True
+            "L3a", "Remote compact", "Has the provider compact the older half.", calls_model=True
+        ),
+        TierName(
+            "L3b", "Four-section summary", "Has a model summarise the older half.", calls_model=True
+        ),
+        TierName(
+            "L4",
+            "Reactive",
+            "Compacts because the model refused the buffer.",
+            calls_model=True,
+            needs_overflow=True,
         ),
     )
     settings_type = RokuSettings
@@ -57,17 +77,23 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
     prompt_estimator = ESTIMATOR
     memory_setting = ("session_memory", "generate")
 
-    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> RokuSettings:
+    def settings(
+        self, values: Sequence[tuple[str, str]] = (), window: int | None = None
+    ) -> RokuSettings:
         return check_roku_settings(super().settings(values, window))
 
     def parsed(self, data: Mapping[str, Any]) -> RokuState:
         fresh = RokuState()
-        samples = [(int(estimated), int(reported)) for estimated, reported in data.get("samples", ())]
+        samples = [
+            (int(estimated), int(reported)) for estimated, reported in data.get("samples", ())
+        ]
         calibration = self.calibrated(fresh, self.settings_type(), samples).calibration
         breaker = from_json(Breaker, data.get("breaker") or {})
         detector = from_json(Detector, data.get("cache") or {})
         history = tuple(from_json(StepRecord, record) for record in data.get("history", ()))
-        return RokuState(calibration, breaker, detector, history, str(data.get("working_summary", "")))
+        return RokuState(
+            calibration, breaker, detector, history, str(data.get("working_summary", ""))
+        )
 
     def dump(self, running: RokuState) -> dict[str, Any]:
         """Return the state; `scale` is derived from the samples, for people to read."""
@@ -80,10 +106,14 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
             "cache": asdict(running.detector),
         }
 
-    def learn(self, running: RokuState, settings: RokuSettings, estimated: int, reported: int) -> RokuState:
+    def learn(
+        self, running: RokuState, settings: RokuSettings, estimated: int, reported: int
+    ) -> RokuState:
         return replace(running, calibration=running.calibration.update(estimated, reported))
 
-    def calibrated(self, running: RokuState, settings: RokuSettings, samples: Sequence[tuple[int, int]]) -> RokuState:
+    def calibrated(
+        self, running: RokuState, settings: RokuSettings, samples: Sequence[tuple[int, int]]
+    ) -> RokuState:
         calibration = Calibration()
         for estimated, reported in samples:
             calibration = calibration.update(estimated, reported)
@@ -95,7 +125,9 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
 
     def breaker(self, context: RokuContext) -> BreakerState:
         breaker = context.running.breaker
-        return BreakerState(breaker.open, breaker.failures, context.settings.max_consecutive_autocompact_failures)
+        return BreakerState(
+            breaker.open, breaker.failures, context.settings.max_consecutive_autocompact_failures
+        )
 
     def watermarks(self, settings: RokuSettings) -> tuple[Watermark, ...]:
         return settings.mid_line, settings.high_line
@@ -103,8 +135,15 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
     def due(self, context: RokuContext) -> Verdicts:
         overflow = context.moment.overflow
         total = total_tokens(context.buffer, context.running)
-        l4 = Verdict("L4", bool(overflow), overflow or "only after the model refuses the buffer", total)
-        return _judge_l0(context), *_judge_mid_tier(context, total), *_judge_high_tier(context, total), l4
+        l4 = Verdict(
+            "L4", bool(overflow), overflow or "only after the model refuses the buffer", total
+        )
+        return (
+            _judge_l0(context),
+            *_judge_mid_tier(context, total),
+            *_judge_high_tier(context, total),
+            l4,
+        )
 
     def tier(self, name: str, context: RokuContext) -> Done[RokuState]:
         """Run a tier. L3 and L4 choose their path themselves."""
@@ -126,7 +165,9 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
 
     def unknown(self, tier: str) -> InspectorError:
         names = ", ".join(tier.name for tier in self.tiers)
-        return InspectorError(f"{self.title} has no tier {tier!r}. It has L3 (which chooses) and {names}.")
+        return InspectorError(
+            f"{self.title} has no tier {tier!r}. It has L3 (which chooses) and {names}."
+        )
 
     def before_call(self, context: RokuContext) -> AllDone[RokuState]:
         """Run L4 and then L0 after an overflow; else L0, the mid tier, and with `placement=preflight` L3."""
@@ -150,7 +191,11 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         L0 may wait for a cold cache.
         """
         settings, moment = turn.now.settings, turn.now.moment
-        cold = not moment.overflow and moment.idle_s is not None and moment.idle_s > settings.cache_ttl_s
+        cold = (
+            not moment.overflow
+            and moment.idle_s is not None
+            and moment.idle_s > settings.cache_ttl_s
+        )
         for tiers, run in _stages(turn.now):
             if tiers != ("L0",) or settings.l0_gate == "always" or cold:
                 self.announce(turn, tiers)
@@ -276,7 +321,9 @@ def _l0(context: RokuContext) -> AllDone[RokuState]:
 
 
 def _l4(context: RokuContext) -> AllDone[RokuState]:
-    return ((yield from compaction.compact_segment("L4", compaction.choose_path(context), context)),)
+    return (
+        (yield from compaction.compact_segment("L4", compaction.choose_path(context), context)),
+    )
 
 
 def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
@@ -294,7 +341,9 @@ def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
     )
     detector, cache_break = turn.running.detector.check_response(usage.cache_read if usage else 0)
     breaker = turn.running.breaker.good_turn(turn.now.settings.breaker_recovery_after)
-    turn.running = replace(turn.running, calibration=calibration, detector=detector, breaker=breaker)
+    turn.running = replace(
+        turn.running, calibration=calibration, detector=detector, breaker=breaker
+    )
     if cache_break is None:
         return
     changed = ", ".join(cache_break.changed)
@@ -321,14 +370,18 @@ def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[Step
         return [StepRecord(step, None, "", "final", message=text)]
     results_given = [message.result for message in results if message.result is not None]
     return [
-        StepRecord(step, names.get(result.call_id), text, "tool", not result.is_error, result.content)
+        StepRecord(
+            step, names.get(result.call_id), text, "tool", not result.is_error, result.content
+        )
         for result in results_given
     ]
 
 
 def _compare_to_line(total: int, line: Watermark, settings: RokuSettings) -> str:
     window = describe_window(settings.context_window_tokens, settings.window_from)
-    return compare_to_limit(total, line.tokens, f"{per_cent(getattr(settings, line.setting))} of {window}")
+    return compare_to_limit(
+        total, line.tokens, f"{per_cent(getattr(settings, line.setting))} of {window}"
+    )
 
 
 POLICY = RokuPolicy()

@@ -10,7 +10,14 @@ from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Json, Message, Opaque, ToolCall, ToolResult
-from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, RemoteCompact, Summarize
+from inspector.core.needs import (
+    Answer,
+    ContextWindowExceeded,
+    Conversation,
+    Failure,
+    RemoteCompact,
+    Summarize,
+)
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.replacements import clear_result, inserted, remove_parts
@@ -81,7 +88,11 @@ def clear_old_results(context: RokuContext) -> Outcome[RokuState]:
     for at in indices:
         messages[at] = clear_result(messages[at])
     changed = {context.messages[at].id: "cleared" for at in indices}
-    events = (Event("MicrocompactRan", {"step": context.moment.step, "freed_tokens": freed}),) if freed else ()
+    events = (
+        (Event("MicrocompactRan", {"step": context.moment.step, "freed_tokens": freed}),)
+        if freed
+        else ()
+    )
     if freed:
         running = replace(running, detector=running.detector.notify_compaction())
     after = context.buffer.with_messages(messages) if indices else context.buffer
@@ -94,7 +105,9 @@ def collapse_older_half(context: RokuContext) -> Outcome[RokuState]:
     removed = context.messages[1:split]
     heading = f"[Mid-tier context collapse — {len(removed)} messages compacted]"
     text = f"{heading}\n{write_digest(removed, context.settings.safe)}"
-    event = Event("MidCompactLayer1Ran", {"step": context.moment.step, "messages_collapsed": len(removed)})
+    event = Event(
+        "MidCompactLayer1Ran", {"step": context.moment.step, "messages_collapsed": len(removed)}
+    )
     return _replaced("L1", text, event, context, split) or context.unchanged("L1")
 
 
@@ -108,11 +121,19 @@ def use_session_memory(context: RokuContext) -> Done[RokuState]:
     summary = moment.summary
     if not summary.strip() and settings.session_memory == "generate":
         text, wait = write_digest(removed), settings.compact_llm_timeout
-        need = Summarize(MEMORY_INSTRUCTIONS, text, timeout_s=wait, source=tuple(removed), purpose="session memory")
+        need = Summarize(
+            MEMORY_INSTRUCTIONS,
+            text,
+            timeout_s=wait,
+            source=tuple(removed),
+            purpose="session memory",
+        )
         summary = yield from _text(need)
     done = None
     if summary.strip():
-        event = Event("MidCompactLayer2Ran", {"step": moment.step, "messages_replaced": len(removed)})
+        event = Event(
+            "MidCompactLayer2Ran", {"step": moment.step, "messages_replaced": len(removed)}
+        )
         done = _replaced("L2", f"[Session memory summary]\n{summary}", event, context, split)
     return done or collapse_older_half(context)
 
@@ -126,7 +147,9 @@ def _text(need: Summarize) -> Conversation[str]:
     return answer.text if answer.text.strip() else ""
 
 
-def _replaced(tier: str, text: str, event: Event, context: RokuContext, split: int) -> Outcome[RokuState] | None:
+def _replaced(
+    tier: str, text: str, event: Event, context: RokuContext, split: int
+) -> Outcome[RokuState] | None:
     """Return the outcome of replacing the older half by the text.
 
     Returns:
@@ -184,10 +207,14 @@ def compact_segment(tier: str, path: Path, context: RokuContext) -> Done[RokuSta
     split = find_l3_split(buffer.messages, settings)
     removed, stripped = strip_thinking(buffer.messages[1:split])
     if stripped:
-        events.append(Event("ReasoningContentStripped", {"step": moment.step, "messages_stripped": stripped}))
+        events.append(
+            Event("ReasoningContentStripped", {"step": moment.step, "messages_stripped": stripped})
+        )
     attempt = yield from _summarise_segment(path, removed, settings)
     after = _insert_summary(path, attempt, buffer, split, removed, settings)
-    if settings.safe and not attempt.error and raw_tokens(after) >= raw_tokens(buffer):  # no gain: keep the buffer
+    if (
+        settings.safe and not attempt.error and raw_tokens(after) >= raw_tokens(buffer)
+    ):  # no gain: keep the buffer
         after, removed, attempt = buffer, (), replace(attempt, text="", messages=())
     is_mechanical = path == "mechanical"
     is_replaced = bool(removed) and not attempt.error
@@ -208,12 +235,16 @@ def _start_compaction(tier: str, context: RokuContext) -> tuple[RokuState, list[
     running, step = context.running, context.moment.step
     if tier == "L4":
         running = replace(running, detector=running.detector.notify_compaction())
-        return running, [Event("ReactiveCompactTriggered", {"step": step, "detail": context.moment.overflow})]
+        return running, [
+            Event("ReactiveCompactTriggered", {"step": step, "detail": context.moment.overflow})
+        ]
     total = total_tokens(context.buffer, running)
     return running, [Event("CompactTriggered", {"step": step, "estimated_tokens": total})]
 
 
-def _summarise_segment(path: Path, removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
+def _summarise_segment(
+    path: Path, removed: Sequence[Message], settings: RokuSettings
+) -> Conversation[Attempt]:
     """Ask for the summary. An empty attempt: there is nothing to ask, or the digest is mechanical."""
     if not removed or path == "mechanical":
         return Attempt()
@@ -222,7 +253,9 @@ def _summarise_segment(path: Path, removed: Sequence[Message], settings: RokuSet
     return (yield from summarise_locally(removed, settings))
 
 
-def _update_running(path: Path, succeeded: bool, context: RokuContext) -> Conversation[tuple[RokuState, list[Event]]]:
+def _update_running(
+    path: Path, succeeded: bool, context: RokuContext
+) -> Conversation[tuple[RokuState, list[Event]]]:
     """Return the running state after a segment was replaced, and the event if the breaker opens."""
     events: list[Event] = []
     running = yield from _compact_records(succeeded, context)
@@ -244,18 +277,30 @@ def _update_breaker(
 
 
 def _insert_summary(
-    path: Path, attempt: Attempt, buffer: Buffer, split: int, removed: Sequence[Message], settings: RokuSettings
+    path: Path,
+    attempt: Attempt,
+    buffer: Buffer,
+    split: int,
+    removed: Sequence[Message],
+    settings: RokuSettings,
 ) -> Buffer:
     """Return the buffer with the summary, or a digest, in place of what was removed."""
     if not removed:
         return buffer
     if attempt.messages:
         stem = inserted("l3a", "user", "", removed).id  # with new ids, which no kept message has
-        new = tuple(replace(message, id=f"{stem}-{n}", summary=True) for n, message in enumerate(attempt.messages))
+        new = tuple(
+            replace(message, id=f"{stem}-{n}", summary=True)
+            for n, message in enumerate(attempt.messages)
+        )
     else:
         text = attempt.text or write_digest(removed, settings.safe)
         prefix = "" if path == "mechanical" else PREFIX
-        new = (inserted("l3" if path == "mechanical" else path.lower(), "user", prefix + text, removed),)
+        new = (
+            inserted(
+                "l3" if path == "mechanical" else path.lower(), "user", prefix + text, removed
+            ),
+        )
     return buffer.with_messages(replace_segment(buffer.messages, split, new, settings))
 
 
@@ -282,7 +327,9 @@ def _compact_records(succeeded: bool, context: RokuContext) -> Conversation[Roku
     if succeeded and (not moment.remote or settings.history_after_remote == "llm"):
         instructions = HISTORY_INSTRUCTIONS.format(limit=settings.working_summary_max_chars)
         wait = settings.compact_llm_timeout
-        text = yield from _text(Summarize(instructions, write_records(removed), timeout_s=wait, purpose="history"))
+        text = yield from _text(
+            Summarize(instructions, write_records(removed), timeout_s=wait, purpose="history")
+        )
     text = text or write_mechanical_summary(removed)
     return replace(
         running,
@@ -291,7 +338,9 @@ def _compact_records(succeeded: bool, context: RokuContext) -> Conversation[Roku
     )
 
 
-def _truncate_results(buffer: Buffer, settings: RokuSettings, changed: dict[str, FateName]) -> Buffer:
+def _truncate_results(
+    buffer: Buffer, settings: RokuSettings, changed: dict[str, FateName]
+) -> Buffer:
     """Cut every tool result over 4,000 bytes to its head and tail, if `truncate_large_results` is set."""
     if not settings.truncate_large_results:
         return buffer
@@ -310,7 +359,9 @@ def _shortened(result: ToolResult, data: bytes) -> ToolResult:
     side = (LARGE_RESULT_BYTES - OMISSION_BYTES) // 2
     head = data[:side].decode("utf-8", "ignore")
     tail = data[-side:].decode("utf-8", "ignore")
-    omitted = len(data) - len(head.encode()) - len(tail.encode())  # cut between characters, so less may be kept
+    omitted = (
+        len(data) - len(head.encode()) - len(tail.encode())
+    )  # cut between characters, so less may be kept
     return replace(result, content=f"{head}\n\n[...{omitted} bytes omitted...]\n\n{tail}")
 
 
@@ -321,7 +372,9 @@ def compact_remotely(removed: Sequence[Message], settings: RokuSettings) -> Conv
     without their call.
     """
     try:
-        answer: Answer = yield RemoteCompact(INSTRUCTIONS, tuple(removed), settings.compact_request_timeout)
+        answer: Answer = yield RemoteCompact(
+            INSTRUCTIONS, tuple(removed), settings.compact_request_timeout
+        )
     except Failure as failure:
         return Attempt(error=PROVIDER_FAILURE, elapsed_ms=failure.elapsed_ms)
     usable = answer.messages
@@ -379,5 +432,9 @@ def _spent(answer: Answer) -> Attempt:
 def _without_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
     answered = {message.result.call_id for message in messages if message.result is not None}
     called = {call.id for message in messages for call in message.calls}
-    paired = (message for message in messages if message.result is None or message.result.call_id in called)
+    paired = (
+        message
+        for message in messages
+        if message.result is None or message.result.call_id in called
+    )
     return remove_parts(paired, lambda part: isinstance(part, ToolCall) and part.id not in answered)

@@ -40,7 +40,11 @@ def find_tail_split(messages: Sequence[Message], settings: RokuSettings) -> int:
 
 def find_l3_split(messages: Sequence[Message], settings: RokuSettings) -> int:
     """Return the split that the `l3_segment` setting chooses."""
-    return find_half_split(messages, settings) if settings.l3_segment == "half" else find_tail_split(messages, settings)
+    return (
+        find_half_split(messages, settings)
+        if settings.l3_segment == "half"
+        else find_tail_split(messages, settings)
+    )
 
 
 def _walk_back(messages: Sequence[Message], split: int, settings: RokuSettings) -> int:
@@ -75,7 +79,11 @@ def replace_segment(
     """Return message 0, the inserted messages, and the kept ones. With `pin_last_user` also the newest user message."""
     pinned: tuple[Message, ...] = ()
     if settings.pin_last_user:
-        prompts = (message for message in reversed(messages) if message.role == "user" and not message.summary)
+        prompts = (
+            message
+            for message in reversed(messages)
+            if message.role == "user" and not message.summary
+        )
         newest = next(prompts, None)
         pinned = tuple(message for message in messages[1:split] if message is newest)
     return (messages[0], *inserted, *pinned, *messages[split:])
@@ -83,11 +91,20 @@ def replace_segment(
 
 def find_old_results(messages: Sequence[Message], settings: RokuSettings) -> list[int]:
     """Return the indices of the results that L0 would clear: all but the newest, if longer than the placeholder."""
-    places = [at for at, message in enumerate(messages) if message.role == "tool" and message.result is not None]
+    places = [
+        at
+        for at, message in enumerate(messages)
+        if message.role == "tool" and message.result is not None
+    ]
     old = places[: max(0, len(places) - settings.microcompact_retain_recent)]
     spared: set[str] = set()
     if settings.safe and settings.exclude_tools:
-        spared = {call.id for message in messages for call in message.calls if call.name in settings.exclude_tools}
+        spared = {
+            call.id
+            for message in messages
+            for call in message.calls
+            if call.name in settings.exclude_tools
+        }
     return [at for at in old if _would_shrink(messages[at], spared)]
 
 
@@ -102,7 +119,11 @@ def _would_shrink(message: Message, spared: set[str]) -> bool:
 def count_freed_tokens(messages: Sequence[Message], indices: Sequence[int]) -> int:
     """Return the raw tokens that clearing these results frees."""
     results = (messages[at].result for at in indices)
-    return sum(max(0, estimate(result.content) - PLACEHOLDER_TOKENS) for result in results if result is not None)
+    return sum(
+        max(0, estimate(result.content) - PLACEHOLDER_TOKENS)
+        for result in results
+        if result is not None
+    )
 
 
 def cut_to_bytes(text: str, limit: int) -> str:
@@ -129,7 +150,9 @@ def _digest_lines(message: Message, flat: bool) -> list[str]:
         case "tool" if result := message.result:
             content = _flat(result.content) if flat else result.content
             state = "error" if result.is_error else "ok"
-            return [f"ToolResult({result.call_id}): {state} — {cut_to_bytes(content, RESULT_BYTES)}"]
+            return [
+                f"ToolResult({result.call_id}): {state} — {cut_to_bytes(content, RESULT_BYTES)}"
+            ]
         case _:
             return [f"User: {cut_to_bytes(text, TEXT_BYTES)}"]
 
@@ -164,7 +187,9 @@ def _stripped(message: Message) -> Message:
             part = part if text is part.text else Text(text)
         leading = False
         parts.append(part)
-    same = len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True))
+    same = len(parts) == len(message.parts) and all(
+        a is b for a, b in zip(parts, message.parts, strict=True)
+    )
     return message if same else replace(message, parts=tuple(parts))
 
 
@@ -175,7 +200,9 @@ def _without_tag(text: str) -> str:
     return text if end < 0 else text[end + len(_CLOSE) :].lstrip()
 
 
-def split_records(history: Sequence[StepRecord], settings: RokuSettings) -> tuple[tuple[StepRecord, ...], ...]:
+def split_records(
+    history: Sequence[StepRecord], settings: RokuSettings
+) -> tuple[tuple[StepRecord, ...], ...]:
     """Return (records to remove, records to keep). Up to `retain_tail_steps` records are kept.
 
     Roku counts a leading boundary as a record; safe mode does not.
@@ -193,7 +220,10 @@ def write_mechanical_summary(removed: Sequence[StepRecord]) -> str:
     """Return the summary of the removed records that is made without a model."""
     lines = [f"[Compact summary — {len(removed)} steps discarded]"]
     for record in removed:
-        reason, outcome = cut_to_bytes(record.reason, REASON_BYTES), cut_to_bytes(record.outcome, OUTCOME_BYTES)
+        reason, outcome = (
+            cut_to_bytes(record.reason, REASON_BYTES),
+            cut_to_bytes(record.outcome, OUTCOME_BYTES),
+        )
         lines.append(f"Step {record.step}: {record.tool or 'unknown'} — {reason} — {outcome}")
     return "\n".join(lines)
 
@@ -216,7 +246,14 @@ def write_records(removed: Sequence[StepRecord]) -> str:
 def make_boundary(step: int, removed: Sequence[StepRecord], text: str) -> StepRecord:
     """Return the record that replaces the removed ones."""
     count = len(removed)
-    return StepRecord(step, None, str(count), "boundary", discarded=count, preview=cut_to_bytes(text, PREVIEW_BYTES))
+    return StepRecord(
+        step,
+        None,
+        str(count),
+        "boundary",
+        discarded=count,
+        preview=cut_to_bytes(text, PREVIEW_BYTES),
+    )
 
 
 def join_summaries(text: str, old: str, settings: RokuSettings) -> str:

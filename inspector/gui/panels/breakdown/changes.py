@@ -20,9 +20,24 @@ from inspector.workbench.pressure.filling import calls_of, find_tree
 from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[PartChange]] = (
-    Column("part", lambda row: " › ".join((part_title(row.part[0]), *row.part[1:])) if row.part else "all"),
-    Column("before", lambda row: grouped(row.before), 9, figures=True, about="Tokens at the earlier request"),
-    Column("after", lambda row: grouped(row.after), 9, figures=True, about="Tokens at the request that is shown"),
+    Column(
+        "part",
+        lambda row: " › ".join((part_title(row.part[0]), *row.part[1:])) if row.part else "all",
+    ),
+    Column(
+        "before",
+        lambda row: grouped(row.before),
+        9,
+        figures=True,
+        about="Tokens at the earlier request",
+    ),
+    Column(
+        "after",
+        lambda row: grouped(row.after),
+        9,
+        figures=True,
+        about="Tokens at the request that is shown",
+    ),
     Column("change", lambda row: signed(row.change), 9, figures=True),
 )
 _FIELD = 9
@@ -39,13 +54,21 @@ class ChangesTable(QWidget):
         self._state = State()
         self._job = LatestJob(desk.bridge)
         self._compared: tuple[object, ...] = ()
-        self.since = line_field("Earlier request", hint="request", about="The earlier of the two requests")
+        self.since = line_field(
+            "Earlier request", hint="request", about="The earlier of the two requests"
+        )
         self.since.setMaximumWidth(_FIELD * self.fontMetrics().horizontalAdvance("0") + 20)
         self.since.editingFinished.connect(self._compare)
         self.says = Elided("quiet")
         self.table: Rows[PartChange] = Rows("Parts that changed", COLUMNS)
         self.table.chosen.connect(lambda place, _: self.chosen.emit(self.table.rows[place].part))
-        head = row(label("Since request", role="quiet"), self.since, (self.says, 1), margins=(13, 3, 8, 2), gap=8)
+        head = row(
+            label("Since request", role="quiet"),
+            self.since,
+            (self.says, 1),
+            margins=(13, 3, 8, 2),
+            gap=8,
+        )
         column(head, (self.table, 1), of=self, gap=0)
 
     def show_state(self, state: State) -> None:
@@ -61,7 +84,11 @@ class ChangesTable(QWidget):
         if typed is not None:
             return typed
         thread, place = self._state.thread, self._state.place
-        cuts = [compaction.before_request for compaction in thread.compactions] if thread is not None else []
+        cuts = (
+            [compaction.before_request for compaction in thread.compactions]
+            if thread is not None
+            else []
+        )
         return max((cut for cut in cuts if cut < place), default=0)
 
     def _compare(self) -> None:
@@ -102,4 +129,6 @@ def _describe_changes(changes: Sequence[PartChange], earlier: int, place: int) -
     gained = sum(change.change for change in changes if change.change > 0)
     lost = -sum(change.change for change in changes if change.change < 0)
     sums = f"{plural(gained, 'token')} came in, {grouped(lost)} left"
-    return f"Requests {grouped(earlier)} to {grouped(place)}: {signed(gained - lost)} tokens; {sums}"
+    return (
+        f"Requests {grouped(earlier)} to {grouped(place)}: {signed(gained - lost)} tokens; {sums}"
+    )

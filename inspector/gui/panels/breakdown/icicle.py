@@ -112,7 +112,11 @@ class Icicle(Guarded, QWidget):
         return next((cell for cell in self.cells if cell.rect.contains(where)), None)
 
     def _lay_out(self) -> None:
-        self.cells = tuple(self._rows(self._tree)) if self._tree is not None and self._tree.tokens > 0 else ()
+        self.cells = (
+            tuple(self._rows(self._tree))
+            if self._tree is not None and self._tree.tokens > 0
+            else ()
+        )
         self.update()
 
     def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:
@@ -245,7 +249,11 @@ class Icicle(Guarded, QWidget):
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             cell = self.cell_at(QPointF(event.pos()))
-            words = about(cell.node, cell.part, self._tree.tokens) if cell is not None and self._tree else ""
+            words = (
+                about(cell.node, cell.part, self._tree.tokens)
+                if cell is not None and self._tree
+                else ""
+            )
             QToolTip.showText(event.globalPos(), tip(words), self)
             return True
         return super().event(event)
@@ -280,7 +288,9 @@ def cell_colour(colours: Colours, part: PartPath) -> QColor:
     """Return the colour of a part: that of its category, paler with each level below it."""
     if not part:
         return ink(colours.raised)
-    base = {str(name): colour for name, colour in colours.categories.items()}.get(part[0], colours.missing)
+    base = {str(name): colour for name, colour in colours.categories.items()}.get(
+        part[0], colours.missing
+    )
     return mixed(colours.window, base, max(0.25, 1 - 0.2 * (len(part) - 1)))
 
 

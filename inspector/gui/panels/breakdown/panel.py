@@ -4,7 +4,14 @@ from typing import ClassVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHeaderView, QStackedWidget, QTabBar, QTreeWidget, QTreeWidgetItem
+from PySide6.QtWidgets import (
+    QFrame,
+    QHeaderView,
+    QStackedWidget,
+    QTabBar,
+    QTreeWidget,
+    QTreeWidgetItem,
+)
 
 from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, forget
 from inspector.core.findings.breakdown_views import keep_matching
@@ -67,18 +74,26 @@ class BreakdownTree(Guarded, QTreeWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for at, width in zip(range(1, len(COLUMNS)), (9, 7, 6, 9), strict=True):
             header.setSectionResizeMode(at, QHeaderView.ResizeMode.Fixed)
-            header.resizeSection(at, max(width * figure + 14, header.sectionSizeHint(at) + SORT_SIGN))
-            self.headerItem().setTextAlignment(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            header.resizeSection(
+                at, max(width * figure + 14, header.sectionSizeHint(at) + SORT_SIGN)
+            )
+            self.headerItem().setTextAlignment(
+                at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            )
 
     def _head(self) -> None:
         names = enumerate(COLUMNS)
-        self.setHeaderLabels([sorted_title(name, self._down) if n == self._order else name for n, name in names])
+        self.setHeaderLabels(
+            [sorted_title(name, self._down) if n == self._order else name for n, name in names]
+        )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Where there is little room, names go before counts."""
         super().resizeEvent(event)
         for at, least in zip((3, 4), _LEAST, strict=True):
-            self.setColumnHidden(at, self.width() < least * self.fontMetrics().horizontalAdvance("0"))
+            self.setColumnHidden(
+                at, self.width() < least * self.fontMetrics().horizontalAdvance("0")
+            )
 
     def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
         """This buffer; what was open stays open, and that part can be seen."""
@@ -101,7 +116,9 @@ class BreakdownTree(Guarded, QTreeWidget):
         calls = grouped(node.calls) if node.calls else ""
         message_count = grouped(len(node.messages)) if node.messages else ""
         share = per_cent(node.tokens / total, 1) if total else ""
-        item = QTreeWidgetItem([shown_name(node), grouped(node.tokens), share, calls, message_count])
+        item = QTreeWidgetItem(
+            [shown_name(node), grouped(node.tokens), share, calls, message_count]
+        )
         item.setData(0, _NODE, node)
         item.setData(0, _PART, (*above, node.name))
         item.setToolTip(0, tip(line(node.name, 1_000)))
@@ -203,10 +220,22 @@ _REPEATS: tuple[Column[Repeat], ...] = (
     Column("content", lambda row: row.what),
 )
 _TOOLS: tuple[Column[OfferedTool], ...] = (
-    Column("tool", lambda row: row.name if row.server in row.name else f"{row.server} · {row.name}"),
+    Column(
+        "tool", lambda row: row.name if row.server in row.name else f"{row.server} · {row.name}"
+    ),
     Column("tokens", lambda row: grouped(row.tokens), 6, figures=True),
-    Column("calls", lambda row: f"{grouped(row.calls_in_buffer)} of {grouped(row.calls)}", 8, figures=True),
-    Column("schema", lambda row: "–" if row.schema_tokens is None else grouped(row.schema_tokens), 6, figures=True),
+    Column(
+        "calls",
+        lambda row: f"{grouped(row.calls_in_buffer)} of {grouped(row.calls)}",
+        8,
+        figures=True,
+    ),
+    Column(
+        "schema",
+        lambda row: "–" if row.schema_tokens is None else grouped(row.schema_tokens),
+        6,
+        figures=True,
+    ),
 )
 
 
@@ -226,7 +255,9 @@ class BreakdownPanel(Panel):
         """The request that it is of; the number of requests after the last one."""
         self._late = delayed(self, LATE_MS, self._say_late)
         self.says = Elided("quiet")
-        self.all = small_button("all", lambda: self.look_into(()), about="Look at all of the buffer again (Esc)")
+        self.all = small_button(
+            "all", lambda: self.look_into(()), about="Look at all of the buffer again (Esc)"
+        )
         self.icicle = Icicle(desk.theme)
         self.tree = BreakdownTree()
         self.repeats: Rows[Repeat] = Rows("Duplicates", _REPEATS)
@@ -250,13 +281,19 @@ class BreakdownPanel(Panel):
             ("Map", self.icicle), ("Parts", self.tree), ("Duplicates", self.repeats), ("Tools", self.tools),
             ("Changes", self.changes),
         ):  # fmt: skip
-            stack.addWidget(part if part is not self.icicle else holding(row(part, margins=(13, 2, 13, 5))))
+            stack.addWidget(
+                part if part is not self.icicle else holding(row(part, margins=(13, 2, 13, 5)))
+            )
             self.tabs.addTab(name)
         self.tabs.setAccessibleName("What fills the buffer")
         self.tabs.setExpanding(False)
         self.tabs.setUsesScrollButtons(False)
-        self.tabs.currentChanged.connect(self.tabs.updateGeometry)  # the chosen one has wider letters
-        self.tabs.currentChanged.connect(lambda _: self.changes.show_state(self.desk.workbench.state))
+        self.tabs.currentChanged.connect(
+            self.tabs.updateGeometry
+        )  # the chosen one has wider letters
+        self.tabs.currentChanged.connect(
+            lambda _: self.changes.show_state(self.desk.workbench.state)
+        )
         head = row(self.tabs, ..., self.search, margins=(0, 0, 8, 0), gap=12)
         chosen = row((self.says, 1), self.all, margins=(13, 1, 8, 1), gap=12)
         column(head, chosen, (stack, 1), of=self, gap=0)
@@ -265,7 +302,9 @@ class BreakdownPanel(Panel):
             part.chosen.connect(self.look_into)
             part.opened.connect(self.open)
         self.repeats.chosen.connect(lambda place, _: self._show_repeat(place))
-        self.repeats.opened.connect(lambda place: self._go_to(self.repeats.rows[place].messages[-1]))
+        self.repeats.opened.connect(
+            lambda place: self._go_to(self.repeats.rows[place].messages[-1])
+        )
         self.tools.chosen.connect(lambda place, _: self._show_tool(place))
 
     def show_state(self, state: State) -> None:
@@ -321,8 +360,12 @@ class BreakdownPanel(Panel):
         self.tools.empty = "No tool was offered, and none was called." if filling else ""
         free = sum(repeat.free for repeat in filling.repeats) if filling else 0
         self.tabs.setTabText(_REPEATED, f"Duplicates {grouped(free)}" if free else "Duplicates")
-        self.tabs.setTabToolTip(_REPEATED, f"Texts of {LEAST} characters or more that are in the buffer more than once")
-        self.tabs.setTabText(_OFFERED, f"Tools ({len(filling.tools)})" if filling and filling.tools else "Tools")
+        self.tabs.setTabToolTip(
+            _REPEATED, f"Texts of {LEAST} characters or more that are in the buffer more than once"
+        )
+        self.tabs.setTabText(
+            _OFFERED, f"Tools ({len(filling.tools)})" if filling and filling.tools else "Tools"
+        )
         self._match()
 
     def _match(self) -> None:
@@ -332,7 +375,9 @@ class BreakdownPanel(Panel):
             self._matching.cancel()
             self._show_matching(filling.tree if filling is not None else None)
             return
-        self._matching.run(lambda task: keep_matching(filling.tree, text), self._show_matching, lane="answer")
+        self._matching.run(
+            lambda task: keep_matching(filling.tree, text), self._show_matching, lane="answer"
+        )
 
     def _show_matching(self, tree: BreakdownNode | None) -> None:
         self._shown_tree, filling = tree, self.filling
@@ -340,7 +385,9 @@ class BreakdownPanel(Panel):
         repeats = filling.repeats if filling is not None else ()
         tools = filling.tools if filling is not None else ()
         self.repeats.show_rows([repeat for repeat in repeats if text in repeat.what.casefold()])
-        self.tools.show_rows([tool for tool in tools if text in f"{tool.server} {tool.name}".casefold()])
+        self.tools.show_rows(
+            [tool for tool in tools if text in f"{tool.server} {tool.name}".casefold()]
+        )
         self._show_part(self.desk.workbench.state)
 
     def _show_part(self, state: State) -> None:
@@ -354,7 +401,11 @@ class BreakdownPanel(Panel):
         nodes = tree.along(state.part)
         gone = "" if len(nodes) > len(state.part) else "not in this buffer: "
         of = f"Request {self._at:,}: " if self._job.is_late and not self._late.isActive() else ""
-        self.says.show_text(of + gone + about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": "))
+        self.says.show_text(
+            of
+            + gone
+            + about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": ")
+        )
         if state.part and not gone and (among := self._filter(state.part)) != state.among:
             self.desk.workbench.look_into(state.part, among)
 
@@ -363,14 +414,20 @@ class BreakdownPanel(Panel):
         if self.filling is not None:
             self.says.show_text("No part has this name.")
         elif self._key is None:
-            self.says.show_text("" if state.is_being_read else "Open a transcript to see what fills its window.")
+            self.says.show_text(
+                "" if state.is_being_read else "Open a transcript to see what fills its window."
+            )
 
     def _filter(self, part: PartPath) -> BufferFilter | None:
         """Return a filter for the messages of a part; None for the whole buffer and for parts without messages."""
         if self.filling is None or not part:
             return None
         node = self.filling.tree.along(part)[-1]
-        return BufferFilter(" › ".join(part), self.filling.ids(node.messages)) if node.messages else None
+        return (
+            BufferFilter(" › ".join(part), self.filling.ids(node.messages))
+            if node.messages
+            else None
+        )
 
     def look_into(self, part: PartPath) -> None:
         """Choose a part: the buffer list shows its messages alone."""

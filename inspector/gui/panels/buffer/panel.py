@@ -22,15 +22,37 @@ from inspector.gui.bridge import LatestJob
 from inspector.gui.commands import WINDOW_KEYS
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import buffer_menu
-from inspector.gui.look.build import checked_action, column, delayed, field, menu_button, row, small_button
+from inspector.gui.look.build import (
+    checked_action,
+    column,
+    delayed,
+    field,
+    menu_button,
+    row,
+    small_button,
+)
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
-from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, BufferModel, Order, buffer_heads
+from inspector.gui.panels.buffer.rows import (
+    NO_FATES,
+    ORDERS,
+    BufferDelegate,
+    BufferModel,
+    Order,
+    buffer_heads,
+)
 from inspector.gui.panels.panel import Panel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.painted import ColumnHead, PaintedHead, PaintedList
-from inspector.workbench.message_rows import KINDS, NO_CALLS, next_of_kind, no_messages_words, of_kind, with_text
+from inspector.workbench.message_rows import (
+    KINDS,
+    NO_CALLS,
+    next_of_kind,
+    no_messages_words,
+    of_kind,
+    with_text,
+)
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
@@ -57,11 +79,17 @@ class BufferPanel(Panel):
         self.model = BufferModel()
         self.delegate = BufferDelegate(desk.theme)
         self.view = PaintedList("Messages of the buffer", self.model, self.delegate)
-        self.text = field("Filter by text   /", "Filter   /", "Filter", name="Filter messages by text")
+        self.text = field(
+            "Filter by text   /", "Filter   /", "Filter", name="Filter messages by text"
+        )
         self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
-        self.order = _menu_button("Sort the messages", ORDERS, self._choose_order, _remembered_order(desk.settings))
+        self.order = _menu_button(
+            "Sort the messages", ORDERS, self._choose_order, _remembered_order(desk.settings)
+        )
         self.count = label(role="quiet")
-        self.only = small_button("", lambda: desk.workbench.look_into(()), about="Show all messages again", role="chip")
+        self.only = small_button(
+            "", lambda: desk.workbench.look_into(()), about="Show all messages again", role="chip"
+        )
         self._among: BufferFilter | None = None
         self._largest = 1
         self._steps: Steps | None = None
@@ -81,7 +109,17 @@ class BufferPanel(Panel):
     def _lay_out(self) -> None:
         self.text.setMaximumWidth(230)
         self.text.textChanged.connect(lambda _: self._timer.start())
-        head = row(self.count, 6, self.only, ..., self.text, self.kind, self.order, margins=(13, 2, 8, 2), gap=6)
+        head = row(
+            self.count,
+            6,
+            self.only,
+            ...,
+            self.text,
+            self.kind,
+            self.order,
+            margins=(13, 2, 8, 2),
+            gap=6,
+        )
         self.only.hide()
         self.heads = PaintedHead(self.desk.theme, self.view.viewport(), self._name_columns)
         column(head, self.heads, (self.view, 1), of=self, gap=0)
@@ -129,7 +167,9 @@ class BufferPanel(Panel):
     def _measure(self, thread: Thread | None, by: Estimator | None) -> None:
         """Measure the messages of a thread, off the GUI thread if there are many that were not measured yet."""
         measure = by or estimator(DEFAULT_ESTIMATOR)
-        messages: Sequence[Message] = thread.messages if thread is not None and by is not None else ()
+        messages: Sequence[Message] = (
+            thread.messages if thread is not None and by is not None else ()
+        )
         former = self._measured
         if former is not None and not former.is_beginning_of(messages, measure.name):
             former = None
@@ -140,17 +180,23 @@ class BufferPanel(Panel):
             self._show_measured(measure, result, is_growth=former is not None)
             return
         self._measured = None
-        self._paint_by(measure, NO_CALLS, self._largest, 0, is_growth=False)  # until the messages are measured
+        self._paint_by(
+            measure, NO_CALLS, self._largest, 0, is_growth=False
+        )  # until the messages are measured
         self._looking.run(
             lambda task: measure_rows(measure, messages),
             lambda result: self._show_measured(measure, result),
         )
 
-    def _show_measured(self, measure: Estimator, result: "MeasuredMessages", *, is_growth: bool = False) -> None:
+    def _show_measured(
+        self, measure: Estimator, result: "MeasuredMessages", *, is_growth: bool = False
+    ) -> None:
         self._measured = result
         self._paint_by(measure, result.calls, result.largest, result.longest, is_growth=is_growth)
 
-    def _paint_by(self, measure: Estimator, calls: CallIndex, largest: int, longest: int, *, is_growth: bool) -> None:
+    def _paint_by(
+        self, measure: Estimator, calls: CallIndex, largest: int, longest: int, *, is_growth: bool
+    ) -> None:
         """Paint the rows by these measures. O(1).
 
         Args:
@@ -226,7 +272,9 @@ class BufferPanel(Panel):
 
     def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
         """Show the picked messages of a buffer (None: all), and how many there are."""
-        self.view.empty = "No message of this buffer matches the filter." if buffer else self._why_empty
+        self.view.empty = (
+            "No message of this buffer matches the filter." if buffer else self._why_empty
+        )
         before = self.model.size()
         self.model.show(buffer, picked, self._fresh_from, self._fates)
         total = plural(len(buffer), "message")
@@ -235,7 +283,9 @@ class BufferPanel(Panel):
         steps_note = f" · after {plural(own, 'step')}" if own else ""
         self.count.setText(words + steps_note)
         self._show_selected(self.desk.workbench.state.selected)
-        if self.model.size() < before:  # Qt does not follow the selected row when rows above it are removed
+        if (
+            self.model.size() < before
+        ):  # Qt does not follow the selected row when rows above it are removed
             self.view.scrollTo(self.view.currentIndex())
 
     def take(self, text: str) -> None:
@@ -335,7 +385,9 @@ def _remembered_order(settings: Settings) -> Order:
     return next((order for order in ORDERS if order == stored), ORDERS[0])
 
 
-def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None], at_first: str = "") -> QToolButton:
+def _menu_button(
+    name: str, choices: Sequence[str], chosen: Callable[[str], None], at_first: str = ""
+) -> QToolButton:
     """Return a button that shows its choice and has a menu of all choices.
 
     Args:

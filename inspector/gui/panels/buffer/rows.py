@@ -170,7 +170,9 @@ class BufferModel(PaintedModel):
         for likely in (0, near, len(self._shown) - 1):
             if 0 <= likely < len(self._shown) and self.message_at(likely).id == message_id:
                 return likely
-        return next((n for n, at in enumerate(self._shown) if self._messages[at].id == message_id), -1)
+        return next(
+            (n for n, at in enumerate(self._shown) if self._messages[at].id == message_id), -1
+        )
 
     def message_at(self, place: int) -> Message:
         """Return the message of a row."""
@@ -219,7 +221,9 @@ class BufferDelegate(PaintedRow):
     def key(self, row: BufferRow) -> tuple[object, ...]:
         return id(row.message), row.number, row.tokens, row.fresh, row.fate
 
-    def paint_row(self, painter: QPainter, rect: QRect, row: BufferRow, marked: int, c: Colours) -> None:
+    def paint_row(
+        self, painter: QPainter, rect: QRect, row: BufferRow, marked: int, c: Colours
+    ) -> None:
         columns = self.columns(rect, painter.fontMetrics())
         paint_text(painter, columns.number, str(row.number), c.quiet, RIGHT)
         self._paint_change(painter, rect, columns, row, c)
@@ -246,7 +250,9 @@ class BufferDelegate(PaintedRow):
         elif row.fresh:
             painter.fillRect(QRect(0, 0, 3, rect.height()), ink(c.accent))
 
-    def _paint_role(self, painter: QPainter, columns: "BufferColumns", row: MessageRow, c: Colours) -> None:
+    def _paint_role(
+        self, painter: QPainter, columns: "BufferColumns", row: MessageRow, c: Colours
+    ) -> None:
         """Paint role and tool; without a column of tools a result is named by its tool."""
         tool = visible(row.tool).text
         name: str = row.role
@@ -267,7 +273,9 @@ class BufferDelegate(PaintedRow):
             bar.setWidth(max(float(BAR_HEIGHT), bar.width() * share))
             paint_rounded(painter, bar, c.categories[row.row.category], BAR_HEIGHT / 2)
 
-    def _paint_badges(self, painter: QPainter, rect: QRect, right: int, row: BufferRow, c: Colours) -> int:
+    def _paint_badges(
+        self, painter: QPainter, rect: QRect, right: int, row: BufferRow, c: Colours
+    ) -> int:
         """Paint the badges from right to left, and return the pixel at which they begin."""
         digit = painter.fontMetrics().horizontalAdvance("0")
         if not row.row.badges or rect.width() < NARROW * digit:

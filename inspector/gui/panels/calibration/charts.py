@@ -12,7 +12,12 @@ from inspector.core.words import per_cent
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.calibration.marks import equation_words, paint_point, segment_colour, segment_words
+from inspector.gui.panels.calibration.marks import (
+    equation_words,
+    paint_point,
+    segment_colour,
+    segment_words,
+)
 from inspector.gui.widgets.chart import (
     AXIS_GAP,
     NUMBERS_APART,
@@ -83,7 +88,9 @@ class SegmentChart(Chart):
         words = [f"{grouped(sample.reported)} reported"]
         if at in self._predicted:
             error = self._predicted[at] / sample.reported - 1
-            words.append(f"{grouped(self._predicted[at])} predicted ({per_cent(error, 2, '+').replace('-', '−')})")
+            words.append(
+                f"{grouped(self._predicted[at])} predicted ({per_cent(error, 2, '+').replace('-', '−')})"
+            )
         words.append(f"estimate {grouped(sample.estimated)}")
         residual = self.segments[number].residual(sample)
         if residual is not None:
@@ -181,7 +188,9 @@ class ScatterChart(SegmentChart):
         """Number of samples beyond the axes, which are fitted to all but a few outliers."""
         across, up = self.scales
         samples = (sample for sample, _ in self._samples.values())
-        return sum(sample.estimated > across.high or sample.reported > up.high for sample in samples)
+        return sum(
+            sample.estimated > across.high or sample.reported > up.high for sample in samples
+        )
 
     def place_of(self, sample: Sample, number: int) -> QPointF | None:
         across, up = self.scales
@@ -193,8 +202,12 @@ class ScatterChart(SegmentChart):
         (across, up), area, colours = self.scales, self.area, self._theme.colours
         values = round_values(up, 2 * NUMBERS_APART * self.metrics.height(), least=1)
         paint_grid(painter, area, up, values, colours.faint)
-        paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: grouped(round(value)))
-        self.paint_bottom_numbers(painter, area, across, lambda value: grouped(round(value)), least=1)
+        paint_axis_numbers(
+            painter, area, up, values, colours.quiet, lambda value: grouped(round(value))
+        )
+        self.paint_bottom_numbers(
+            painter, area, across, lambda value: grouped(round(value)), least=1
+        )
         name = f"Estimated by {self.estimator} (tokens)"
         self.paint_titles(painter, area, name, "Reported by the provider (tokens)")
         painter.setClipRect(area)
@@ -216,7 +229,9 @@ class ScatterChart(SegmentChart):
         start = QPointF(across.pixel(0), up.pixel(0))
         painter.drawLine(start, QPointF(across.pixel(end), up.pixel(end)))
 
-    def _paint_line(self, painter: QPainter, number: int, across: LinearScale, up: LinearScale) -> None:
+    def _paint_line(
+        self, painter: QPainter, number: int, across: LinearScale, up: LinearScale
+    ) -> None:
         """Paint the fitted line of a segment from its smallest to its largest sample."""
         segment = self.segments[number]
         fit = segment.fit
@@ -318,10 +333,14 @@ class ResidualChart(SegmentChart):
     def paint_data(self, painter: QPainter) -> None:
         (across, up), area, colours = self.scales, self.area, self._theme.colours
         values = round_values(up, NUMBERS_APART * self.metrics.height(), least=1)
-        whole = QRectF(area.left(), area.top(), self.histogram_area.right() - area.left(), area.height())
+        whole = QRectF(
+            area.left(), area.top(), self.histogram_area.right() - area.left(), area.height()
+        )
         paint_grid(painter, whole, up, values, colours.faint)
         paint_grid(painter, whole, up, [0.0], colours.quiet)
-        paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: signed(round(value)))
+        paint_axis_numbers(
+            painter, area, up, values, colours.quiet, lambda value: signed(round(value))
+        )
         self.paint_bottom_numbers(painter, area, across, lambda value: f"{round(value):,}", least=1)
         self.paint_titles(painter, area, "Request", "Residual (tokens)")
         self.paint_points(painter)
@@ -378,7 +397,10 @@ class CoverageChart(Chart):
     def show_coverage(self, rows: Sequence[BandCoverage]) -> None:
         """Replace the bands that are shown."""
         self.rows = rows
-        words = [f"{_band_name(row)}: {_inside_words(row)}, expected {per_cent(row.expected)}" for row in rows]
+        words = [
+            f"{_band_name(row)}: {_inside_words(row)}, expected {per_cent(row.expected)}"
+            for row in rows
+        ]
         self.setAccessibleDescription("; ".join(words))
         self.redraw()
 
@@ -407,7 +429,12 @@ class CoverageChart(Chart):
             self._paint_row(painter, row, middle, across, metrics)
 
     def _paint_row(
-        self, painter: QPainter, row: BandCoverage, middle: float, across: LinearScale, metrics: QFontMetricsF
+        self,
+        painter: QPainter,
+        row: BandCoverage,
+        middle: float,
+        across: LinearScale,
+        metrics: QFontMetricsF,
     ) -> None:
         """Paint the name of a band, its bar, the mark at the expected share, and the numbers."""
         colours, height = self._theme.colours, metrics.height()

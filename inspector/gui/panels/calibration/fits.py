@@ -11,7 +11,12 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, weight
 from inspector.core.tokens.fit import Fit, fit
 from inspector.core.tokens.pressure import thread_pressures
-from inspector.core.tokens.segments import BandCoverage, CallSegment, prediction_coverage, split_segments
+from inspector.core.tokens.segments import (
+    BandCoverage,
+    CallSegment,
+    prediction_coverage,
+    split_segments,
+)
 from inspector.gui.bridge import Task
 
 MEANT, MOSTLY = 50, 0.6
@@ -43,8 +48,15 @@ def by_class(thread: Thread, estimator_fit: Fit) -> tuple[Share, ...]:
         category = max(has, key=lambda name: has[name] - had.get(name, 0))
         if has[category] - had.get(category, 0) > MOSTLY * grown:
             estimated, reported, count = sums.get(category, (0, 0, 0))
-            sums[category] = estimated + grown, reported + after.reported - before.reported, count + 1
-    shares = [Share(category, reported / estimated, n) for category, (estimated, reported, n) in sums.items()]
+            sums[category] = (
+                estimated + grown,
+                reported + after.reported - before.reported,
+                count + 1,
+            )
+    shares = [
+        Share(category, reported / estimated, n)
+        for category, (estimated, reported, n) in sums.items()
+    ]
     return tuple(sorted(shares, key=lambda share: -share.requests))
 
 
@@ -71,11 +83,17 @@ def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
         weight(measure, message)
     pressures = thread_pressures(thread, measure)
     overall = fit(thread, measure, pressures)
-    predicted = {n: pressure.predicted.tokens for n, pressure in enumerate(pressures) if pressure.predicted is not None}
+    predicted = {
+        n: pressure.predicted.tokens
+        for n, pressure in enumerate(pressures)
+        if pressure.predicted is not None
+    }
     segments = split_segments(thread, overall.samples)
     pairs = [
         (pressure.predicted, pressure.reported)
         for pressure in pressures
         if pressure.predicted is not None and pressure.reported
     ]
-    return EstimatorFit(overall, by_class(thread, overall), predicted, segments, prediction_coverage(pairs))
+    return EstimatorFit(
+        overall, by_class(thread, overall), predicted, segments, prediction_coverage(pairs)
+    )

@@ -31,7 +31,11 @@ def paint_point(painter: QPainter, place: QPointF, number: int, half: float = HA
         painter.drawRect(QRectF(x - half, y - half, 2 * half, 2 * half))
     elif shape == "triangle":
         painter.drawPolygon(
-            [QPointF(x, y - half - 1), QPointF(x - half - 1, y + half), QPointF(x + half + 1, y + half)]
+            [
+                QPointF(x, y - half - 1),
+                QPointF(x - half - 1, y + half),
+                QPointF(x + half + 1, y + half),
+            ]
         )
     else:
         reach = half + 1

@@ -49,7 +49,12 @@ class EstimatorRow:
 
 
 COLUMNS: Sequence[Column[EstimatorRow]] = (
-    Column("Estimator", lambda row: f"{'● ' if row.used else ''}{ESTIMATOR_TITLES[row.name]}", 17, about=USE),
+    Column(
+        "Estimator",
+        lambda row: f"{'● ' if row.used else ''}{ESTIMATOR_TITLES[row.name]}",
+        17,
+        about=USE,
+    ),
     Column("Median error", lambda row: _median_error(row), 11, figures=True, about=MEDIAN),
     Column("90% below", lambda row: _ninety(row), 9, figures=True, about=NINETY),
     Column("After compaction", lambda row: _after(row), 14, figures=True, about=AFTER),
@@ -86,11 +91,15 @@ class CalibrationPanel(Panel):
         self.table: Rows[EstimatorRow] = Rows("Estimators", COLUMNS)
         self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
         self.table.chosen.connect(lambda row, _: self._plot(self.table.rows[row].name))
-        self.table.opened.connect(lambda row: desk.workbench.set_estimator(self.table.rows[row].name))
+        self.table.opened.connect(
+            lambda row: desk.workbench.set_estimator(self.table.rows[row].name)
+        )
         self.table.setToolTip(tip(ABOUT))
         self.says = label(role="quiet", wrap=True)
         self.tokenizers = button(
-            "Count with tokenizers", self._count, about="Fit the estimators of the rows with –; this takes a while"
+            "Count with tokenizers",
+            self._count,
+            about="Fit the estimators of the rows with –; this takes a while",
         )
         self.about = label(ABOUT, role="small", wrap=True)
         self._empty = label(role="quiet", wrap=True, centred=True)
@@ -108,7 +117,9 @@ class CalibrationPanel(Panel):
         """Fit the estimators to another thread; the playhead always follows."""
         former, self._state = self._state, state
         thread = state.thread
-        if thread is None or not any(request.usage and request.usage.prompt for request in thread.requests):
+        if thread is None or not any(
+            request.usage and request.usage.prompt for request in thread.requests
+        ):
             self._empty.setText(NOTHING if thread is None else NO_USAGE)
             self._stack.setCurrentIndex(0)
             return
@@ -144,7 +155,9 @@ class CalibrationPanel(Panel):
             if name == self._plotted:
                 self._plot(name)
 
-        self._tasks[name] = self.desk.bridge.run(lambda task: fit_estimator(thread, name, task), done)
+        self._tasks[name] = self.desk.bridge.run(
+            lambda task: fit_estimator(thread, name, task), done
+        )
 
     def _plot(self, name: str) -> None:
         self._plotted = name
@@ -211,14 +224,20 @@ class CalibrationPanel(Panel):
         """Show a text about what is under the mouse; empty: about the estimator."""
         plotted = self._found.get(self._plotted)
         if not words:
-            words = fit_words(plotted) if plotted is not None else f"Fitting {ESTIMATOR_TITLES[self._plotted]} …"
+            words = (
+                fit_words(plotted)
+                if plotted is not None
+                else f"Fitting {ESTIMATOR_TITLES[self._plotted]} …"
+            )
         self.says.setText(words)
 
 
 def fit_words(estimator_fit: EstimatorFit) -> str:
     """Return `132 requests with a reported size. Reported for each estimated token: tool results 1.53, ...`."""
     fit = estimator_fit.fit
-    refused = f", {plural(len(fit.refused), 'request')} refused by the tokenizer" if fit.refused else ""
+    refused = (
+        f", {plural(len(fit.refused), 'request')} refused by the tokenizer" if fit.refused else ""
+    )
     if not fit.samples:
         return f"No request has both a reported size and messages in this file: there is nothing to plot{refused}."
     words = f"{plural(len(fit.samples), 'request')} with a reported size{refused}."
@@ -231,14 +250,20 @@ def title_words(estimator_fit: EstimatorFit) -> str:
     prediction, words = estimator_fit.fit.prediction, list[str]()
     if prediction.median is not None:
         requests = plural(prediction.requests, "request")
-        words.append(f"The next request is predicted within {per_cent(prediction.median, 2)} (median of {requests}).")
+        words.append(
+            f"The next request is predicted within {per_cent(prediction.median, 2)} (median of {requests})."
+        )
     if len(estimator_fit.segments) > 1:
-        words.append(f"{len(estimator_fit.segments):,} segments: the line changes at a compaction or with the model.")
+        words.append(
+            f"{len(estimator_fit.segments):,} segments: the line changes at a compaction or with the model."
+        )
     return " ".join(words)
 
 
 def _slopes(segments: Sequence[CallSegment]) -> str:
-    return _listed([segment.fit.slope for segment in segments if segment.fit is not None], "{:.3f}".format)
+    return _listed(
+        [segment.fit.slope for segment in segments if segment.fit is not None], "{:.3f}".format
+    )
 
 
 def _intercepts(segments: Sequence[CallSegment]) -> str:

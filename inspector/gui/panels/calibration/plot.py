@@ -29,14 +29,20 @@ class CalibrationPlot(QWidget):
         self.found: EstimatorFit | None = None
         self.scatter, self.residuals = ScatterChart(theme), ResidualChart(theme)
         self.coverage = CoverageChart(theme)
-        self.hidden_words, self.residual_words, self.coverage_words = Elided("quiet"), Elided("quiet"), Elided("quiet")
+        self.hidden_words, self.residual_words, self.coverage_words = (
+            Elided("quiet"),
+            Elided("quiet"),
+            Elided("quiet"),
+        )
         for chart in (self.scatter, self.residuals):
             chart.moved.connect(self.moved)
             chart.hovered.connect(self.hovered)
         left = _chart_page("REPORTED AND ESTIMATED TOKENS", self.hidden_words, self.scatter)
         upper = _chart_page("RESIDUALS OF EACH SEGMENT'S LINE", self.residual_words, self.residuals)
         lower = _chart_page("COVERAGE OF THE PREDICTION BANDS", self.coverage_words, self.coverage)
-        self._split = splitter(left, splitter(upper, lower, down=True, shares=(11, 9)), shares=(1, 1))
+        self._split = splitter(
+            left, splitter(upper, lower, down=True, shares=(11, 9)), shares=(1, 1)
+        )
         self._split.setSizes([500, 500])
         column(self._split, of=self, gap=0)
 
@@ -46,7 +52,9 @@ class CalibrationPlot(QWidget):
         segments = estimator_fit.segments if estimator_fit is not None else ()
         self.scatter.estimator = title
         for chart in (self.scatter, self.residuals):
-            chart.show_segments(segments, estimator_fit.predicted if estimator_fit is not None else {})
+            chart.show_segments(
+                segments, estimator_fit.predicted if estimator_fit is not None else {}
+            )
         self.coverage.show_coverage(estimator_fit.coverage if estimator_fit is not None else ())
         hidden = self.scatter.hidden_count
         self.hidden_words.show_text(f"{hidden:,} outside the axes" if hidden else "")
@@ -58,7 +66,9 @@ class CalibrationPlot(QWidget):
         sizes = [abs(residual) for _, residual, _ in self.residuals.residuals]
         if not sizes:
             return ""
-        return f"median {grouped(round(median(sizes)))} tokens, largest {grouped(round(max(sizes)))}"
+        return (
+            f"median {grouped(round(median(sizes)))} tokens, largest {grouped(round(max(sizes)))}"
+        )
 
     def show_playhead(self, at: int | None) -> None:
         """Mark a request in the charts; None: none."""

@@ -71,7 +71,9 @@ class CompareBar(ChoiceBar):
         chip.setIconSize(SAMPLE)
         chip.setAccessibleName(f"Compare {title}")
         chip.setEnabled(name != BASE)
-        what = "the base line, always there" if name == BASE else "drive it over this thread, or not"
+        what = (
+            "the base line, always there" if name == BASE else "drive it over this thread, or not"
+        )
         chip.setToolTip(tip(f"{title}: {what}"))
         chip.toggled.connect(lambda _: self.changed.emit())
         return chip
@@ -112,7 +114,9 @@ class SweepBar(Guarded, ChoiceBar):
         self.policies = choice("Policy whose settings are varied")
         places = ("first", "second")
         self.keys = [choice(f"The {place} setting that is varied") for place in places]
-        self.values = [field("", name=f"Values of the {place} setting, between commas") for place in places]
+        self.values = [
+            field("", name=f"Values of the {place} setting, between commas") for place in places
+        ]
         for name, title in NAMES.items():
             if name != BASE:
                 self.policies.addItem(title, name)

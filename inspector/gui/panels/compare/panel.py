@@ -101,7 +101,9 @@ class ComparePanel(PlotPanel):
         self._stopped_by_user: tuple[PolicyRun, ...] = ()
         """The runs that the user cancelled: they wait for the button."""
         self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
-        self.sweeping = button("sweep", about="Vary the settings of one policy", role="chip", checkable=True)
+        self.sweeping = button(
+            "sweep", about="Vary the settings of one policy", role="chip", checkable=True
+        )
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Facts needed again", REGRETS)
         self.regrets.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
@@ -116,7 +118,14 @@ class ComparePanel(PlotPanel):
         self._split = splitter(self.table, self._below)
         page = QWidget()
         self._stack = pages(page, self._empty, self._split)
-        foot = row((self.says, 1), self.progress, self.view, self.regretted, self.copy, margins=(13, 0, 8, 1))
+        foot = row(
+            (self.says, 1),
+            self.progress,
+            self.view,
+            self.regretted,
+            self.copy,
+            margins=(13, 0, 8, 1),
+        )
         top = row(13, self.sweeping, (self.bar, 1), (self.sweep, 1))
         column(top, (page, 1), foot, of=self, gap=0)
         self.setFocusProxy(self.table)
@@ -136,7 +145,10 @@ class ComparePanel(PlotPanel):
 
     def _make_trade_off(self) -> tuple[TradeOffChart, Segments]:
         """Return the scatter, and the switch between it and the curves."""
-        chart, view = TradeOffChart(self.desk.theme), Segments("What is drawn of the policies", (CURVES, TRADE_OFF))
+        chart, view = (
+            TradeOffChart(self.desk.theme),
+            Segments("What is drawn of the policies", (CURVES, TRADE_OFF)),
+        )
         chart.picked.connect(self._pick_row)
         chart.hovered.connect(self.say)
         view.chosen.connect(lambda _: self.fit())
@@ -149,7 +161,9 @@ class ComparePanel(PlotPanel):
             self._results.clear()
             self._pace = Pace()
             own = harness_of(state.session) if state.session is not None else None
-            if own is not None and self.is_new("harness", own):  # else what the user chose since stays
+            if own is not None and self.is_new(
+                "harness", own
+            ):  # else what the user chose since stays
                 self.bar.choose_own(own)
                 self.sweep.choose_policy(own)
         super().receive(state)
@@ -173,7 +187,10 @@ class ComparePanel(PlotPanel):
 
     def _turn(self) -> None:
         self._cancel()
-        for bar, on in ((self.bar, not self.sweeping.isChecked()), (self.sweep, self.sweeping.isChecked())):
+        for bar, on in (
+            (self.bar, not self.sweeping.isChecked()),
+            (self.sweep, self.sweeping.isChecked()),
+        ):
             bar.setVisible(on)
         self._show()
 
@@ -249,7 +266,9 @@ class ComparePanel(PlotPanel):
 
         self._stopped_by_user = ()
         self._job.run(job, ended, reported=self._hear, lane="wait")
-        self._underway = ComparisonProgress(missing[0].policy, 0, len(thread.requests), 0, len(missing))
+        self._underway = ComparisonProgress(
+            missing[0].policy, 0, len(thread.requests), 0, len(missing)
+        )
         self._unasked, self._driven = unasked, missing
         self._show()
 
@@ -344,7 +363,12 @@ class ComparePanel(PlotPanel):
             summary = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
         else:
             infeasible = infeasible_words(PolicyRow(report, self._found)) if report else ""
-            sentences = (infeasible, self._why_not(), regret_words(report) if report else "", self._front_words())
+            sentences = (
+                infeasible,
+                self._why_not(),
+                regret_words(report) if report else "",
+                self._front_words(),
+            )
             summary = " ".join(filter(None, sentences))
         self.says.show_text(text or summary if self._found.reports else "")
         self._empty.setText(summary)
@@ -369,7 +393,9 @@ class ComparePanel(PlotPanel):
         if self._refused:
             return self._refused
         if self._found.impossible:
-            return " ".join(f"{NAMES.get(name, name)}: {why}" for name, why in self._found.impossible)
+            return " ".join(
+                f"{NAMES.get(name, name)}: {why}" for name, why in self._found.impossible
+            )
         swept = f"{plural(left, 'setting')} of {NAMES[self.sweep.policy]}"
         many = swept if self.sweeping.isChecked() else plural(left, "policy", "policies")
         if not missing:

@@ -64,7 +64,9 @@ class ComparePlot(Plot):
 
     def _scale(self) -> None:
         """Fit the axis to the window and the curves; the curve without compaction may leave it unless it is picked."""
-        fitted = [report for report in self._reports if report.policy != PLAIN or self._picked == PLAIN]
+        fitted = [
+            report for report in self._reports if report.policy != PLAIN or self._picked == PLAIN
+        ]
         heights = [report.peak for report in fitted or self._reports]
         window = self._reports[0].window if self._reports else None
         set_height(self.plot, max([*heights, 1]), window, HEADROOM)
@@ -209,7 +211,9 @@ class CompareOverlay(Overlay):
             painter.drawLine(point + QPointF(-3, 3), point + QPointF(3, -3))
 
 
-def spread_places(places: Sequence[tuple[float, str]], apart: float, lowest: float) -> list[tuple[float, str]]:
+def spread_places(
+    places: Sequence[tuple[float, str]], apart: float, lowest: float
+) -> list[tuple[float, str]]:
     """Return the places, sorted from the top, moved so that they are `apart` pixels from each other.
 
     Args:

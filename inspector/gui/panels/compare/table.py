@@ -186,11 +186,21 @@ def _policy_text(row: PolicyRow) -> str:
 
 _APART = 6
 """Pixels between a policy's letter, the sample of its curve, and its name."""
-_WIDTHS = {"compactions": 11, "fullest request": 8, "cache written": 17, "facts lost": 9, "cost": 8, "needed again": 7}
+_WIDTHS = {
+    "compactions": 11,
+    "fullest request": 8,
+    "cache written": 17,
+    "facts lost": 9,
+    "cost": 8,
+    "needed again": 7,
+}
 
 COLUMNS: Sequence[Column[PolicyRow]] = (
     Column("policy", _policy_text, 27, least=21),
-    *(Column(figure.name, _cell_text(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
+    *(
+        Column(figure.name, _cell_text(figure), _WIDTHS.get(figure.name, 11), figures=True)
+        for figure in FIGURES
+    ),
 )
 
 
@@ -203,7 +213,10 @@ def sort_policies(comparison: Comparison, by: int, falling: bool) -> list[Policy
     """
     front = {standing.policy for standing in rank_policies(comparison.reports) if standing.in_front}
     has_front = len(comparison.reports) > 1
-    rows = [PolicyRow(report, comparison, has_front and report.policy in front) for report in comparison.reports]
+    rows = [
+        PolicyRow(report, comparison, has_front and report.policy in front)
+        for report in comparison.reports
+    ]
     if by == 0:
         rows.sort(key=lambda row: row.report.title.lower(), reverse=falling)
     elif by > 0:
@@ -255,7 +268,9 @@ class CompareTable(Rows[PolicyRow]):
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._sort)
         what = "\n".join(f"{figure.name}: {figure.what}" for figure in FIGURES)
-        header.setToolTip(tip(f"{what}\nBeneath each: the difference from what happened. A click sorts."))
+        header.setToolTip(
+            tip(f"{what}\nBeneath each: the difference from what happened. A click sorts.")
+        )
         self.chosen.connect(lambda row, _: self.picked.emit(self.rows[row].name))
 
     def show_comparison(self, comparison: Comparison, picked: str) -> None:
@@ -280,7 +295,9 @@ class CompareTable(Rows[PolicyRow]):
             self._by = -1
         self._model.order = (self._by, self._falling) if self._by >= 0 else None
         current_row = self.currentIndex().row()
-        self.show_comparison(self._comparison, self.rows[current_row].name if current_row >= 0 else "")
+        self.show_comparison(
+            self._comparison, self.rows[current_row].name if current_row >= 0 else ""
+        )
 
     def copied(self) -> str:
         """Return the whole table for a spreadsheet."""
@@ -292,7 +309,9 @@ class _TwoLines(PaintedCell):
         super().__init__(theme, table)
         self._table = table
 
-    def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
+    def paint_cell(
+        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
+    ) -> None:
         row = self._table.rows[index.row()]
         inner = rect.adjusted(9, 2, -9, -2)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -303,7 +322,9 @@ class _TwoLines(PaintedCell):
         else:
             self._paint_figure(painter, inner, row, FIGURES[index.column() - 1], c)
 
-    def _paint_name(self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool, c: Colours) -> None:
+    def _paint_name(
+        self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool, c: Colours
+    ) -> None:
         """Paint letter, sample and title of a policy and, below the title, whether it is infeasible or in the front."""
         style = style_of(row.name)
         bold = bold_font(painter.font())
@@ -335,7 +356,9 @@ class _TwoLines(PaintedCell):
         else:
             paint_text(painter, room, title, c.text)
 
-    def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours) -> None:
+    def _paint_figure(
+        self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours
+    ) -> None:
         """Paint a figure and, below it, its difference; highlight the figures that make a policy infeasible."""
         value, gap = figure_text(figure, row), difference_text(figure, row)
         colour = c.text
@@ -364,9 +387,19 @@ LOST = 1
 
 REGRETS: Sequence[Column[Regret]] = (
     Column("needed by", lambda regret: f"{regret.needed_by} ({regret.how})", 11, least=12),
-    Column("lost by", lambda regret: f"{regret.at.tier} before {regret.at.before_request}", 19, least=17),
+    Column(
+        "lost by",
+        lambda regret: f"{regret.at.tier} before {regret.at.before_request}",
+        19,
+        least=17,
+    ),
     Column("fact needed again", lambda regret: regret.fact.text, least=34, lines=3),
-    Column("read again", lambda regret: f"{regret.price:,} tokens" if regret.repaired else "", 12, figures=True),
+    Column(
+        "read again",
+        lambda regret: f"{regret.price:,} tokens" if regret.repaired else "",
+        12,
+        figures=True,
+    ),
     Column("kind", lambda regret: "URL" if regret.fact.kind == "url" else regret.fact.kind, 9),
 )
 
@@ -385,7 +418,9 @@ def infeasible_words(row: PolicyRow) -> str:
     if not row.too_large or report.window is None:
         return ""
     many = f"{grouped(row.too_large)} of {plural(len(report.rows), 'request')}"
-    return f"{row.title} is infeasible: {many} exceed the window of {grouped(report.window)} tokens."
+    return (
+        f"{row.title} is infeasible: {many} exceed the window of {grouped(report.window)} tokens."
+    )
 
 
 def regret_words(report: ReplayReport) -> str:
@@ -401,8 +436,14 @@ def regret_words(report: ReplayReport) -> str:
             part = ", estimated"
         priced = f" {dollars(summaries)} of its cost are for summaries{part}."
     elif summaries:
-        priced = f" Of its cost {priced_words(summaries, report.summaries_most_usd)} is for summaries."
-    again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
+        priced = (
+            f" Of its cost {priced_words(summaries, report.summaries_most_usd)} is for summaries."
+        )
+    again = (
+        f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens"
+        if losses.rereads
+        else ""
+    )
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:
         return f"{report.title}: {lost}, {losses.needed_words} of them needed again{again}.{priced}"

@@ -59,10 +59,14 @@ class TradeOffChart(Chart):
         """Show the policies of these reports, with a ring around the chosen one."""
         if reports is not self._reports:
             self._reports = reports
-            self.standings = tuple(standing for standing in rank_policies(reports) if standing.cost_usd is not None)
+            self.standings = tuple(
+                standing for standing in rank_policies(reports) if standing.cost_usd is not None
+            )
             self._titles = {report.policy: report.title for report in reports}
         self._chosen = chosen
-        self.setAccessibleDescription("; ".join(self.describe(standing) for standing in self.standings))
+        self.setAccessibleDescription(
+            "; ".join(self.describe(standing) for standing in self.standings)
+        )
         self.redraw()
 
     @property
@@ -76,7 +80,9 @@ class TradeOffChart(Chart):
         cost = dollars(standing.cost_usd) if standing.cost_usd is not None else "no price"
         needed = "nothing freed"
         if standing.needed_per_1000 is not None:
-            needed = f"{standing.needed_per_1000:.2f} facts needed again for each 1,000 tokens freed"
+            needed = (
+                f"{standing.needed_per_1000:.2f} facts needed again for each 1,000 tokens freed"
+            )
         words = f"{self._titles.get(standing.policy, standing.policy)}: {cost}, {needed}"
         if not standing.is_feasible:
             return f"{words}; infeasible: {plural(standing.too_large, 'request')} too large"
@@ -91,7 +97,9 @@ class TradeOffChart(Chart):
         left = 2 * metrics.height() + metrics.horizontalAdvance("0.00") + AXIS_GAP
         foot = 2 * metrics.height() + 12
         head = metrics.height() + 10
-        return QRectF(left, head, max(1.0, self.width() - left - 20), max(1.0, self.height() - head - foot))
+        return QRectF(
+            left, head, max(1.0, self.width() - left - 20), max(1.0, self.height() - head - foot)
+        )
 
     def _scales(self) -> tuple[LinearScale, LinearScale]:
         """Return the horizontal scale in dollars and the vertical one in facts needed again."""
@@ -121,7 +129,9 @@ class TradeOffChart(Chart):
         paint_grid(painter, area, up, values, colours.faint)
         paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: f"{value:.2f}")
         self.paint_bottom_numbers(painter, area, across, dollars_up_to(across.high))
-        self.paint_titles(painter, area, "Cost (US dollars)", "Needed again for each 1,000 tokens freed")
+        self.paint_titles(
+            painter, area, "Cost (US dollars)", "Needed again for each 1,000 tokens freed"
+        )
         self._paint_key(painter)
         front_line = self._front_line(area)
         painter.setPen(dashed_pen(colours.good, 1.4))
@@ -131,7 +141,9 @@ class TradeOffChart(Chart):
             self._paint_point(painter, standing)
         self._paint_letters(painter, area, front_line)
 
-    def _paint_letters(self, painter: QPainter, area: QRectF, front_line: Sequence[QPointF]) -> None:
+    def _paint_letters(
+        self, painter: QPainter, area: QRectF, front_line: Sequence[QPointF]
+    ) -> None:
         """Write the letters of the policies where they cover no point and, if possible, not the front."""
         labels = LabelSpace(area.adjusted(0, -12, 14, 4), lambda room: _crosses(front_line, room))
         for standing in self.standings:
@@ -155,7 +167,9 @@ class TradeOffChart(Chart):
 
     def _colour(self, standing: Standing) -> str:
         colours = self._theme.colours
-        return style_of(standing.policy).colour(colours) if standing.is_feasible else colours.missing
+        return (
+            style_of(standing.policy).colour(colours) if standing.is_feasible else colours.missing
+        )
 
     def _paint_point(self, painter: QPainter, standing: Standing) -> None:
         place, colours = self.place_of(standing), self._theme.colours
@@ -210,7 +224,9 @@ class TradeOffChart(Chart):
 
     def standing_at(self, place: QPointF) -> Standing | None:
         """Return the policy whose point is nearest to a place, at most NEAR pixels away."""
-        distances = [(self.place_of(standing) - place).manhattanLength() for standing in self.standings]
+        distances = [
+            (self.place_of(standing) - place).manhattanLength() for standing in self.standings
+        ]
         nearest = min(distances, default=NEAR + 1.0)
         return self.standings[distances.index(nearest)] if nearest <= NEAR else None
 
@@ -222,7 +238,9 @@ class TradeOffChart(Chart):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         standing = self.standing_at(event.position())
-        self.setCursor(Qt.CursorShape.ArrowCursor if standing is None else Qt.CursorShape.PointingHandCursor)
+        self.setCursor(
+            Qt.CursorShape.ArrowCursor if standing is None else Qt.CursorShape.PointingHandCursor
+        )
         self.hovered.emit(self.describe(standing) if standing is not None else "")
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -232,5 +250,7 @@ class TradeOffChart(Chart):
 
 def _crosses(line: Sequence[QPointF], room: QRectF) -> bool:
     """Does a line of horizontal and vertical strokes cross a rectangle?"""
-    strokes = (QRectF(start, end).normalized().adjusted(-1, -1, 1, 1) for start, end in pairwise(line))
+    strokes = (
+        QRectF(start, end).normalized().adjusted(-1, -1, 1, 1) for start, end in pairwise(line)
+    )
     return any(stroke.intersects(room) for stroke in strokes)

@@ -20,7 +20,13 @@ class AdviceList(Guarded, QFrame):
         super().__init__()
         self.pieces: Sequence[Advice] = ()
         self.rows = [AdviceRow(follow) for _ in range(3)]
-        column(label("WHAT TO CHANGE", role="caption"), *self.rows, of=self, margins=(0, 4, 0, 4), gap=4)
+        column(
+            label("WHAT TO CHANGE", role="caption"),
+            *self.rows,
+            of=self,
+            margins=(0, 4, 0, 4),
+            gap=4,
+        )
         self.hide()
 
     def show_advice(self, pieces: Sequence[Advice]) -> None:
@@ -53,14 +59,20 @@ class AdviceRow(Guarded, QFrame):
         self.finding.show_words(piece.finding)
         say(self.action, f"{piece.action} {piece.evidence}")
         self.setAccessibleName(piece.text)
-        self.setToolTip(tip(f"Go to request {piece.request:,}" if piece.request is not None else ""))
+        self.setToolTip(
+            tip(f"Go to request {piece.request:,}" if piece.request is not None else "")
+        )
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._piece is not None and self.rect().contains(event.position().toPoint()):
             self._follow(self._piece)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self._piece is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+        if self._piece is not None and event.key() in (
+            Qt.Key.Key_Return,
+            Qt.Key.Key_Enter,
+            Qt.Key.Key_Space,
+        ):
             self._follow(self._piece)
         else:
             super().keyPressEvent(event)

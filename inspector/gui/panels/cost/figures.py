@@ -68,7 +68,9 @@ def _sum_of_misses(misses: Sequence[Rebilling]) -> tuple[Decimal, int]:
 def _group_misses(misses: Sequence[Rebilling]) -> Iterator[CostRow]:
     cause = misses[0].cause
     if len(misses) > 1:
-        saved = "" if cause in NO_WASTE else _dollars(sum_prices(miss.avoidable_usd for miss in misses))
+        saved = (
+            "" if cause in NO_WASTE else _dollars(sum_prices(miss.avoidable_usd for miss in misses))
+        )
         cost = _dollars(sum_prices(miss.usd for miss in misses))
         tokens = grouped(sum(miss.tokens for miss in misses))
         what = f"{CAUSE_NAMES[cause]}: {len(misses):,} misses"
@@ -79,12 +81,25 @@ def _group_misses(misses: Sequence[Rebilling]) -> Iterator[CostRow]:
 def _miss(miss: Rebilling) -> CostRow:
     saved = "" if miss.cause in NO_WASTE else _dollars(miss.avoidable_usd)
     cost, tokens = _dollars(miss.usd), grouped(miss.tokens)
-    return CostRow(miss.request, CAUSE_NAMES[miss.cause], tokens, cost, saved, miss.evidence, miss.message, miss.diff)
+    return CostRow(
+        miss.request,
+        CAUSE_NAMES[miss.cause],
+        tokens,
+        cost,
+        saved,
+        miss.evidence,
+        miss.message,
+        miss.diff,
+    )
 
 
 def _compaction(compaction: Compacted) -> CostRow:
     money = compaction.economics
-    each = "" if money.saved_per_request_usd is None else f"{dollars(money.saved_per_request_usd)} each"
+    each = (
+        ""
+        if money.saved_per_request_usd is None
+        else f"{dollars(money.saved_per_request_usd)} each"
+    )
     sizes = f"{grouped(compaction.tokens_before)} → {grouped(compaction.tokens_after)}"
     return CostRow(
         compaction.at.before_request,
@@ -113,7 +128,11 @@ def _payback_sentences(compaction: Compacted) -> str:
     saving = f"{plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}"
     if money.paid_after_requests is None:
         return f"{cost} It never paid: {saving}."
-    when = f"after {plural(money.paid_after_requests, 'request')}" if money.paid_after_requests else "at once"
+    when = (
+        f"after {plural(money.paid_after_requests, 'request')}"
+        if money.paid_after_requests
+        else "at once"
+    )
     return f"{cost} Paid {when}; {saving}."
 
 
@@ -144,7 +163,9 @@ class CostFigures:
     advice: tuple[Advice, ...] = ()
 
 
-def cost_figures(whole: SessionCost, cost: ThreadCost, advice: tuple[Advice, ...] = ()) -> CostFigures:
+def cost_figures(
+    whole: SessionCost, cost: ThreadCost, advice: tuple[Advice, ...] = ()
+) -> CostFigures:
     """Return the figures of a thread. O(requests of the session)."""
     bills = [bill or Bill() for bill in cost.bills]
     kinds = frozenset(kind for bill in bills for kind in BILL_KINDS if getattr(bill, kind))
@@ -161,7 +182,9 @@ def stack_bars(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
         before it.
     """
     group = len(bills) // MOST_BARS + 1
-    chosen = [max(bills[n : n + group], key=lambda bill: bill.total) for n in range(0, len(bills), group)]
+    chosen = [
+        max(bills[n : n + group], key=lambda bill: bill.total) for n in range(0, len(bills), group)
+    ]
     sums = [_sum_kinds(bill) for bill in chosen]
     edges = [place * group - 0.5 for place in range(len(chosen) + 1)]
     tops = [list(heights) for heights in zip(*sums, strict=True)]
@@ -176,7 +199,10 @@ def _sum_kinds(bill: Bill) -> list[float]:
 def cost_words(whole: SessionCost, cost: ThreadCost) -> Iterator[str]:
     """Yield the sums of a thread, sentence by sentence, without full stops."""
     yield _total_words(whole, cost)
-    by_model = [f"{model or 'unknown model'} {_subtotal_words(part)}" for model, part in whole.by_model.items()]
+    by_model = [
+        f"{model or 'unknown model'} {_subtotal_words(part)}"
+        for model, part in whole.by_model.items()
+    ]
     if len(by_model) > 1:
         yield f"By model: {', '.join(by_model)}"
     if cost.estimated:
@@ -194,10 +220,14 @@ def cost_words(whole: SessionCost, cost: ThreadCost) -> Iterator[str]:
 
 def _total_words(whole: SessionCost, cost: ThreadCost) -> str:
     """Return what the thread cost and, if it is not the whole session, what the session cost."""
-    part = subtotal_words(cost.subtotal.usd, cost.subtotal.unpriced, output_is_final=cost.output_is_final)
+    part = subtotal_words(
+        cost.subtotal.usd, cost.subtotal.unpriced, output_is_final=cost.output_is_final
+    )
     if len(whole.threads) <= 1 and whole.nobodys is None:
         return part[0].upper() + part[1:]
-    session = subtotal_words(whole.subtotal.usd, whole.subtotal.unpriced, output_is_final=whole.output_is_final)
+    session = subtotal_words(
+        whole.subtotal.usd, whole.subtotal.unpriced, output_is_final=whole.output_is_final
+    )
     return f"This thread {part} of {session} for the whole session"
 
 
@@ -216,7 +246,11 @@ def _misses_words(cost: ThreadCost) -> str:
     misses = cost.breaks
     count = plural(len(misses), "cache miss", "cache misses")
     after_compactions = sum(miss.cause == "compaction" for miss in misses)
-    part = f", {after_compactions:,} of them after compactions" if 0 < after_compactions < len(misses) else ""
+    part = (
+        f", {after_compactions:,} of them after compactions"
+        if 0 < after_compactions < len(misses)
+        else ""
+    )
     words = f"{count} of this thread{part}: {grouped(sum(miss.tokens for miss in misses))} tokens re-sent"
     if cost.bill is None:
         return words

@@ -38,7 +38,9 @@ HINT = "Select a row to see its evidence; double-click it to go to its request."
 
 COLUMNS: Sequence[Column[CostRow]] = (
     Column("Cause", lambda row: row.what, 26, least=14),
-    Column("Request", lambda row: "" if row.request is None else grouped(row.request), 7, figures=True),
+    Column(
+        "Request", lambda row: "" if row.request is None else grouped(row.request), 7, figures=True
+    ),
     Column("Re-sent", lambda row: row.tokens, 10, figures=True),
     Column("Cost", lambda row: row.cost, 7, figures=True),
     Column("Avoidable", lambda row: row.saved, 9, figures=True),
@@ -81,7 +83,11 @@ class CostPanel(PlotPanel):
         has_moved, self._state = state.at != self._state.at, state
         session, thread = state.session, state.thread
         is_new = self.is_new("figures", session, thread)
-        if session is None or thread is None or not any(request.usage for request in thread.requests):
+        if (
+            session is None
+            or thread is None
+            or not any(request.usage for request in thread.requests)
+        ):
             self._show_nothing(NOTHING if thread is None else NO_USAGE)
             return
         self.load_plot()
@@ -164,7 +170,9 @@ class CostPanel(PlotPanel):
 
     def _show_lines(self, lines: Sequence[str]) -> None:
         """Show the lines that fit into a share of the height; the tooltip has all of them."""
-        most = max(_LEAST_LINES, int(_MORE_SHARE * self.height() / self.fontMetrics().lineSpacing()))
+        most = max(
+            _LEAST_LINES, int(_MORE_SHARE * self.height() / self.fontMetrics().lineSpacing())
+        )
         self.more.setText("\n".join(lines[:most]))
         self.more.setToolTip(tip("\n".join(lines)) if len(lines) > most else "")
 

@@ -17,9 +17,13 @@ from inspector.gui.panels.cost.figures import CAUSE_NAMES, CostFigures
 from inspector.gui.widgets.chart import dashed_pen, paint_triangle, paint_vertical
 from inspector.gui.widgets.plot import Axis, Overlay, Plot, pg
 
-COLOURS = dict(zip(BILL_KINDS, ("#cc79a7", "#56b4e9", "#e69f00", "#d55e00", "#009e73"), strict=True))
+COLOURS = dict(
+    zip(BILL_KINDS, ("#cc79a7", "#56b4e9", "#e69f00", "#d55e00", "#009e73"), strict=True)
+)
 """Colours of the kinds of tokens, after Okabe and Ito."""
-NAMES = dict(zip(BILL_KINDS, ("input", "cache read", "write 5 min", "write 1 h", "output"), strict=True))
+NAMES = dict(
+    zip(BILL_KINDS, ("input", "cache read", "write 5 min", "write 1 h", "output"), strict=True)
+)
 _LEGEND_KINDS = (*BILL_KINDS[1:], BILL_KINDS[0])
 """The kinds in the order of the legend, which ends where there is no room."""
 HEADROOM = 1.25
@@ -45,7 +49,9 @@ class CostPlot(Plot):
         self.total.setXLink(self.plot)
         self._running = self._add_curve(self.total)
         self._cost: ThreadCost | None = None
-        self._curves = {kind: self.plot.plot(stepMode="center", fillLevel=0) for kind in reversed(BILL_KINDS)}
+        self._curves = {
+            kind: self.plot.plot(stepMode="center", fillLevel=0) for kind in reversed(BILL_KINDS)
+        }
         """The highest sum first: each later curve covers the lower part of the earlier ones."""
         self.overlay = CostOverlay(self._graphics, theme, self._boxes[0])
         self.restyle()
@@ -93,7 +99,11 @@ class CostPlot(Plot):
             amount = getattr(bill, kind)
             if amount:
                 words.append(f"{NAMES[kind]} {dollars(amount)}")
-        words += [f"cache miss: {CAUSE_NAMES[miss.cause]}" for miss in self._cost.breaks if miss.request == at]
+        words += [
+            f"cache miss: {CAUSE_NAMES[miss.cause]}"
+            for miss in self._cost.breaks
+            if miss.request == at
+        ]
         return " · ".join(words)
 
     def _sum_to(self, at: int) -> Decimal:
@@ -175,7 +185,9 @@ class CostOverlay(Overlay):
             if x + name_width + 14 > area.right():
                 return
             swatch = 0 if is_mark else 13
-            background = QRectF(x - 3, top + 1, name_width + swatch + 6, 18)  # no line may run through a name
+            background = QRectF(
+                x - 3, top + 1, name_width + swatch + 6, 18
+            )  # no line may run through a name
             painter.fillRect(background, ink(colours.window))
             if not is_mark:
                 painter.fillRect(QRectF(x, top + 5, 9, 9), ink(colour))

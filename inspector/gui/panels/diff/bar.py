@@ -31,7 +31,9 @@ _APART = 2
 _ROUNDING = 20
 """Tokens that the rows may lack because each is rounded; a smaller difference, or one below 1%, is not mentioned."""
 UNDO, GO_BEFORE = "Undo", "Go before"
-_GO_BEFORE = "Go to the buffer before the recorded compaction, to run a tier of your choice on that instead"
+_GO_BEFORE = (
+    "Go to the buffer before the recorded compaction, to run a tier of your choice on that instead"
+)
 START = "the step's start"
 AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
@@ -45,7 +47,11 @@ class DiffBar(Guarded, QWidget):
     """What to compare with: the index of a step, ORIGIN, or None for the start of the step."""
 
     def __init__(
-        self, theme: Theme, walk: Callable[[int], None], run: Callable[[], None], undo: Callable[[], None]
+        self,
+        theme: Theme,
+        walk: Callable[[int], None],
+        run: Callable[[], None],
+        undo: Callable[[], None],
     ) -> None:
         super().__init__()
         self._theme = theme
@@ -68,13 +74,17 @@ class DiffBar(Guarded, QWidget):
         walks = (self.previous, self.next, self.text)
         self._beside = (*walks, self.undo, self.run)
         tools = row((flow(*self._tools, gap=_APART), 1), *walks, 4, self.undo, self.run, gap=_APART)
-        tools.addStrut(self.choice.sizeHint().height())  # so that nothing moves when the choice is hidden
+        tools.addStrut(
+            self.choice.sizeHint().height()
+        )  # so that nothing moves when the choice is hidden
         self._lines = row((self.headline, 1), tools, of=self, margins=(8, 4, 8, 4), gap=2)
         self.restyle()
 
     def restyle(self) -> None:
         for name, chip in self.chips.items():
-            chip.setStyleSheet(f"QToolButton:checked {{ color: {fate_colour(self._theme.colours, name)}; }}")
+            chip.setStyleSheet(
+                f"QToolButton:checked {{ color: {fate_colour(self._theme.colours, name)}; }}"
+            )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -161,7 +171,11 @@ class DiffBar(Guarded, QWidget):
         comparison, payback = self._comparison, economics_words(self._economics)
         if comparison is None:
             return
-        whole, short, change = diff_headline(comparison), short_headline(comparison), signed(_change(comparison))
+        whole, short, change = (
+            diff_headline(comparison),
+            short_headline(comparison),
+            signed(_change(comparison)),
+        )
         with_verdict = short
         if payback and comparison.sides.whole is not None:
             verdict = payback.rpartition(": ")[2]
@@ -189,9 +203,15 @@ def diff_headline(comparison: Diff) -> str:
     stay`. For a recorded compaction: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not recorded`.
     """
     sides = comparison.sides
-    parts = [f"{count:,} {sides.words[fate]}" for fate, count in comparison.counts.items() if fate != "kept"]
+    parts = [
+        f"{count:,} {sides.words[fate]}"
+        for fate, count in comparison.counts.items()
+        if fate != "kept"
+    ]
     if sides.whole is not None:
-        details = ", ".join((*(parts or ["nothing changed"]), *_recorded_changes(comparison, sides.whole[1])))
+        details = ", ".join(
+            (*(parts or ["nothing changed"]), *_recorded_changes(comparison, sides.whole[1]))
+        )
         return f"{_name(comparison)}: {_sizes(comparison)} tokens, {details}"
     if not parts:
         verb = "changes" if sides.preview else "changed"
@@ -256,5 +276,7 @@ def _name(comparison: Diff) -> str:
     return f"Preview of {name}" if comparison.sides.preview else name
 
 
-def _flat(text: str, about: str, run: Callable[[], None] | None = None, checkable: bool = False) -> QToolButton:
+def _flat(
+    text: str, about: str, run: Callable[[], None] | None = None, checkable: bool = False
+) -> QToolButton:
     return small_button(text, run, about=about, name=about, checkable=checkable)

@@ -93,7 +93,9 @@ class DiffPanel(Panel):
         self._empty = label(role="quiet", wrap=True, centred=True)
         go = self.desk.workbench.recorded_compaction
         self.recorded = button("", go, about="C and Shift+C walk from one to the next")
-        begin = column(..., self._empty, row(..., self.recorded, ...), ..., margins=(13, 0, 13, 0), gap=10)
+        begin = column(
+            ..., self._empty, row(..., self.recorded, ...), ..., margins=(13, 0, 13, 0), gap=10
+        )
         self._nothing = holding(begin)
         self._nothing.setAccessibleName("Diff")
         self._stack = pages(self, self._nothing, page)
@@ -108,9 +110,16 @@ class DiffPanel(Panel):
         if chosen is None:
             self._show_nothing(state)
             return
-        as_recorded = state.steps is not None and state.steps.at == state.steps.base(state.steps.at) == RECORDED
-        self._show_why(state.drops.found if as_recorded and state.drops is not None else (), state.place)
-        self.bar.show_payback(state.branch.economics if state.branch is not None and as_recorded else None)
+        as_recorded = (
+            state.steps is not None
+            and state.steps.at == state.steps.base(state.steps.at) == RECORDED
+        )
+        self._show_why(
+            state.drops.found if as_recorded and state.drops is not None else (), state.place
+        )
+        self.bar.show_payback(
+            state.branch.economics if state.branch is not None and as_recorded else None
+        )
         if state.steps is not self._steps or not chosen.is_same(self._sides):
             self._steps = state.steps
             self.bar.show_choices(state.steps, chosen.preview)
@@ -141,7 +150,9 @@ class DiffPanel(Panel):
             text = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
         else:
             text = "Nothing compacted here yet. Select a tier to preview it; press its button to run it."
-        recorded = len(state.thread.compactions) if state.thread is not None and state.steps is None else 0
+        recorded = (
+            len(state.thread.compactions) if state.thread is not None and state.steps is None else 0
+        )
         self.recorded.setVisible(recorded > 0)
         self.recorded.setText(f"Look at a recorded compaction ({recorded:,})")
         self._empty.setText(text)
@@ -253,7 +264,9 @@ class DiffPanel(Panel):
             self.reading.setVisible(on)
             self._read()
         if turned:
-            self._splitter.setSizes([4_000, 2_000])  # sizes of the other direction mean nothing in this one
+            self._splitter.setSizes(
+                [4_000, 2_000]
+            )  # sizes of the other direction mean nothing in this one
 
     def _run(self) -> None:
         """Run the tier whose preview is shown."""

@@ -151,7 +151,9 @@ def diff_row_text(line: DiffLine, fate: str) -> str:
 def _left_out(comparison: Diff, rows: Sequence[DiffRow]) -> str:
     """`143 kept · 41,200 tokens`, `12 summarised, 3 cleared · −9,100`."""
     counts = Counter(row.fate.name for row in rows)
-    text = ", ".join(f"{grouped(counts[name])} {comparison.sides.words[name]}" for name in FATES if counts[name])
+    text = ", ".join(
+        f"{grouped(counts[name])} {comparison.sides.words[name]}" for name in FATES if counts[name]
+    )
     if set(counts) == {"kept"}:
         return f"{text} · {plural(sum(row.tokens_after for row in rows), 'token')}"
     return f"{text} · {signed(sum(row.delta for row in rows if row.fate.name != 'kept'))} tokens"
@@ -172,7 +174,9 @@ class DiffDelegate(PaintedRow):
     def height(self, metrics: QFontMetrics) -> int:
         return metrics.height() + 5
 
-    def paint_row(self, painter: QPainter, rect: QRect, row: DiffLine, marked: int, c: Colours) -> None:
+    def paint_row(
+        self, painter: QPainter, rect: QRect, row: DiffLine, marked: int, c: Colours
+    ) -> None:
         if row.of is None:
             painter.setPen(ink(c.quiet))
             painter.drawText(rect, CENTRE, f"⋯   {row.out}   ⋯")
@@ -185,7 +189,10 @@ class DiffDelegate(PaintedRow):
         self, painter: QPainter, rect: QRect, row: DiffLine, of: DiffRow, marked: int, c: Colours
     ) -> None:
         """The message as it is after, else as it was."""
-        columns, side = diff_columns(rect, painter.fontMetrics(), self.tool), row.after or row.before
+        columns, side = (
+            diff_columns(rect, painter.fontMetrics(), self.tool),
+            row.after or row.before,
+        )
         assert side is not None
         is_changed = of.fate.name != "kept"
         colour = c.text if is_changed else c.quiet
@@ -234,7 +241,9 @@ def diff_columns(rect: QRect, metrics: QFontMetrics, tool: int) -> DiffColumns:
     fate = column(after.left() - letter, letter)
     before = column(fate.left() - GAP - TOKENS * digit, TOKENS * digit)
     left = (names or role).right() + GAP
-    return DiffColumns(number, role, names, column(left, before.left() - GAP - left), before, fate, after)
+    return DiffColumns(
+        number, role, names, column(left, before.left() - GAP - left), before, fate, after
+    )
 
 
 def diff_heads(columns: DiffColumns) -> Iterable[ColumnHead]:

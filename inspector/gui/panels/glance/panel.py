@@ -47,7 +47,11 @@ class CardText:
 
 CARDS: dict[Question, CardText] = {
     "filled": CardText(
-        "WHAT FILLED IT", "Breakdown", "Go to request {} ›", "pressure", "Looking for the fullest request…"
+        "WHAT FILLED IT",
+        "Breakdown",
+        "Go to request {} ›",
+        "pressure",
+        "Looking for the fullest request…",
     ),
     "lost": CardText(
         "WHAT WAS LOST",
@@ -57,7 +61,11 @@ CARDS: dict[Question, CardText] = {
         "Comparing the conversation before and after each compaction…",
     ),
     "cost": CardText(
-        "WHAT IT COST", "Cost", "Show cost ›", "cache miss", "Adding up the requests and looking for cache misses…"
+        "WHAT IT COST",
+        "Cost",
+        "Show cost ›",
+        "cache miss",
+        "Adding up the requests and looking for cache misses…",
     ),
 }
 READING = "Reading the file…"
@@ -126,7 +134,11 @@ class GlancePanel(Panel):
         depends_on = self._depends_on(question)
         if session is None or thread is None or not self.is_new(question, session, depends_on):
             return
-        card, work_out, last = self.cards[question], self._answerer(question), len(thread.requests) - 1
+        card, work_out, last = (
+            self.cards[question],
+            self._answerer(question),
+            len(thread.requests) - 1,
+        )
         if card.answer is None:
             card.show_answer(None, CARDS[question].pending)
             self._fit()
@@ -138,7 +150,9 @@ class GlancePanel(Panel):
             self._fit()
             self._late.start()
 
-        lane: Lane = "compute" if question == "filled" else "card"  # the others go over the whole session
+        lane: Lane = (
+            "compute" if question == "filled" else "card"
+        )  # the others go over the whole session
         job.run(session, depends_on, lambda task: work_out(), show, lane=lane)
         if not self._late.isActive():
             self._late.start()
@@ -158,7 +172,9 @@ class GlancePanel(Panel):
             return lambda: lost_answer(session, thread)
         if question == "cost":
             return lambda: cost_answer(session, thread)
-        return lambda: filled_answer(session, thread, lambda at: bench.find_window(state, at).tokens)
+        return lambda: filled_answer(
+            session, thread, lambda at: bench.find_window(state, at).tokens
+        )
 
     def fit(self) -> None:
         """As high as the longest answer; during the resize the cards would keep their old height."""
@@ -211,7 +227,9 @@ class GlancePanel(Panel):
             return None
         is_low = window.height() < _LOW_LINES * self.fontMetrics().lineSpacing()
         lines = _FEWEST_LINES if is_low else _MOST_LINES
-        return max(round(_MOST_SHARE * window.height()), self.cards["filled"].height_of_lines(lines))
+        return max(
+            round(_MOST_SHARE * window.height()), self.cards["filled"].height_of_lines(lines)
+        )
 
     def _go(self, answer: ShortAnswer) -> None:
         if answer.request is not None:
@@ -235,14 +253,18 @@ class AnswerCard(Guarded, QFrame):
         """The last request that the answer is about."""
         self.setObjectName("AnswerCard")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # as wide as the panel says
+        self.setSizePolicy(
+            QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
+        )  # as wide as the panel says
         self.headline = EmphasisLabel()
         self.detail = label(role="quiet", wrap=True)
         self.link = label(role="link")
         self._caption = label(text.caption, role="caption")
         self._caption.setToolTip(tip(explain(text.term)))
         head = row(self._caption, ..., self.link)
-        column(head, self.headline, self.detail, ..., of=self, margins=(_INSET, 7, _INSET, 8), gap=3)
+        column(
+            head, self.headline, self.detail, ..., of=self, margins=(_INSET, 7, _INSET, 8), gap=3
+        )
         self.show_answer(None, NO_SESSION)
 
     @property
@@ -261,13 +283,19 @@ class AnswerCard(Guarded, QFrame):
             self.link.setText(self._link_words(answer))
         self.show_details()
         self._fit_link()
-        pressable = Qt.CursorShape.ArrowCursor if answer is None else Qt.CursorShape.PointingHandCursor
+        pressable = (
+            Qt.CursorShape.ArrowCursor if answer is None else Qt.CursorShape.PointingHandCursor
+        )
         self.setCursor(pressable)
         self.setAccessibleName(f"{self._text.caption.capitalize()}: {self.words}")
 
     def show_extent(self, is_late: bool) -> None:
         """Show beside the caption the last request that the answer is about, if the session has more."""
-        words = f"{self._text.caption} · UP TO REQUEST {self.last:,}" if is_late and self.answer else self._text.caption
+        words = (
+            f"{self._text.caption} · UP TO REQUEST {self.last:,}"
+            if is_late and self.answer
+            else self._text.caption
+        )
         if self._caption.text() != words:
             self._caption.setText(words)
             self._fit_link()
@@ -317,7 +345,11 @@ class AnswerCard(Guarded, QFrame):
             self._go(self.answer)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self.answer is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+        if self.answer is not None and event.key() in (
+            Qt.Key.Key_Return,
+            Qt.Key.Key_Enter,
+            Qt.Key.Key_Space,
+        ):
             self._go(self.answer)
         else:
             super().keyPressEvent(event)

@@ -60,7 +60,11 @@ class EventsPanel(ListPanel[EventRow]):
         self.lay_out((self.says, 1), self.all, self.copy_button())
 
     def counted(self, state: State) -> int:
-        return len(_own(state)) if _own_step(state) is not None else sum(not row.ahead for row in event_rows(state))
+        return (
+            len(_own(state))
+            if _own_step(state) is not None
+            else sum(not row.ahead for row in event_rows(state))
+        )
 
     def show_state(self, state: State) -> None:
         """The events of the step, else of the whole path; the newest in sight."""
@@ -102,7 +106,9 @@ def _own_step(state: State) -> int | None:
 
 def _own(state: State) -> list[EventRow]:
     at = _own_step(state)
-    return [row for row in step_events(state.steps) if row.at == at] if state.steps is not None else []
+    return (
+        [row for row in step_events(state.steps) if row.at == at] if state.steps is not None else []
+    )
 
 
 def event_rows(state: State) -> list[EventRow]:

@@ -78,7 +78,13 @@ def file_rows(files: Sequence[SessionFile], state: State, size: Sizer) -> list[F
         held = known_file.uses_in(buffer)
         tokens = sum(size.row(use.message) for use in held)
         rows.append(
-            FileRow(known_file, line(names.shown_path(file.path), 300), known_file.state_in(buffer), held, tokens)
+            FileRow(
+                known_file,
+                line(names.shown_path(file.path), 300),
+                known_file.state_in(buffer),
+                held,
+                tokens,
+            )
         )
     return sorted(rows, key=lambda row: (_ORDER[row.state], -row.tokens))
 

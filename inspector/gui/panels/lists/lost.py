@@ -77,7 +77,9 @@ class LostPanel(ListPanel[LossRow]):
     NAME = "What was lost"
     COLUMNS: ClassVar[Sequence[Column[LossRow]]] = (
         Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 10, least=11),
-        Column("message", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True),
+        Column(
+            "message", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True
+        ),
         Column("of", lambda loss: f"{loss.role} {loss.subject}".rstrip(), 19, least=12),
         Column("lost text", lambda loss: loss.lost.fact.text, least=34),
         Column("needed again", lambda loss: loss.again, 15, least=14),
@@ -99,14 +101,24 @@ class LostPanel(ListPanel[LossRow]):
         self._kind: FactKind | None = None
         self._soon = delayed(self, 150, self._look)
         self._group = QButtonGroup(self)
-        self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
+        self.kinds: dict[FactKind | None, QToolButton] = {
+            kind: self._chip(kind) for kind in (None, *KINDS)
+        }
         self.setFocusProxy(self.table)
         self.say_at_length()
         self._chips = holding(row(*self.kinds.values(), gap=6))
-        self.whole = small_button("all compactions ›", lambda: self.desk.show_panel("What was lost"))
+        self.whole = small_button(
+            "all compactions ›", lambda: self.desk.show_panel("What was lost")
+        )
         self.menu = menu_button("all", self._offer, name="Which kind of fact", anew=True)
         self.lay_out(
-            self._chips, self.menu, (self.says, 1), self.whole, self.copy_button(), margins=(8, 3, 8, 2), gap=8
+            self._chips,
+            self.menu,
+            (self.says, 1),
+            self.whole,
+            self.copy_button(),
+            margins=(8, 3, 8, 2),
+            gap=8,
         )
         self._show_losses(())
 
@@ -153,13 +165,21 @@ class LostPanel(ListPanel[LossRow]):
         if choice is None or session is None or self._job.busy or choice.is_same(self._shown):
             return
 
-        def work(task: Task) -> tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]:
+        def work(
+            task: Task,
+        ) -> tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]:
             by_thread = cached
             if thread is not None and _recorded_at(choice) is not None:
-                by_thread = cached if cached[0] is thread else (thread, lost_by_compactions(session, thread))
+                by_thread = (
+                    cached
+                    if cached[0] is thread
+                    else (thread, lost_by_compactions(session, thread))
+                )
             return losses(choice, by_thread[1]), by_thread
 
-        def done(worked: tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]) -> None:
+        def done(
+            worked: tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]],
+        ) -> None:
             rows, self._known = worked
             is_newest = choice.is_same(self._wanted)
             if is_newest:
@@ -182,7 +202,9 @@ class LostPanel(ListPanel[LossRow]):
             chip.setText("all" if kind is None else plural(many, *_NAMES[kind]))
             chip.setVisible(bool(many))
         gone = sum(loss.lost.fate != "paraphrased" for loss in rows)
-        count = grouped(gone) if gone < 1_000 else short(round(gone, -2))  # other tabs need room, too
+        count = (
+            grouped(gone) if gone < 1_000 else short(round(gone, -2))
+        )  # other tabs need room, too
         self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
         self.kinds[kind].setChecked(True)
@@ -203,14 +225,17 @@ class LostPanel(ListPanel[LossRow]):
         change = _recorded(self._shown, self._known[1])
         if change is not None and not change.is_shown:
             return (
-                "All messages are still in context, but the provider counted less: what was removed is not in the file."
+                "All messages are still in context, but the provider counted less: "
+                "what was removed is not in the file."
             )
         if not self._losses:
             preview = " would be" if self._shown.preview else " was"
             return f"Nothing{preview} lost: every fact is still in context."
         counts = Counter(loss.lost.verdict for loss in self._losses)
         words = ", ".join(
-            f"{grouped(counts[verdict])} {word}" for verdict, word in VERDICT_WORDS.items() if counts[verdict]
+            f"{grouped(counts[verdict])} {word}"
+            for verdict, word in VERDICT_WORDS.items()
+            if counts[verdict]
         )
         if change is None:
             return f"{words}."

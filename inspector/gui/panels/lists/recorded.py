@@ -8,7 +8,12 @@ from typing import ClassVar
 from inspector.core.drops import Drop, Drops, drop_sizes
 from inspector.core.message import Text
 from inspector.core.session import Compaction, Problem, Session, Thread, compaction_count
-from inspector.core.tokens.change_sizes import BufferSize, ChangeSizes, compaction_sizes, promise_words
+from inspector.core.tokens.change_sizes import (
+    BufferSize,
+    ChangeSizes,
+    compaction_sizes,
+    promise_words,
+)
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
@@ -36,7 +41,9 @@ class CompactionRow:
     """Id of the message to look at, if any."""
 
 
-def compaction_rows(thread: Thread, pressures: Pressures, drops: Drops | None) -> list[CompactionRow]:
+def compaction_rows(
+    thread: Thread, pressures: Pressures, drops: Drops | None
+) -> list[CompactionRow]:
     """Return the recorded compactions and the silent drops of a thread, in the order of the requests."""
     thread_drops = drops.found if drops is not None and drops.thread == thread.id else ()
     by_record = {drop.compaction: drop for drop in thread_drops if drop.compaction is not None}
@@ -49,7 +56,9 @@ def compaction_rows(thread: Thread, pressures: Pressures, drops: Drops | None) -
     return sorted(rows, key=lambda row: row.request)
 
 
-def _recorded(thread: Thread, pressures: Pressures, compaction: Compaction, drop: Drop | None) -> CompactionRow:
+def _recorded(
+    thread: Thread, pressures: Pressures, compaction: Compaction, drop: Drop | None
+) -> CompactionRow:
     sizes = compaction_sizes(thread, pressures, compaction)
     evidence = f"recorded{_counts(drop)}"
     if compaction.evidence:
@@ -76,7 +85,9 @@ def _silent(drop: Drop, sizes: ChangeSizes) -> CompactionRow:
     trigger = "silent" if drop.loss else "no loss"
     stayed = plural(drop.kept, "message") if drop.kept else ""
     evidence = f"{drop.marker}{_counts(drop)}. {drop.why}"
-    return CompactionRow(drop.request, drop.kind, trigger, sizes, stayed, evidence, drop.line, drop.time)
+    return CompactionRow(
+        drop.request, drop.kind, trigger, sizes, stayed, evidence, drop.line, drop.time
+    )
 
 
 def _counts(drop: Drop | None) -> str:
@@ -121,7 +132,11 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     def counted(self, state: State) -> str:
         """`3`, `3 + 1 silent`: recorded compactions, and silent drops that lost something."""
         recorded = compaction_count(state.thread) if state.thread is not None else 0
-        silent = sum(drop.loss and drop.compaction is None for drop in state.drops.found) if state.drops else 0
+        silent = (
+            sum(drop.loss and drop.compaction is None for drop in state.drops.found)
+            if state.drops
+            else 0
+        )
         counts = [f"{recorded:,}"] * bool(recorded) + [f"{silent:,} silent"] * bool(silent)
         return " + ".join(counts)
 
@@ -146,7 +161,11 @@ def _tokens(size: BufferSize) -> str:
 def _freed(sizes: ChangeSizes) -> str:
     if sizes.freed is None:
         return ""
-    return grouped(sizes.freed) if sizes.before.is_exact and sizes.after.is_exact else f"≈{grouped(sizes.freed)}"
+    return (
+        grouped(sizes.freed)
+        if sizes.before.is_exact and sizes.after.is_exact
+        else f"≈{grouped(sizes.freed)}"
+    )
 
 
 def _stayed(compaction: Compaction) -> str:
@@ -181,7 +200,9 @@ class ProblemsPanel(ListPanel[Problem]):
     TITLE: ClassVar[str] = "Problems"
     NAME = "Problems"
     COLUMNS: ClassVar[Sequence[Column[Problem]]] = (
-        Column("line", lambda problem: f"{problem.line:,}" if problem.line else "", 7, figures=True),
+        Column(
+            "line", lambda problem: f"{problem.line:,}" if problem.line else "", 7, figures=True
+        ),
         Column("what", lambda problem: problem.what, 42, lines=2),
         Column("excerpt", lambda problem: problem.excerpt),
         Column("file", lambda problem: problem.file, 20),

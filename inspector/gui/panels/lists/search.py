@@ -102,7 +102,15 @@ class SearchPanel(ListPanel[MessageHit]):
         state, scope = self._state, self.scope.currentIndex()
         place = state.request.view if scope == 0 and state.request else None
         size = len(state.thread.messages) if state.thread else 0
-        return id(state.session), id(state.thread), size, place, scope, self.case.isChecked(), self.field.text()
+        return (
+            id(state.session),
+            id(state.thread),
+            size,
+            place,
+            scope,
+            self.case.isChecked(),
+            self.field.text(),
+        )
 
     def _search(self) -> None:
         self._soon.stop()
@@ -110,16 +118,24 @@ class SearchPanel(ListPanel[MessageHit]):
         self._job.cancel()
         text, session, thread = self.field.text(), self._state.session, self._state.thread
         self.table.empty = (
-            "" if text else "Type a text to see which messages hold it, and which requests had them in context."
+            ""
+            if text
+            else "Type a text to see which messages hold it, and which requests had them in context."
         )
         if not text or session is None or thread is None:
             self._show_found(())
             return
         threads = session.threads if self.scope.currentIndex() == 2 else (thread,)
-        ids = frozenset(map(id, self._state.buffer().messages)) if self.scope.currentIndex() == 0 else None
+        ids = (
+            frozenset(map(id, self._state.buffer().messages))
+            if self.scope.currentIndex() == 0
+            else None
+        )
         case = self.case.isChecked()
         self.says.setText("searching …")
-        self._job.run(lambda task: found_in(threads, text, case, ids, task), self._show_found, lane="answer")
+        self._job.run(
+            lambda task: found_in(threads, text, case, ids, task), self._show_found, lane="answer"
+        )
 
     def _show_found(self, matches: Sequence[MessageHit]) -> None:
         self.table.show_rows(matches[:MOST])
@@ -182,7 +198,9 @@ def _says(session: Session | None, text: str, matches: Sequence[MessageHit]) -> 
         return ""
     if not matches:
         return "Nothing holds this text."
-    return plural(len(matches), "message") + (f", the first {grouped(MOST)} shown" if len(matches) > MOST else "")
+    return plural(len(matches), "message") + (
+        f", the first {grouped(MOST)} shown" if len(matches) > MOST else ""
+    )
 
 
 def found_in(
@@ -194,7 +212,9 @@ def found_in(
         if task.cancelled():
             raise Cancelled("The search was stopped.")
         hits = find_text(thread, text, case)
-        matches += (MessageHit(thread, hit) for hit in hits if only is None or id(hit.message) in only)
+        matches += (
+            MessageHit(thread, hit) for hit in hits if only is None or id(hit.message) in only
+        )
     return tuple(matches)
 
 
@@ -214,7 +234,14 @@ def _by(match: MessageHit) -> str:
     """What took the message out of the buffer, as far as the transcript records it."""
     if match.left is None:
         return ""
-    by = next((compaction for compaction in match.thread.compactions if compaction.before_request == match.left), None)
+    by = next(
+        (
+            compaction
+            for compaction in match.thread.compactions
+            if compaction.before_request == match.left
+        ),
+        None,
+    )
     if by is None:
         return "rewind or edit"
     kind = "compaction" if by.kind == "summary" else f"{by.kind}-compaction"

@@ -126,7 +126,9 @@ def held_rows(held: Sequence[HeldSession], format_name: str) -> list[SessionRow]
         except OSError:
             continue
         changed = datetime.fromtimestamp(status.st_mtime, UTC)
-        session = FoundSession(path, format_name, status.st_size, changed, str(file.parent), inner.title)
+        session = FoundSession(
+            path, format_name, status.st_size, changed, str(file.parent), inner.title
+        )
         rows.append(SessionRow(session, f"{inner.id}  {inner.title}".strip(), HELD))
     return rows
 

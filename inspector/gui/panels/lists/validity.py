@@ -36,7 +36,9 @@ class ValidityPanel(ListPanel[Invalid]):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._job = LatestJob(desk.bridge)
-        self.mend = small_button("Repair (safe)", desk.workbench.stepping.repair, about=MENDS, role="")
+        self.mend = small_button(
+            "Repair (safe)", desk.workbench.stepping.repair, about=MENDS, role=""
+        )
         self.mend.hide()
         self.say_at_length()
         self.lay_out((self.says, 1), column(self.mend, ...), margins=(13, 6, 8, 4))
@@ -70,7 +72,9 @@ class ValidityPanel(ListPanel[Invalid]):
     def _show(self, problems: Sequence[Invalid]) -> None:
         self.show_rows(problems, _says(problems))
         self.mend.setVisible(any(invalid.rule in MENDED for invalid in problems))
-        self.setWindowTitle(f"{self.TITLE} ✗ ({len(problems):,})" if problems else f"{self.TITLE} ✓")
+        self.setWindowTitle(
+            f"{self.TITLE} ✗ ({len(problems):,})" if problems else f"{self.TITLE} ✓"
+        )
 
     def choose(self, place: int, column: int = -1) -> None:
         self.desk.workbench.select(self.table.rows[place].message)

@@ -11,7 +11,14 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, holding, row, scrolled
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.workbench.loss_page import KIND_GROUPS, VIEWS, KindGroup, LossCounts, LossFilter, LossView
+from inspector.workbench.loss_page import (
+    KIND_GROUPS,
+    VIEWS,
+    KindGroup,
+    LossCounts,
+    LossFilter,
+    LossView,
+)
 
 FIGURES = 31
 """Figures of the width of the column."""
@@ -48,7 +55,9 @@ class CountedChoice(Guarded, QPushButton):
         self.setAccessibleName(f"{self._words}, {grouped(count)}")
 
     def sizeHint(self) -> QSize:
-        return super().sizeHint().grownBy(QMargins(0, 0, self._count.sizeHint().width() + _BESIDE, 0))
+        return (
+            super().sizeHint().grownBy(QMargins(0, 0, self._count.sizeHint().width() + _BESIDE, 0))
+        )
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -105,7 +114,9 @@ class LossChoices(QFrame):
         for place, choice in self.compactions.items():
             self._compaction_group.addButton(choice)
             self._compaction_box.addWidget(choice)
-            choice.clicked.connect(lambda _, place=place: self._want(replace(self.wanted, before_request=place)))
+            choice.clicked.connect(
+                lambda _, place=place: self._want(replace(self.wanted, before_request=place))
+            )
         place = chosen if chosen in self.compactions else next(iter(self.compactions), None)
         if place in self.compactions:
             self.compactions[place].setChecked(True)
@@ -138,7 +149,9 @@ class LossChoices(QFrame):
         self._want(replace(self.wanted, text=text.strip()))
 
     def _choose_kinds(self) -> None:
-        kinds: frozenset[KindGroup] = frozenset(kind for kind, choice in self.kinds.items() if choice.isChecked())
+        kinds: frozenset[KindGroup] = frozenset(
+            kind for kind, choice in self.kinds.items() if choice.isChecked()
+        )
         self._want(replace(self.wanted, kinds=kinds))
 
     def _want(self, choice: LossFilter) -> None:

@@ -37,13 +37,26 @@ from inspector.workbench.loss_page import (
 from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[LossEntry]] = (
-    Column("Kind", lambda entry: entry.kind_group.removesuffix("s") or entry.kind_group, 11, least=11),
+    Column(
+        "Kind", lambda entry: entry.kind_group.removesuffix("s") or entry.kind_group, 11, least=11
+    ),
     Column("Fact", lambda entry: entry.row.fact.text, least=30),
     Column(
-        "In the summary", lambda entry: VERDICT_WORDS[entry.row.verdict], 14, about="What it still says of the fact"
+        "In the summary",
+        lambda entry: VERDICT_WORDS[entry.row.verdict],
+        14,
+        about="What it still says of the fact",
     ),
-    Column("Compaction", lambda entry: grouped(entry.loss.before_request), 10, figures=True, about="Its next request"),
-    Column("Needed at", lambda entry: grouped(entry.use.request) if entry.use else "", 9, figures=True),
+    Column(
+        "Compaction",
+        lambda entry: grouped(entry.loss.before_request),
+        10,
+        figures=True,
+        about="Its next request",
+    ),
+    Column(
+        "Needed at", lambda entry: grouped(entry.use.request) if entry.use else "", 9, figures=True
+    ),
     Column("Call that needed it", lambda entry: entry.caller, 32, least=20),
     Column(
         "Tokens",
@@ -92,19 +105,31 @@ class LossesPanel(Panel):
     def _build_give_back(self) -> None:
         self.give_words = Elided(role="quiet")
         self.copy_names = button("Copy text only", lambda: self._copy(as_message=False))
-        self.copy_message = button("Copy as message", lambda: self._copy(as_message=True), role="primary")
+        self.copy_message = button(
+            "Copy as message", lambda: self._copy(as_message=True), role="primary"
+        )
         self.judge = button("Judge…", self._ask_price)
         self.insert = button("Add to buffer", self._insert)
-        self.insert.setToolTip(tip("Adds the facts as a message to the buffer that is shown, also of a held request."))
+        self.insert.setToolTip(
+            tip("Adds the facts as a message to the buffer that is shown, also of a held request.")
+        )
         self._actions = flow(self.judge, self.insert, self.copy_names, self.copy_message)
         """The buttons that act on the selected facts."""
         self.give_bar = QFrame()
         self.give_bar.setObjectName("GiveBack")
         words = row(label("Give it back", role="good"), (self.give_words, 1), gap=10)
-        self._give_layout = row((words, 1), self._actions, of=self.give_bar, margins=(12, 6, 10, 6), gap=10)
+        self._give_layout = row(
+            (words, 1), self._actions, of=self.give_bar, margins=(12, 6, 10, 6), gap=10
+        )
 
     def _lay_out(self) -> None:
-        head = row(self.back, label("What was lost", role="heading"), (self.says, 1), margins=PAGE_HEAD, gap=GAP)
+        head = row(
+            self.back,
+            label("What was lost", role="heading"),
+            (self.says, 1),
+            margins=PAGE_HEAD,
+            gap=GAP,
+        )
         above = row(self.count, ..., (self.filter, 1), margins=(13, 5, 12, 4), gap=12)
         top = holding(column(above, (self.table, 1), gap=0))
         self._split = splitter(top, self.cards, down=True, shares=(3, 2))
@@ -113,7 +138,9 @@ class LossesPanel(Panel):
         whole = holding(column(head, (holding(body), 1), gap=0))
         self._empty = label(NOTHING, role="quiet", wrap=True, centred=True)
         self._empty_back = button("‹ Back", self.desk.leave_page)
-        empty = holding(column(row(self._empty_back, ...), (self._empty, 1), margins=(12, 7, 12, 7)))
+        empty = holding(
+            column(row(self._empty_back, ...), (self._empty, 1), margins=(12, 7, 12, 7))
+        )
         self._pages = pages(self, empty, whole)
         self.setFocusProxy(self.table)
 
@@ -123,7 +150,9 @@ class LossesPanel(Panel):
         self.choices.setFixedWidth(FIGURES * figure)
         needed = self.choices.width() + self._actions.sizeHint().width() + GIVE_FIGURES * figure
         directions = QBoxLayout.Direction
-        self._give_layout.setDirection(directions.LeftToRight if self.width() >= needed else directions.TopToBottom)
+        self._give_layout.setDirection(
+            directions.LeftToRight if self.width() >= needed else directions.TopToBottom
+        )
 
     def show_state(self, state: State) -> None:
         """The compactions of the chosen thread."""
@@ -171,7 +200,9 @@ class LossesPanel(Panel):
             return
         entries = [entry for entry in page.entries if choice.takes(entry)]
         self.choices.show_counts(count_entries(page, choice))
-        losses = [loss for loss in page.losses if choice.before_request in (None, loss.before_request)]
+        losses = [
+            loss for loss in page.losses if choice.before_request in (None, loss.before_request)
+        ]
         self.says.show_text(describe_page(losses))
         self.count.setText(f"{plural(len(entries), 'fact')}, {choice.view.lower()}")
         self.table.leave_out(COMPACTION, len(losses) < 2)
@@ -192,7 +223,9 @@ class LossesPanel(Panel):
         page, chosen = self._page, self.selected
         current = self.table.currentIndex().row()
         entry = self.table.rows[current] if 0 <= current < len(self.table.rows) and chosen else None
-        self.cards.show_places(find_places(page, entry) if page is not None and entry is not None else None)
+        self.cards.show_places(
+            find_places(page, entry) if page is not None and entry is not None else None
+        )
         self._show_give_back()
 
     # -- give it back --------------------------------------------------------------------------------------------------
@@ -214,7 +247,11 @@ class LossesPanel(Panel):
 
     def _copy(self, as_message: bool) -> None:
         rows = self._rows_to_give()
-        text = give_back_text(rows) if as_message else "\n".join(dict.fromkeys(row.fact.text for row in rows))
+        text = (
+            give_back_text(rows)
+            if as_message
+            else "\n".join(dict.fromkeys(row.fact.text for row in rows))
+        )
         QGuiApplication.clipboard().setText(text)
         self._show_give_back(f"Copied {plural(len(rows), 'fact')}. Paste it into the session.")
 
@@ -222,7 +259,9 @@ class LossesPanel(Panel):
         """Add the facts to the buffer that is shown, as a step: a held request is sent with it."""
         rows = self._rows_to_give()
         self.desk.workbench.editing.insert(give_back_text(rows))
-        self._show_give_back(f"Added {plural(len(rows), 'fact')} to the buffer of request {grouped(self._at or 0)}.")
+        self._show_give_back(
+            f"Added {plural(len(rows), 'fact')} to the buffer of request {grouped(self._at or 0)}."
+        )
 
     # -- judged by a model ---------------------------------------------------------------------------------------------
 
@@ -239,7 +278,11 @@ class LossesPanel(Panel):
             price = judging.price(page)
             self._is_price_shown = bool(price.rows)
             self.judge.setText("Ask the model" if price.rows else "Judge…")
-            self._show_give_back(f"Asks {price.model or 'the model'} about {price.words}." if price.rows else NO_UNSURE)
+            self._show_give_back(
+                f"Asks {price.model or 'the model'} about {price.words}."
+                if price.rows
+                else NO_UNSURE
+            )
 
     def _judge(self, page: LossPage) -> None:
         session = self.desk.workbench.state.session

@@ -24,13 +24,19 @@ _TEXT_FORMS = (
     (MARKDOWN, "The text as Markdown: nothing is loaded, no link can be followed"),
     (PLAIN, "The text as it was written, with its hits"),
 )
-_MARKS = {"meta": "written by the client", "attachment": "added by the client", "placeholder": "content was cleared"}
+_MARKS = {
+    "meta": "written by the client",
+    "attachment": "added by the client",
+    "placeholder": "content was cleared",
+}
 
 
 class MessageHeader(QWidget):
     """Role, place, tokens, and the buttons, in as many lines as these need."""
 
-    def __init__(self, desk: Desk, tools: Sequence[QToolButton], rare: Sequence[QToolButton]) -> None:
+    def __init__(
+        self, desk: Desk, tools: Sequence[QToolButton], rare: Sequence[QToolButton]
+    ) -> None:
         """Args:
         tools: the buttons.
         rare: those of the buttons that a low panel puts into a menu, to leave room for the text.
@@ -48,14 +54,23 @@ class MessageHeader(QWidget):
         )
         self.together = menu_button("")
         self.forms = Chips("Text", _TEXT_FORMS)
-        self.more = menu_button("more", self._fill_more, about="What else can be done with it", anew=True)
+        self.more = menu_button(
+            "more", self._fill_more, about="What else can be done with it", anew=True
+        )
         who = row(self._number, self._role, (self._where, 1), gap=8)
-        buttons = flow(self.forms, *tools, self.counter, self.together, self.more, margins=(0, 0, 0, 0))
+        buttons = flow(
+            self.forms, *tools, self.counter, self.together, self.more, margins=(0, 0, 0, 0)
+        )
         column(who, self._tokens, buttons, of=self, margins=(13, 6, 8, 2), gap=2)
         self.be_low(False)
 
     def show_message(
-        self, message: Message, number: int | None, others: Sequence[Message], size: Sizer, name: str
+        self,
+        message: Message,
+        number: int | None,
+        others: Sequence[Message],
+        size: Sizer,
+        name: str,
     ) -> None:
         """Show the facts of a message.
 
@@ -67,7 +82,9 @@ class MessageHeader(QWidget):
         """
         self._message = message
         self._number.setText("not in this buffer" if number is None else f"{number:,}")
-        self._number.setToolTip(tip("The selected request does not contain this message") if number is None else "")
+        self._number.setToolTip(
+            tip("The selected request does not contain this message") if number is None else ""
+        )
         self._role.setText(message_role(message))
         facts = [*_badges(message), *_facts(message)]
         shorter = [" · ".join(facts[:n]) for n in range(len(facts) - 1, 0, -1)]
@@ -144,7 +161,9 @@ class MessageHeader(QWidget):
         menu.clear()
         for other in others[:50]:
             first = next((part.content for part in other.parts if isinstance(part, ToolResult)), "")
-            action = menu.addAction(f"{other.role} · {line(first or other.id, 60)}".replace("&", "&&"))
+            action = menu.addAction(
+                f"{other.role} · {line(first or other.id, 60)}".replace("&", "&&")
+            )
             action.triggered.connect(lambda _=False, id_=other.id: self._desk.workbench.select(id_))
 
 

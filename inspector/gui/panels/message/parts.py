@@ -15,7 +15,18 @@ from inspector.core.calls import ATTACHED_FILE, COMMAND_KEYS, FILE_KEYS, command
 from inspector.core.dialects.neutral import write_message
 from inspector.core.diff import line_diff
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult, part_text
+from inspector.core.message import (
+    Image,
+    Json,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    part_text,
+)
 from inspector.core.words import plural
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
@@ -26,7 +37,9 @@ from inspector.workbench.tool_pairs import PairedPart
 CopyForm: TypeAlias = Literal["text", "json", "markdown"]
 
 
-def message_sections(message: Message, partners: Sequence[PairedPart | None] = ()) -> tuple[Section, ...]:
+def message_sections(
+    message: Message, partners: Sequence[PairedPart | None] = ()
+) -> tuple[Section, ...]:
     """What the plain-text view shows of a message, in the order of its parts: a result with its call before it, a call
     with its result after it (`partners`, one a part). Images are named, not shown."""
     if not message.parts:
@@ -51,7 +64,9 @@ def markdown_text(message: Message) -> str:
     texts = [part.text for part in message.parts if isinstance(part, Text)]
     if not any(text.strip() for text in texts):
         return ""
-    thoughts = [part.text for part in message.parts if isinstance(part, Thinking) and part.text.strip()]
+    thoughts = [
+        part.text for part in message.parts if isinstance(part, Thinking) and part.text.strip()
+    ]
     return "\n\n".join([*(f"**Thinking**\n\n{thought}\n\n---" for thought in thoughts), *texts])
 
 
@@ -96,16 +111,22 @@ def _markdown(part: Part) -> str:
     return f"*{line(title)}*\n\n{fence}{kind}\n{text}\n{fence}"
 
 
-def _partner_sections(partner: PairedPart | None, call: ToolCall | None = None) -> Iterator[Section]:
+def _partner_sections(
+    partner: PairedPart | None, call: ToolCall | None = None
+) -> Iterator[Section]:
     """Yield the sections of the call that a result answers, or of the result of a call."""
     if partner is None:
         return
     part, text = partner.part, part_original(partner.part)
     if isinstance(part, ToolCall):
-        yield from _call_sections(f"answers the call of {line(part.name)} · message {partner.place:,}", part)
+        yield from _call_sections(
+            f"answers the call of {line(part.name)} · message {partner.place:,}", part
+        )
     else:
         error = "error · " if part.is_error else ""
-        heading = f"its result · message {partner.place:,} · {error}{plural(len(text), 'character')}"
+        heading = (
+            f"its result · message {partner.place:,} · {error}{plural(len(text), 'character')}"
+        )
         yield Section(heading, text, "code", *result_language(call, part))
 
 
@@ -141,7 +162,9 @@ def _part_sections(message: Message, part: Part, partner: PairedPart | None) -> 
         case Opaque(kind=kind) if part.text:
             yield Section(f"summary · {line(kind)}, by the provider", part.text)
         case Opaque(kind=kind, size=size):
-            heading = f"opaque · {line(kind)} · {grouped(size)} bytes, readable by the provider only"
+            heading = (
+                f"opaque · {line(kind)} · {grouped(size)} bytes, readable by the provider only"
+            )
             yield Section(heading, text, "code")
 
 
@@ -157,7 +180,12 @@ def _text_section(message: Message, text: str) -> Section:
 
 _DEPTH = 4
 """Levels of arguments in which texts of several lines are moved out."""
-_CHANGES = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"), ("oldString", "newString"))
+_CHANGES = (
+    ("old_string", "new_string"),
+    ("old_str", "new_str"),
+    ("oldText", "newText"),
+    ("oldString", "newString"),
+)
 """Names that editing tools use for the text to remove and the text to insert."""
 
 
@@ -179,7 +207,9 @@ def _move_texts(value: Json, texts: list[Section], path: str = "", depth: int = 
     if not depth:
         return value
     if isinstance(value, list):
-        return [_move_texts(inner, texts, f"{path}[{n}]", depth - 1) for n, inner in enumerate(value)]
+        return [
+            _move_texts(inner, texts, f"{path}[{n}]", depth - 1) for n, inner in enumerate(value)
+        ]
     if not isinstance(value, Mapping):
         return value
     remaining = {**value}
@@ -193,7 +223,9 @@ def _move_texts(value: Json, texts: list[Section], path: str = "", depth: int = 
         inner_path = f"{path} {name}".strip()
         if _has_lines(inner):
             remaining[name] = f"↓ {plural(len(inner), 'character')}"
-            texts.append(Section(line(inner_path), inner, "code", argument_language(str(name), value)))
+            texts.append(
+                Section(line(inner_path), inner, "code", argument_language(str(name), value))
+            )
         else:
             remaining[name] = _move_texts(inner, texts, inner_path, depth - 1)
     return remaining
@@ -212,7 +244,9 @@ def _has_lines(value: Json) -> TypeGuard[str]:
 
 def _thinking_heading(text: str, signature: str) -> str:
     length = plural(len(text), "character") if text else "hidden by the provider"
-    signed = f" · signature of {plural(len(signature), 'character')}, not shown" if signature else ""
+    signed = (
+        f" · signature of {plural(len(signature), 'character')}, not shown" if signature else ""
+    )
     return f"thinking · {length}{signed}"
 
 
@@ -246,7 +280,11 @@ def result_language(call: object, result: ToolResult) -> tuple[str, int]:
     arguments = call.arguments
     language = _language_of_path(first_text(arguments, FILE_KEYS))
     if language:
-        others = [name for name, value in arguments.items() if isinstance(value, str) and name not in FILE_KEYS]
+        others = [
+            name
+            for name, value in arguments.items()
+            if isinstance(value, str) and name not in FILE_KEYS
+        ]
         return (language, 0) if has_line_numbers(result.content) or not others else ("", 0)
     begins = _OUTPUT.search(result.content, 0, _MOST)
     return _language_of_path(_printed(command_of(call))), begins.end() if begins else 0

@@ -69,7 +69,9 @@ def align_words(rendered: str, source: str) -> Iterator[Word]:
         yield Word(word.start(), source_words[place].start(), len(name))
 
 
-def _find_word(names: Sequence[str], first: int, name: str, following: str, missed: int) -> int | None:
+def _find_word(
+    names: Sequence[str], first: int, name: str, following: str, missed: int
+) -> int | None:
     """Return the place of a name from the first one on; None where it is not near. `missed`: words without a place."""
     if first < len(names) and names[first] == name:
         return first
@@ -128,7 +130,9 @@ def _widen_to_blanks(
     return first, last
 
 
-def _find_stretch(rendered: str, source: str, start: int, end: int, words: Sequence[Word]) -> tuple[int, int] | None:
+def _find_stretch(
+    rendered: str, source: str, start: int, end: int, words: Sequence[Word]
+) -> tuple[int, int] | None:
     """Return the stretch from the first to the last word of `rendered[start:end]`, with the signs that both have."""
     inner_words = [word for word in words if word.position < end and word.end > start]
     if not inner_words:

@@ -19,8 +19,18 @@ from inspector.gui.edits.manual_edits import ManualEdits
 from inspector.gui.look.build import column, holding, menu_button, pages, small_button, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.panels.message.header import MARKDOWN, PLAIN, MessageHeader
-from inspector.gui.panels.message.parts import CopyForm, copied, markdown_text, message_images, message_sections
-from inspector.gui.panels.message.rendered import find_sentence, source_of_selection, source_of_sentence
+from inspector.gui.panels.message.parts import (
+    CopyForm,
+    copied,
+    markdown_text,
+    message_images,
+    message_sections,
+)
+from inspector.gui.panels.message.rendered import (
+    find_sentence,
+    source_of_selection,
+    source_of_sentence,
+)
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.images import HEIGHT, ImageStrip
 from inspector.gui.widgets.markdown import LONGEST, MarkdownView
@@ -38,7 +48,11 @@ _FORM_KEY = "message/form"
 """Key of the setting that holds the chosen form of prose."""
 LINES = 13
 """Height of the panel in lines from which there is room for all buttons."""
-_FORMS: dict[str, CopyForm] = {"Copy as text": "text", "Copy as JSON": "json", "Copy as Markdown": "markdown"}
+_FORMS: dict[str, CopyForm] = {
+    "Copy as text": "text",
+    "Copy as JSON": "json",
+    "Copy as Markdown": "markdown",
+}
 _BACK, _ON = "The previous use of the same tool", "The next use of the same tool"
 
 
@@ -56,7 +70,11 @@ class MessageView(Panel):
         self._query = ""
         """The text that is searched for in the session."""
         self.reader = TextReader(desk.theme, "Text of the message", desk.bridge)
-        self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
+        self.text, self.find_bar, self.rest = (
+            self.reader.text,
+            self.reader.find_bar,
+            self.reader.rest,
+        )
         self.images = ImageStrip(desk.bridge)
         self.markdown = MarkdownView(desk.theme, "Text of the message as Markdown")
         self._plain_once = ""
@@ -80,9 +98,13 @@ class MessageView(Panel):
             self._stack.setCurrentIndex(0)
             return
         self._number = number
-        self.header.show_message(message, number, companions(state.thread, message), size, state.estimator)
+        self.header.show_message(
+            message, number, companions(state.thread, message), size, state.estimator
+        )
         self._pair_tools(state)
-        partners = self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
+        partners = (
+            self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
+        )
         if message is not self._message or partners != self._partners:
             self._show_parts(state, message, partners)
         query = state.hits.text if state.hits is not None else ""
@@ -97,11 +119,17 @@ class MessageView(Panel):
         """Pair the calls and results of the buffer, and enable the buttons that lead to uses of the same tool."""
         stepped, number = state.stepped_buffer, self._number
         if self.is_new("pairs", stepped, (state.view,)):
-            self._pairs = ToolPairs(stepped.messages if stepped is not None else state.view.messages())
+            self._pairs = ToolPairs(
+                stepped.messages if stepped is not None else state.view.messages()
+            )
         for button, rows in ((self.back, -1), (self.on, 1)):
-            button.setEnabled(number is not None and self._pairs.same_tool(number, rows) is not None)
+            button.setEnabled(
+                number is not None and self._pairs.same_tool(number, rows) is not None
+            )
 
-    def _show_parts(self, state: State, message: Message, partners: tuple[PairedPart | None, ...]) -> None:
+    def _show_parts(
+        self, state: State, message: Message, partners: tuple[PairedPart | None, ...]
+    ) -> None:
         """Show the text and the images of another message; beside an opaque part, a readable summary follows."""
         self._message, self._partners = message, partners
         self._query = ""
@@ -146,7 +174,9 @@ class MessageView(Panel):
     def _show_readable(self, message: Message, text: str) -> None:
         """Append to an opaque compaction what a readable one would have kept."""
         if text and message is self._message:
-            self.text.show_sections((*message_sections(message, self._partners), Section(NAME, text)))
+            self.text.show_sections(
+                (*message_sections(message, self._partners), Section(NAME, text))
+            )
 
     def copy_message(self, form: CopyForm = "text") -> None:
         """Copy all parts to the clipboard."""
@@ -231,9 +261,13 @@ class MessageView(Panel):
         menu.addSeparator()
         menu.addAction("Pin this sentence").triggered.connect(self.pin_sentence)
         if (fold := self.text.fold) is not None:
-            menu.addAction("Fold or unfold\tEnter").triggered.connect(partial(self.text.toggle, fold))
+            menu.addAction("Fold or unfold\tEnter").triggered.connect(
+                partial(self.text.toggle, fold)
+            )
             menu.addAction("Unfold all").triggered.connect(partial(self.text.fold_all, False))
-            menu.addAction("Fold all that is long").triggered.connect(partial(self.text.fold_all, True))
+            menu.addAction("Fold all that is long").triggered.connect(
+                partial(self.text.fold_all, True)
+            )
         return menu
 
     def _add_tools(self) -> None:
@@ -245,12 +279,16 @@ class MessageView(Panel):
         self.wrap.toggled.connect(self._wrap)
         self.edit = small_button("edit", edit, about=about, name="edit message")
         find = small_button("find", self.find_text, about="Find in message (Ctrl+F)")
-        self.copy = small_button("copy", lambda: self.copy_message(), about="Copy the message", name="copy message")
+        self.copy = small_button(
+            "copy", lambda: self.copy_message(), about="Copy the message", name="copy message"
+        )
         another = "Copy as JSON or Markdown"
         self.forms = menu_button("▾", self._fill_forms, about=another, name="copy in another form")
         self.back = small_button("‹", partial(self.step_tool, -1), about=_BACK, name=_BACK)
         self.on = small_button("›", partial(self.step_tool, 1), about=_ON, name=_ON)
-        self.pin = small_button("pin", self.pin_sentence, about="Pin the sentence (Ctrl+Shift+D)", name="pin sentence")
+        self.pin = small_button(
+            "pin", self.pin_sentence, about="Pin the sentence (Ctrl+Shift+D)", name="pin sentence"
+        )
         for view, menu_at in ((self.text, self.menu_at), (self.markdown, self.markdown_menu_at)):
             view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             view.customContextMenuRequested.connect(partial(_open_menu, view, menu_at))
@@ -294,7 +332,9 @@ class MessageView(Panel):
             self._splitter.setSizes([room - image_room, image_room])
 
 
-def _open_menu(view: QPlainTextEdit | MarkdownView, menu_at: Callable[[QPoint], QMenu], place: QPoint) -> None:
+def _open_menu(
+    view: QPlainTextEdit | MarkdownView, menu_at: Callable[[QPoint], QMenu], place: QPoint
+) -> None:
     menu_at(place).popup(view.viewport().mapToGlobal(place))
 
 
@@ -321,7 +361,9 @@ def find_message(state: State) -> tuple[int | None, Message | None]:
 
 def _find_in_thread(thread: Thread, message_id: str) -> Message | None:
     """Find a message of a thread, or of a summary of its compactions."""
-    summaries = (compaction.summary for compaction in thread.compactions if compaction.summary is not None)
+    summaries = (
+        compaction.summary for compaction in thread.compactions if compaction.summary is not None
+    )
     for message in chain(thread.messages, summaries):
         if message.id == message_id:
             return message
@@ -332,7 +374,11 @@ def companions(thread: Thread | None, message: Message) -> list[Message]:
     """Return the other messages of the same wire message."""
     if thread is None or not message.together:
         return []
-    return [other for other in thread.messages if other.together == message.together and other.id != message.id]
+    return [
+        other
+        for other in thread.messages
+        if other.together == message.together and other.id != message.id
+    ]
 
 
 def _why_empty(state: State) -> str:

@@ -9,7 +9,14 @@ from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QMouseEvent, QPainter
 from PySide6.QtWidgets import QMenu
 
-from inspector.core.replay.pins import PinHistory, PinIndex, collect_pins, describe_fate, pins_kept, recorded_pins
+from inspector.core.replay.pins import (
+    PinHistory,
+    PinIndex,
+    collect_pins,
+    describe_fate,
+    pins_kept,
+    recorded_pins,
+)
 from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Thread
 from inspector.core.words import plural
@@ -111,13 +118,19 @@ class PinsPanel(ListPanel[PinLine]):
         self.typed.setMaximumWidth(220)
         self.say_at_length()
         self.typed.returnPressed.connect(self._pin_typed)
-        self.pin = small_button("pin", self._toggle, about="Pin the chosen line, or take its pin away")
-        self.instructions = small_button("instructions", self._show, about="Instructions, too", checkable=True)
+        self.pin = small_button(
+            "pin", self._toggle, about="Pin the chosen line, or take its pin away"
+        )
+        self.instructions = small_button(
+            "instructions", self._show, about="Instructions, too", checkable=True
+        )
         about = "Drive policies over the thread, offline"
         self.policies = menu_button("under policies ▾", self._fill_policies, about=about)
         self.setFocusProxy(self.table)
         tools = flow(self.typed, self.pin, self.instructions, self.policies, margins=(10, 5, 8, 0))
-        self.lay_out((self.says, 1), self.copy_button(), above=[tools], margins=(13, 2, 8, 3), gap=4)
+        self.lay_out(
+            (self.says, 1), self.copy_button(), above=[tools], margins=(13, 2, 8, 3), gap=4
+        )
         self._show()
 
     def _fill_policies(self, menu: QMenu) -> None:
@@ -183,7 +196,12 @@ class PinsPanel(ListPanel[PinLine]):
         if missing and thread is not None:
 
             def job(task: Task) -> None:
-                compare(thread, missing, lambda run, result: task.report((run, result)), cancelled=task.cancelled)
+                compare(
+                    thread,
+                    missing,
+                    lambda run, result: task.report((run, result)),
+                    cancelled=task.cancelled,
+                )
 
             self._driving.run(job, lambda _: self._show(), reported=self._keep_result, lane="wait")
         self._show()
@@ -197,9 +215,15 @@ class PinsPanel(ListPanel[PinLine]):
         by_policy = self._pins_by_policy()
         instruction_count = sum(history.pin.origin == "instruction" for history in self._recorded)
         self.strip.requests = len(self._thread.requests) if self._thread else 0
-        lines = pin_lines(self._recorded, by_policy, self.instructions.isChecked()) if self._thread else []
+        lines = (
+            pin_lines(self._recorded, by_policy, self.instructions.isChecked())
+            if self._thread
+            else []
+        )
         self.table.leave_out(UNDER, not by_policy)
-        self.instructions.setText(f"instructions ({instruction_count:,})" if instruction_count else "instructions")
+        self.instructions.setText(
+            f"instructions ({instruction_count:,})" if instruction_count else "instructions"
+        )
         self.instructions.setVisible(instruction_count > 0)
         self.show_rows(lines, self._words(by_policy, instruction_count))
         self._name_button()
@@ -220,11 +244,12 @@ class PinsPanel(ListPanel[PinLine]):
         if self._looking.busy:
             return "Looking for the user's instructions …"
         if not self._recorded:
-            return "No instruction of the user was found here. Pin a text, or a sentence of a message."
-        if instruction_count == len(self._recorded) and not self.instructions.isChecked():
             return (
-                f"No constraints and no pins. The button shows {plural(instruction_count, 'instruction')} of the user."
+                "No instruction of the user was found here. Pin a text, or a sentence of a message."
             )
+        if instruction_count == len(self._recorded) and not self.instructions.isChecked():
+            instructions = plural(instruction_count, "instruction")
+            return f"No constraints and no pins. The button shows {instructions} of the user."
         counts = [_kept_words(f"as {BASE}", self._recorded)]
         counts += [_kept_words(f"under {name}", histories) for name, histories in by_policy.items()]
         busy = " Driving policies …" if self._driving.busy else ""
@@ -239,7 +264,9 @@ class PinsPanel(ListPanel[PinLine]):
         """Let the button pin or unpin the text of the chosen row."""
         line = self._chosen
         self.pin.setEnabled(line is not None)
-        self.pin.setText("unpin" if line is not None and line.history.pin.origin == "given" else "pin")
+        self.pin.setText(
+            "unpin" if line is not None and line.history.pin.origin == "given" else "pin"
+        )
 
     def _pin_typed(self) -> None:
         text = self.typed.text().strip()
@@ -303,7 +330,9 @@ class StripDelegate(PaintedCell):
         request = (x - inner.left()) * self.requests // max(1, inner.width())
         return max(0, min(self.requests - 1, request))
 
-    def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
+    def paint_cell(
+        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
+    ) -> None:
         line_height = self._table.verticalHeader().defaultSectionSize() - 8
         inner = rect.adjusted(9, (rect.height() - line_height) // 2, -9, 0)
         inner.setHeight(line_height)

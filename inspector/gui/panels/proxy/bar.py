@@ -30,7 +30,9 @@ class ProxyBar(QFrame):
         """Which tier is next, in words."""
         self.chip = button("", show, about="Show the proxy and its requests", role="run")
         self.says = Elided()
-        self.stop = button("Stop", proxies.controller.stop, about="End the proxy; the recording stays")
+        self.stop = button(
+            "Stop", proxies.controller.stop, about="End the proxy; the recording stays"
+        )
         row(self.chip, (self.says, 1), self.stop, of=self, margins=(12, 5, 12, 5), gap=7)
         self._second = QTimer(self, interval=1000)
         self._second.timeout.connect(self._say)
@@ -55,7 +57,9 @@ class ProxyBar(QFrame):
         if proxy is None:
             return
         is_open = self._state.proxy_is_open and session is not None
-        has_requests = is_open and session is not None and any(thread.requests for thread in session.threads)
+        has_requests = (
+            is_open and session is not None and any(thread.requests for thread in session.threads)
+        )
         words, waits = describe_proxy(proxy, has_requests)
         kind = "waits" if proxy.holds else "runs"
         mark(self, "kind", kind)
@@ -71,7 +75,12 @@ class ProxyBar(QFrame):
 
 def _next_tier(state: State) -> str:
     """Say which tier of the chosen policy is next for the thread that is shown; empty if the recording is not open."""
-    if not state.proxy_is_open or state.pressures is None or state.thread is None or not state.thread.requests:
+    if (
+        not state.proxy_is_open
+        or state.pressures is None
+        or state.thread is None
+        or not state.thread.requests
+    ):
         return ""
     tokens = pressure_here(state, sizer_of(state))[0].tokens
     if tokens is None:

@@ -55,10 +55,20 @@ class ExchangeDetail(QWidget):
         self._row, self._path = chosen, path
         exchange = chosen.what
         request_line = f"{exchange.method} {exchange.path}"
-        words = (f"{exchange.number:,}", request_line, exchange_status(exchange), kind_words(chosen))
+        words = (
+            f"{exchange.number:,}",
+            request_line,
+            exchange_status(exchange),
+            kind_words(chosen),
+        )
         self.head.setText(line(" · ".join(filter(None, words)), 140))
         self.go.setEnabled(chosen.place.request is not None)
-        is_shown = self.isVisible() and former is not None and former.what == exchange and former_path == path
+        is_shown = (
+            self.isVisible()
+            and former is not None
+            and former.what == exchange
+            and former_path == path
+        )
         self.show()
         if not is_shown:
             self._bridge.run(
@@ -67,7 +77,9 @@ class ExchangeDetail(QWidget):
                 lambda error: self.raw.text.show_sections((Section(str(error)),)),
             )
 
-    def _show_sections(self, chosen: ListedExchange, sections: "tuple[Sequence[Section], Sequence[Section]]") -> None:
+    def _show_sections(
+        self, chosen: ListedExchange, sections: "tuple[Sequence[Section], Sequence[Section]]"
+    ) -> None:
         """Show the messages and the raw exchange, unless another exchange has been chosen meanwhile."""
         if chosen is self._row:
             self.messages.text.show_sections(sections[0])

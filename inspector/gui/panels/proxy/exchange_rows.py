@@ -33,7 +33,11 @@ class ListedExchange:
     @property
     def id(self) -> object:
         """A key that no other row of the session has."""
-        return self.what.line if self.what.method else (self.place.thread, self.place.request, self.what.line)
+        return (
+            self.what.line
+            if self.what.method
+            else (self.place.thread, self.place.request, self.what.line)
+        )
 
     @property
     def tone(self) -> Tone:
@@ -58,7 +62,9 @@ class ExchangeColumn(Column[ListedExchange]):
 def list_exchanges(session: Session) -> list[ListedExchange]:
     """Return all exchanges of a recording or capture, or the calls of any other session. O(exchanges + requests)."""
     if not session.exchanges:
-        return [replace(row, what=replace(row.what, number=n)) for n, row in enumerate(_calls(session))]
+        return [
+            replace(row, what=replace(row.what, number=n)) for n, row in enumerate(_calls(session))
+        ]
     places = exchange_places(session)
     requests = {thread.id: thread.requests for thread in session.threads}
     rows = list[ListedExchange]()
@@ -88,7 +94,9 @@ def _calls(session: Session) -> Iterator[ListedExchange]:
             0, side.line, side.time, "", side.what, model=side.model, status=side.status, ended="complete",
             usage=side.usage,
         )  # fmt: skip
-        yield ListedExchange(exchange, ExchangePlace(side.thread, None, side.kind, side.thread in subs))
+        yield ListedExchange(
+            exchange, ExchangePlace(side.thread, None, side.kind, side.thread in subs)
+        )
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -101,7 +109,11 @@ def time_words(milliseconds: float | None) -> str:
     if milliseconds < 999.5:
         return f"{milliseconds:.0f} ms"
     seconds = milliseconds / 1000
-    return f"{seconds:.1f} s" if seconds < 99.95 else f"{int(seconds) // 60}:{int(seconds) % 60:02} min"
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 99.95
+        else f"{int(seconds) // 60}:{int(seconds) % 60:02} min"
+    )
 
 
 def exchange_status(exchange: ExchangeSummary) -> str:
@@ -167,7 +179,11 @@ def _number(value: float | None) -> float:
 
 
 def _figures(
-    title: str, of: Callable[[ListedExchange], Any], words: Callable[[Any], str], width: int, rank: int
+    title: str,
+    of: Callable[[ListedExchange], Any],
+    words: Callable[[Any], str],
+    width: int,
+    rank: int,
 ) -> ExchangeColumn:
     """Return a column of numbers, sorted by size; unknown numbers are left empty."""
 
@@ -245,7 +261,10 @@ class RowFilter:
         """Return the places of the rows, sorted by a column; the last order is cached."""
         if self._order[0] != (by, falling):
             keys = [*map(COLUMNS[by].key, self._rows)]
-            self._order = (by, falling), sorted(range(len(keys)), key=keys.__getitem__, reverse=falling)
+            self._order = (
+                (by, falling),
+                sorted(range(len(keys)), key=keys.__getitem__, reverse=falling),
+            )
         return self._order[1]
 
     def prepare(self) -> None:
@@ -287,7 +306,14 @@ def _text_key(row: ListedExchange) -> object:
 def _shared_text(row: ListedExchange) -> str:
     """Return the text of a row that is searched, without its request, which no other row has."""
     what, place = row.what, row.place
-    columns = (exchange_status(what), _client(row), what.model, place.thread, place.kind, _finish(row))
+    columns = (
+        exchange_status(what),
+        _client(row),
+        what.model,
+        place.thread,
+        place.kind,
+        _finish(row),
+    )
     return " ".join((*columns, held_words(what), what.method, what.path, what.error)).casefold()
 
 
@@ -396,7 +422,9 @@ class ExchangeModel(TableModel[ListedExchange]):
         texts = (f"{row.what.method} {row.what.path}".strip(), column.text(row), row.what.error)
         return tip("\n".join(line(text, 600) for text in texts if text))
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
         title = super().headerData(section, orientation, role)
         if title is None or role != Qt.ItemDataRole.DisplayRole or section != self._sorted_column():
             return title
@@ -432,7 +460,9 @@ def waterfall(rows: Sequence[ListedExchange]) -> dict[object, tuple[float, float
     All bars have one axis, on which every idle time is a small gap, however long it was. Holding is idle time. Rows
     without times have no bar.
     """
-    spans = sorted(filter(None, map(_span, rows)), key=lambda span: (span.start, span.first_byte, span.end))
+    spans = sorted(
+        filter(None, map(_span, rows)), key=lambda span: (span.start, span.first_byte, span.end)
+    )
     lefts = list[tuple[float, int]]()  # busy seconds and gaps before each span
     idle, busy_until, gaps = 0.0, 0.0, 0
     for n, span in enumerate(spans):
@@ -464,4 +494,6 @@ def _span(row: ListedExchange) -> _BarTimes | None:
     except ValueError:
         return None
     first_byte_ms = min(exchange.first_byte_ms or exchange.elapsed_ms, exchange.elapsed_ms)
-    return _BarTimes(row.id, start, start + first_byte_ms / 1000, start + exchange.elapsed_ms / 1000)
+    return _BarTimes(
+        row.id, start, start + first_byte_ms / 1000, start + exchange.elapsed_ms / 1000
+    )

@@ -56,7 +56,9 @@ class ExchangeTable(FittedTable[ListedExchange]):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        header.setSortIndicatorShown(False)  # Qt's sign would cover the heading, which contains its own
+        header.setSortIndicatorShown(
+            False
+        )  # Qt's sign would cover the heading, which contains its own
         self._exchanges.replaced.connect(self._restore_choice)
         for changed in (self._model.modelReset, self._model.rowsInserted, self._model.dataChanged):
             changed.connect(lambda *_: self._fit())
@@ -101,7 +103,9 @@ class ExchangeTable(FittedTable[ListedExchange]):
         elif at != self.currentIndex().row() or not self.selectedIndexes():
             visible = (n for n in range(len(COLUMNS)) if not self.isColumnHidden(n))
             self.setCurrentIndex(self._model.index(at, next(visible, 0)))
-            QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))  # new rows have no place yet
+            QTimer.singleShot(
+                0, self, lambda: self.scrollTo(self.currentIndex())
+            )  # new rows have no place yet
 
     def _fit(self) -> None:
         """Choose the visible columns and their widths. Empty columns are hidden."""
@@ -168,7 +172,9 @@ class ExchangeFilter(QWidget):
         self.which.select(ALL)
         self.text = field("Filter", name="Filter the exchanges")
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * 20)
-        self.save = button("Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools")
+        self.save = button(
+            "Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools"
+        )
         self._which = ALL
         keep_hidden(self, self.which)
         self.setLayout(flow(*self.which.buttons.values(), self.text, self.save))
@@ -193,7 +199,9 @@ class _ExchangeCell(PaintedCell):
         super().__init__(theme, table)
         self._table = table
 
-    def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
+    def paint_cell(
+        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
+    ) -> None:
         row = self._table.rows[index.row()]
         inner = rect.adjusted(_PAD, 0, -_PAD, 0)
         if index.column() == WATERFALL:

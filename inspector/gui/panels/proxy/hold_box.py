@@ -25,7 +25,9 @@ AS_IT_WAS, DROP = "Forward as it was", "Drop"
 class HoldBox(QFrame):
     """Shows a held request. `look` and the controller are called with its current state."""
 
-    def __init__(self, hold: HoldInfo, look: Callable[[HoldInfo], None], to: ProxyController) -> None:
+    def __init__(
+        self, hold: HoldInfo, look: Callable[[HoldInfo], None], to: ProxyController
+    ) -> None:
         super().__init__()
         self.setObjectName("HoldBox")
         self.hold = hold
@@ -40,15 +42,35 @@ class HoldBox(QFrame):
         stepped = "Send the request as changed by the steps; later turns are cut in the same way"
         compacted = "Send the request as compacted by the policy; summaries are made offline"
         buttons = (
-            (LOOK, lambda: look(self.hold), "Go to this request: its buffer, the tiers, what each would free"),
+            (
+                LOOK,
+                lambda: look(self.hold),
+                "Go to this request: its buffer, the tiers, what each would free",
+            ),
             (STEPPED, lambda: to.forward(self.hold, True), stepped),
             (COMPACT, lambda: to.compact(self.hold), compacted),
-            (AS_IT_WAS, lambda: to.forward(self.hold, False), "Send the request unchanged, without your steps"),
-            (DROP, lambda: to.drop(self.hold), "Answer it with an error; the provider never sees it"),
+            (
+                AS_IT_WAS,
+                lambda: to.forward(self.hold, False),
+                "Send the request unchanged, without your steps",
+            ),
+            (
+                DROP,
+                lambda: to.drop(self.hold),
+                "Answer it with an error; the provider never sees it",
+            ),
         )
         row_buttons = [button(words, clicked, about=about) for words, clicked, about in buttons]
         self.look, self.stepped, self.compact, self.as_it_was, self.drop = row_buttons
-        parts = (self.who, self.size_, self.would, self.bar, self.left, self.made, holding(flow(*row_buttons)))
+        parts = (
+            self.who,
+            self.size_,
+            self.would,
+            self.bar,
+            self.left,
+            self.made,
+            holding(flow(*row_buttons)),
+        )
         column(*parts, of=self, margins=(10, 8, 10, 8), gap=4)
         self.show_hold(hold, Prospect())
 
@@ -63,7 +85,9 @@ class HoldBox(QFrame):
             self.size_.setText(hold_size(hold))
             say(self.would, proposal_words(hold, proposal, prospect.policy))
             outcome, refused = (
-                (stepped_words(hold, steps, prospect.left), refusal_words(steps)) if steps is not None else ("", "")
+                (stepped_words(hold, steps, prospect.left), refusal_words(steps))
+                if steps is not None
+                else ("", "")
             )
             say(self.made, hold.cannot or outcome + refused)
             mark(self.made, "role", "bad" if hold.cannot or refused else "good")
@@ -76,7 +100,9 @@ class HoldBox(QFrame):
     def tick(self) -> None:
         """Update the countdown. Called every second."""
         self.left.setText(countdown_words(self.hold))
-        self.bar.setValue(int(1000 * min(1.0, seconds_left(self.hold) / max(1.0, self.hold.patience.limit_s))))
+        self.bar.setValue(
+            int(1000 * min(1.0, seconds_left(self.hold) / max(1.0, self.hold.patience.limit_s)))
+        )
         self.bar.setVisible(not self.hold.is_gone)
 
 
@@ -102,7 +128,9 @@ def client_title(name: str) -> str:
 def hold_headline(hold: HoldInfo) -> str:
     """Return client, launch or session, model, and why the request is held."""
     launch = hold.tag or hold.session[:8]
-    return " · ".join(word for word in (client_title(hold.client), launch, hold.model, _WHY[hold.why]) if word)
+    return " · ".join(
+        word for word in (client_title(hold.client), launch, hold.model, _WHY[hold.why]) if word
+    )
 
 
 def hold_size(hold: HoldInfo) -> str:
@@ -110,7 +138,11 @@ def hold_size(hold: HoldInfo) -> str:
     count = plural(hold.messages, "message")
     if hold.tokens is None:
         return count
-    of = f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, 1)})" if hold.window else ""
+    of = (
+        f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, 1)})"
+        if hold.window
+        else ""
+    )
     if hold.band is not None:
         of += f", between {grouped(hold.band[0])} and {grouped(hold.band[1])}"
     return f"{count}, about {grouped(hold.tokens)} tokens{of}"
@@ -130,7 +162,9 @@ def clock_words(seconds: float) -> str:
 def countdown_words(hold: HoldInfo) -> str:
     """Return what happens if the user does nothing."""
     if hold.is_gone:
-        return "The client has closed. If it asks again, its new request takes the place of this one."
+        return (
+            "The client has closed. If it asks again, its new request takes the place of this one."
+        )
     words = f"Forwarded unchanged in {clock_words(seconds_left(hold))} unless you act"
     if hold.retries:
         words += f" · asked again {plural(hold.retries, 'time')}: the newest request waits here"
@@ -179,13 +213,21 @@ def stepped_words(hold: HoldInfo, steps: Steps, left: int | None) -> str:
     """Return what the steps change in a held request, and the tokens before and after."""
     count = _counts(len(steps.buffer.messages), len(steps.origin.messages))
     has_sizes = left is not None and hold.tokens is not None
-    sizes = f", {tokens_words(hold.tokens or 0, hold)} to {tokens_words(left or 0, hold)}" if has_sizes else ""
+    sizes = (
+        f", {tokens_words(hold.tokens or 0, hold)} to {tokens_words(left or 0, hold)}"
+        if has_sizes
+        else ""
+    )
     return f"{plural(len(steps.path()), 'step')} taken: {count}{sizes}."
 
 
 def refusal_words(steps: Steps) -> str:
     """Return why a provider would refuse the request after the steps; empty if it is not worse than before."""
     former = {(problem.rule, problem.message) for problem in find_refusals(steps.origin)}
-    worse = (problem.why for problem in find_refusals(steps.buffer) if (problem.rule, problem.message) not in former)
+    worse = (
+        problem.why
+        for problem in find_refusals(steps.buffer)
+        if (problem.rule, problem.message) not in former
+    )
     why = next(worse, "")
     return f" A provider would refuse this: {why}" if why else ""

@@ -17,7 +17,17 @@ from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
-from inspector.gui.look.build import button, column, holding, keep_hidden, line_field, mark, row, scrolled, splitter
+from inspector.gui.look.build import (
+    button,
+    column,
+    holding,
+    keep_hidden,
+    line_field,
+    mark,
+    row,
+    scrolled,
+    splitter,
+)
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.visible import line
@@ -37,7 +47,11 @@ from inspector.workbench.state import State
 from inspector.workbench.words.live_words import last_promise
 
 OFF, WATERMARK, EACH = "never", "at a watermark", "each request"
-_KINDS: dict[str, Literal["off", "watermark", "each"]] = {OFF: "off", WATERMARK: "watermark", EACH: "each"}
+_KINDS: dict[str, Literal["off", "watermark", "each"]] = {
+    OFF: "off",
+    WATERMARK: "watermark",
+    EACH: "each",
+}
 CHOICES = (
     (OFF, "Everything passes byte for byte; what is cut already is cut again."),
     (
@@ -60,7 +74,9 @@ class RuleRow(QWidget):
         self._rule = Rule()
         self.kind = Chips("Hold", CHOICES)
         self.kind.chosen.connect(lambda word: self._choose(replace(self._rule, kind=_KINDS[word])))
-        self.ratio = line_field("Watermark in per cent of the window", about="Per cent of the window")
+        self.ratio = line_field(
+            "Watermark in per cent of the window", about="Per cent of the window"
+        )
         self.ratio.setMaximumWidth(self.fontMetrics().horizontalAdvance("100%") + 34)
         self.ratio.editingFinished.connect(self._typed_ratio)
         about = "Tokens of the model's window, where it is not known by the model's name"
@@ -69,7 +85,10 @@ class RuleRow(QWidget):
         self.window_.editingFinished.connect(self._typed)
         next_one = "Whatever the rule says, the next request of a conversation is held"
         self.next = button(
-            "Hold the next one", lambda checked: self.next_one.emit(checked), about=next_one, checkable=True
+            "Hold the next one",
+            lambda checked: self.next_one.emit(checked),
+            about=next_one,
+            checkable=True,
         )
         self.watermark = holding(row(self.ratio, label("of", role="quiet"), self.window_))
         what = label("Hold a request", role="quiet")
@@ -127,14 +146,24 @@ class ProxyPanel(Panel):
         """What came to the front with the panel: held requests by their ids, addresses."""
         self.address, self.copy = _address()
         self.to = label(role="quiet", wrap=True)
-        self.connect_ = button("Connect a client…", proxies.connect, about="The exact lines for each client")
-        self.stop = button("Stop", self._controller.stop, about="End the proxy; the recording stays")
+        self.connect_ = button(
+            "Connect a client…", proxies.connect, about="The exact lines for each client"
+        )
+        self.stop = button(
+            "Stop", self._controller.stop, about="End the proxy; the recording stays"
+        )
         show = self._controller.show_recording
         self.show_recording = button("Show the recording", show, about="It is not what is open")
-        self.begin = button("Watch an agent…", proxies.watch, about="Choose the provider, and listen")
-        spans = "An address on this machine that OpenTelemetry exporters send to; no proxy is needed"
+        self.begin = button(
+            "Watch an agent…", proxies.watch, about="Choose the provider, and listen"
+        )
+        spans = (
+            "An address on this machine that OpenTelemetry exporters send to; no proxy is needed"
+        )
         self.begin_receiving = button("Receive spans", proxies.receive, about=spans)
-        self.receiver = ReceiverRow(proxies.stop_receiving, lambda: proxies.receiver.show_recording())
+        self.receiver = ReceiverRow(
+            proxies.stop_receiving, lambda: proxies.receiver.show_recording()
+        )
         self.rule = RuleRow()
         self.rule.chosen.connect(self._controller.set_rule)
         self.rule.next_one.connect(self._controller.hold_next)
@@ -177,7 +206,14 @@ class ProxyPanel(Panel):
         )
         words = label(what_for, role="quiet", wrap=True)
         self._begins = holding(column(words, row(self.begin, self.begin_receiving, ...), gap=7))
-        heads = (self._begins, self.receiver, self._listening, self._holds, self.outcome, self._elsewhere)
+        heads = (
+            self._begins,
+            self.receiver,
+            self._listening,
+            self._holds,
+            self.outcome,
+            self._elsewhere,
+        )
         tables = ((table, 1) for table in (self.clients, self._split))
         column(*heads, *tables, of=self, margins=(13, 8, 10, 8), gap=9)
 
@@ -257,7 +293,9 @@ class ProxyPanel(Panel):
         wide = max(1, self._holds.viewport().width())
         each = [box.heightForWidth(wide) for box in self.boxes.values()]
         room = max(self.height() // 2, max(each, default=0))
-        frame = self._holds.height() - self._holds.contentsRect().height()  # the border that the style draws
+        frame = (
+            self._holds.height() - self._holds.contentsRect().height()
+        )  # the border that the style draws
         self._holds.setFixedHeight(frame + min(room, sum(each) + 6 * max(0, len(each) - 1)))
 
     # -- what has passed -----------------------------------------------------------------------------------------------
@@ -319,7 +357,9 @@ class ProxyPanel(Panel):
 
     def _go_to(self, chosen: ListedExchange) -> None:
         if chosen.place.request is None:
-            self.desk.say(f"This {chosen.place.kind or 'exchange'} is no request of a conversation: it has no buffer.")
+            self.desk.say(
+                f"This {chosen.place.kind or 'exchange'} is no request of a conversation: it has no buffer."
+            )
             return
         go_to(self.desk.workbench, chosen.place.thread, chosen.place.request, "")
         self.desk.show_panel("Buffer")
@@ -358,7 +398,9 @@ class ReceiverRow(QWidget):
         self.copy_lines = _copy_button(self.lines, "Copy the lines for a shell")
         self.how = QWidget()
         ask = label(
-            "No span has come yet. Start the traced agent in a shell with these lines:", role="quiet", wrap=True
+            "No span has come yet. Start the traced agent in a shell with these lines:",
+            role="quiet",
+            wrap=True,
         )
         column(ask, row((self.lines, 1), self.copy_lines, gap=9), of=self.how, gap=6)
         top = row(self.address, self.copy, (self.says, 1), self.show_recording, self.stop, gap=9)
@@ -367,7 +409,9 @@ class ReceiverRow(QWidget):
     def show_receiver(self, view: ReceiverView, is_open: bool) -> None:
         """Show the address, the number of spans received, and how to connect a client."""
         self.address.setText(view.url)
-        self.says.setText(line(f"{plural(view.spans, 'span')} received, into {Path(view.record).name}", 300))
+        self.says.setText(
+            line(f"{plural(view.spans, 'span')} received, into {Path(view.record).name}", 300)
+        )
         self.says.setToolTip(tip(view.record))
         self.show_recording.setVisible(not is_open)
         self.lines.setText(LINES.format(view.url))

@@ -53,10 +53,16 @@ def told(standing: RunStatus) -> str:
     if standing.state == "ended" and standing.thread == "main":
         words.append(plural(standing.turn, "turn"))  # it names the one that would come next
     elif standing.state != "starting":
-        words.append(f"turn {standing.turn}" if standing.thread == "main" else f"sub-agent, turn {standing.turn}")
+        words.append(
+            f"turn {standing.turn}"
+            if standing.thread == "main"
+            else f"sub-agent, turn {standing.turn}"
+        )
     if standing.tokens and standing.window:
         kind = f" {standing.kind}" if standing.kind != "unknown" else ""
-        words.append(f"{grouped(standing.tokens)} tokens{kind}, {per_cent(standing.tokens / standing.window, 1)}")
+        words.append(
+            f"{grouped(standing.tokens)} tokens{kind}, {per_cent(standing.tokens / standing.window, 1)}"
+        )
         error = error_words(standing.believed / standing.tokens - 1)
         words += [f"the policy's own count {grouped(standing.believed)}{error}"] * bool(error)
     words += [line(text, 400) for text in dict.fromkeys((standing.why, standing.error)) if text]
@@ -73,7 +79,9 @@ def describe_run(run: RunView) -> str:
 class RunBar(QFrame):
     """Hidden while there is no run. Keys are the window's commands."""
 
-    def __init__(self, runs: RunDesk, workbench: Workbench, bridge: Bridge, show: Callable[[], None]) -> None:
+    def __init__(
+        self, runs: RunDesk, workbench: Workbench, bridge: Bridge, show: Callable[[], None]
+    ) -> None:
         super().__init__()
         self.setObjectName("RunBar")
         run = runs.controller
@@ -86,9 +94,15 @@ class RunBar(QFrame):
         self.go = button(GO, run.go, about="Continue to the next breakpoint (F5)")
         as_it_was = "Drop the steps, and send what would have been"
         self.as_it_was = button("Run without the steps", run.go_as_it_was, about=as_it_was)
-        self.pause = button("Pause", run.pause, about="Stop before the next tier, model call or tool (F6)")
-        self.model = button("Step call", run.step_model, about="Run until one model call is answered (F10)")
-        self.tool = button("Step tool", run.step_tool, about="Run until one tool call has its result (Shift+F10)")
+        self.pause = button(
+            "Pause", run.pause, about="Stop before the next tier, model call or tool (F6)"
+        )
+        self.model = button(
+            "Step call", run.step_model, about="Run until one model call is answered (F10)"
+        )
+        self.tool = button(
+            "Step tool", run.step_tool, about="Run until one tool call has its result (Shift+F10)"
+        )
         self.stop = button("Stop", run.stop, about="End the run at once (Shift+F5)")
         self.resume = button("Resume…", runs.resume_last, about="Resume the run from its journal")
         self.away = button("✕", run.forget, about="Take this bar away; the journal stays")
@@ -107,7 +121,9 @@ class RunBar(QFrame):
                 self._instead, self._run = "", None
             else:
                 size = sizer(state.pressures, steps.request)
-                self._bridge.run(lambda task: compare_sizes(steps, size), partial(self._measured, steps))
+                self._bridge.run(
+                    lambda task: compare_sizes(steps, size), partial(self._measured, steps)
+                )
         if state.run is not self._run or state.run is None:
             self._show(state.run)
 

@@ -80,7 +80,10 @@ COLUMNS: Sequence[Column[TurnReport]] = (
     Column("turn", lambda report: str(report.turn), 4, figures=True),
     Column("tokens", prompt_size, 8, figures=True),
     Column("own count", lambda report: grouped(report.calibrated), 9, figures=True),
-    Column("what", lambda report: ("sub-agent · " if report.thread != "main" else "") + happened(report)),
+    Column(
+        "what",
+        lambda report: ("sub-agent · " if report.thread != "main" else "") + happened(report),
+    ),
 )
 
 
@@ -109,7 +112,10 @@ class RunPanel(Panel):
         self.turns.chosen.connect(lambda row, column: self._go_to(self.turns.rows[row]))
         self.stops = BreakRows([tool.name for tool in TOOLS], run.breakpoints)
         self.stops.chosen.connect(run.break_at)
-        self.begin, self.demo = button("Run an agent…", desk.runs.ask_new), button("Run a live demo", desk.runs.demo)
+        self.begin, self.demo = (
+            button("Run an agent…", desk.runs.ask_new),
+            button("Run a live demo", desk.runs.demo),
+        )
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -118,7 +124,15 @@ class RunPanel(Panel):
         self._turns = _captioned("LAST TURNS", self.turns)
         self._split = splitter(self._around, says, self._turns, down=True, shares=(5, 2, 3))
         head = column(self.task, self.about, self.notes, self.need, margins=(13, 8, 10, 2), gap=2)
-        page = holding(column(head, (self._split, 1), _captioned("STOP AT", self.stops), margins=(0, 0, 0, 8), gap=4))
+        page = holding(
+            column(
+                head,
+                (self._split, 1),
+                _captioned("STOP AT", self.stops),
+                margins=(0, 0, 0, 8),
+                gap=4,
+            )
+        )
         what = "An agent of our own, with a debugger's controls: give it a task and a folder."
         self._stack = pages(self, empty_page(what, self.begin, self.demo), page)
 
@@ -135,7 +149,9 @@ class RunPanel(Panel):
         self._look_at_tier(state)
         if new:
             self.desk.show_panel(self.TITLE)
-            self._split.setSizes([self._split.height() // 2, self._split.height() // 4, self._split.height() // 4])
+            self._split.setSizes(
+                [self._split.height() // 2, self._split.height() // 4, self._split.height() // 4]
+            )
         elif run is not None and run.plan is not self._brought and state.run_is_open:
             self._brought = run.plan  # a new run, once its journal is there
             self.desk.show_panel(self.TITLE)
@@ -146,7 +162,9 @@ class RunPanel(Panel):
         verdict = _verdict_here(state)
         if verdict is not None and verdict is not self._verdict:
             tier = verdict.tier
-            QTimer.singleShot(0, self, lambda: self.desk.workbench.previews.point(tier))  # after all subscribers
+            QTimer.singleShot(
+                0, self, lambda: self.desk.workbench.previews.point(tier)
+            )  # after all subscribers
             self.desk.show_panel("Tiers")
         if now is None or now.state != "paused" or verdict is not None:
             self._verdict = verdict
@@ -161,13 +179,19 @@ class RunPanel(Panel):
         if run.plan is not None and self.is_new("plan", run.plan):
             self._show_plan(run.plan)
         self.need.setVisible(run.now.state == "needing")
-        answers = (message.text for message in reversed(run.now.buffer.messages) if message.role == "assistant")
+        answers = (
+            message.text
+            for message in reversed(run.now.buffer.messages)
+            if message.role == "assistant"
+        )
         self.text.show_text(run.now.text or next(answers, ""))
         if run.breakpoints != self.stops.breakpoints:
             self.stops.show_breakpoints(run.breakpoints)
         self._show_calls(run.now.calls)
         reports = tuple(reversed(run.reports))
-        if len(reports) != len(self.turns.rows) or (reports and reports[0] is not self.turns.rows[0]):
+        if len(reports) != len(self.turns.rows) or (
+            reports and reports[0] is not self.turns.rows[0]
+        ):
             self.turns.show_rows(reports)
 
     def _show_plan(self, plan: "Plan") -> None:
@@ -179,17 +203,27 @@ class RunPanel(Panel):
         self.about.setText(" · ".join((line(model), by.title, line(str(plan.workspace), 200))))
         self.about.setToolTip(tip(f"Journal: {plan.record}"))
         changes = (plan.forked_from or {}).get("changes")
-        notes = [f"· {line(str(change), 300)}" for change in changes] if isinstance(changes, list) else []
+        notes = (
+            [f"· {line(str(change), 300)}" for change in changes]
+            if isinstance(changes, list)
+            else []
+        )
         say(self.notes, "\n".join(notes))
         self.stops.name_tiers([tier.name for tier in by.tiers])
 
     def _show_calls(self, calls: Sequence[ToolCall]) -> None:
         """Show the tool calls of the current turn, at most SHOWN_CALLS, with an arrow at the one that is running."""
-        listed = [f"{line(call.name, 40)} {line(part_original(call), 160)}" for call in calls[:SHOWN_CALLS]]
+        listed = [
+            f"{line(call.name, 40)} {line(part_original(call), 160)}"
+            for call in calls[:SHOWN_CALLS]
+        ]
         more = len(calls) - len(listed)
         if more > 0:
             listed.append(f"and {more} more")
-        say(self.calls, "\n".join(f"{'→' if n == 0 else '  '} {text}" for n, text in enumerate(listed)))
+        say(
+            self.calls,
+            "\n".join(f"{'→' if n == 0 else '  '} {text}" for n, text in enumerate(listed)),
+        )
 
     def _go_to(self, report: TurnReport) -> None:
         """Go to the request of a turn, if the journal is open."""
@@ -253,7 +287,10 @@ _STOPS = {
     "tiers": ("a tier", "Before a tier fires"),
     "tools": ("a tool", "Before a tool runs"),
     "requests": ("each request", "Before every model call"),
-    "overflow": ("overflow", "When the model refuses the buffer as too long, before the policy reacts"),
+    "overflow": (
+        "overflow",
+        "When the model refuses the buffer as too long, before the policy reacts",
+    ),
     "errors": ("error", "When a model call has failed for good; going on asks again"),
 }
 """By the field of Breakpoints: in words."""
@@ -272,12 +309,17 @@ class BreakRows(QWidget):
             box.setAccessibleDescription(what)
             box.clicked.connect(lambda _: self._choose())
         self.share = line_field("Share of the window to stop at, in percent")
-        self.tiers, self.tools = choice("Which tier", (EVERY,)), choice("Which tool", (EVERY, *tools))
+        self.tiers, self.tools = (
+            choice("Which tier", (EVERY,)),
+            choice("Which tool", (EVERY, *tools)),
+        )
         which = (self.share, self.tiers, self.tools)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(4)
-        for n, box in enumerate(self.boxes.values()):  # three with a choice beside them, then three without
+        for n, box in enumerate(
+            self.boxes.values()
+        ):  # three with a choice beside them, then three without
             grid.addWidget(box, n % 3, 0 if n < 3 else 2)
         for n, beside in enumerate(which):
             grid.addWidget(beside, n, 1)
@@ -346,7 +388,11 @@ def _named(names: QComboBox) -> frozenset[str]:
 
 ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
     ("once", "&Once", "This call, this time (Alt+O)"),
-    ("always", "&Always in this run", "This call, and what the text above says that it covers (Alt+A)"),
+    (
+        "always",
+        "&Always in this run",
+        "This call, and what the text above says that it covers (Alt+A)",
+    ),
     ("no", "&No", "The call is refused; the model learns so, and continues (Alt+N)"),
 )
 
@@ -364,12 +410,16 @@ class QuestionBox(Guarded, QFrame):
         self._permission: Permission | None = None
         self._permit = permit
         self._again = delayed(self, QApplication.doubleClickInterval(), lambda: self._allow(True))
-        self.says, self.about, self.covers = (label(role=role, wrap=True) for role in ("strong", "", "small"))
+        self.says, self.about, self.covers = (
+            label(role=role, wrap=True) for role in ("strong", "", "small")
+        )
         self.what = PlainText(theme)
         self.what.setAccessibleName("What the call would do")
         self.what.filled.connect(self._show_rest)
         seen = self.what.document().defaultTextOption()
-        flags = QTextOption.Flag  # a line's own end is marked, so that one that goes on in the next row is told apart
+        flags = (
+            QTextOption.Flag
+        )  # a line's own end is marked, so that one that goes on in the next row is told apart
         seen.setFlags(seen.flags() | flags.ShowTabsAndSpaces | flags.ShowLineAndParagraphSeparators)
         self.what.document().setDefaultTextOption(seen)
         self.rest = small_button("", self.what.show_all)
@@ -395,11 +445,17 @@ class QuestionBox(Guarded, QFrame):
         size = f" ({plural(question.exact.count(chr(10)) + 1, 'line')}, {plural(len(question.exact), 'character')}"
         size += f"; with {blanks:,} blanks in a row)" if blanks else ")"
         self.says.setText(f"May it use {line(permission.call.name, 60)}?")
-        self.about.setText(visible(question.says, strict=True).text + (size if question.exact else ""))
+        self.about.setText(
+            visible(question.says, strict=True).text + (size if question.exact else "")
+        )
         self.covers.setText(question.covers)
         self.what.setVisible(bool(question.exact))
-        self.what.setMinimumHeight(self.fontMetrics().height() * min(7, question.exact.count("\n") + 2))
-        self.what.show_sections((Section("", question.exact, "diff" if question.is_diff else "exact", strict=True),))
+        self.what.setMinimumHeight(
+            self.fontMetrics().height() * min(7, question.exact.count("\n") + 2)
+        )
+        self.what.show_sections(
+            (Section("", question.exact, "diff" if question.is_diff else "exact", strict=True),)
+        )
         self._fit()
         return True
 
@@ -429,4 +485,6 @@ class QuestionBox(Guarded, QFrame):
         self.rest.setVisible(self.what.has_rest)
         if self.what.has_rest and self._permission is not None:
             whole = len(self._permission.what.exact)
-            self.rest.setText(f"Cut: only the first part of {whole:,} characters is shown. Show all")
+            self.rest.setText(
+                f"Cut: only the first part of {whole:,} characters is shown. Show all"
+            )

@@ -59,7 +59,10 @@ class StepsFiles:
             return
         source = _source(state)
         self._save(
-            "Save steps", f"{_stem(state)}.steps.json", "steps", lambda: dumps(write_steps(steps, source)) + "\n"
+            "Save steps",
+            f"{_stem(state)}.steps.json",
+            "steps",
+            lambda: dumps(write_steps(steps, source)) + "\n",
         )
 
     def export_pytest(self) -> None:
@@ -69,7 +72,9 @@ class StepsFiles:
             return
         source = _source(state)
         name = "".join(char if char.isalnum() else "_" for char in _stem(state))
-        self._save("Export as pytest", f"test_{name}.py", "pytest", lambda: pytest_text(steps, source))
+        self._save(
+            "Export as pytest", f"test_{name}.py", "pytest", lambda: pytest_text(steps, source)
+        )
 
     def export_buffer(self, shape: str) -> None:
         """The buffer where we stand, as a payload or as a transcript in the session's own format."""
@@ -79,7 +84,12 @@ class StepsFiles:
         buffer, native, model = state.buffer(), shape == NATIVE, _model(state)
         name = f"{_stem(state)}-compacted.{'jsonl' if native else f'{shape}.json'}"
         kind = NATIVE if native else "payload"
-        self._save("Export the buffer", name, kind, lambda: buffer_text(buffer, shape, session.format, model))
+        self._save(
+            "Export the buffer",
+            name,
+            kind,
+            lambda: buffer_text(buffer, shape, session.format, model),
+        )
 
     def _save(self, title: str, name: str, kind: str, text: Callable[[], str]) -> None:
         path = ask.ask_new_file(self._parent, self._desk.settings, title, name, _KINDS[kind])
@@ -89,7 +99,9 @@ class StepsFiles:
 
         def fell(failure: BaseException) -> None:
             kind = type(failure).__name__
-            failure.add_note(f"Cannot write {Path(path).name}: something went wrong inside the program ({kind}).")
+            failure.add_note(
+                f"Cannot write {Path(path).name}: something went wrong inside the program ({kind})."
+            )
             self._desk.say(failure.__notes__[0])
 
         def write(task: Task) -> None:
@@ -116,21 +128,29 @@ class StepsFiles:
             self._desk.open_path(source.path)
             self._when_open(source.path, lambda: self._replay(document))
         elif session is not None:
-            self._replay(document)  # another copy of the transcript, maybe: its buffer is compared first
+            self._replay(
+                document
+            )  # another copy of the transcript, maybe: its buffer is compared first
         else:
-            self._desk.say(f"Open the transcript first; {source.path or 'the one it was'} is not there.")
+            self._desk.say(
+                f"Open the transcript first; {source.path or 'the one it was'} is not there."
+            )
 
     def _when_open(self, path: str, then: Callable[[], None]) -> None:
         """Once, when the transcript is there; never, where it could not be opened."""
         stops: list[Callable[[], None]] = []
 
         def look(state: State) -> None:
-            is_open = state.session is not None and state.session.path == path and state.opening is None
+            is_open = (
+                state.session is not None and state.session.path == path and state.opening is None
+            )
             if not stops or not (is_open or state.failure):
                 return
             stops.pop()()
             if is_open:
-                QTimer.singleShot(0, then)  # not from within: the state is still on its way to others
+                QTimer.singleShot(
+                    0, then
+                )  # not from within: the state is still on its way to others
 
         stops.append(self._desk.workbench.subscribe(look))
 
@@ -145,12 +165,16 @@ class StepsFiles:
         go_to(workbench, steps.thread_id, steps.request, "")
         text = f"{plural(steps.own, 'step')} replayed"
         if replay.elsewhere:
-            self._desk.say(f"{text}; {', '.join(replay.elsewhere[:5])} ended elsewhere than when it was saved.")
+            self._desk.say(
+                f"{text}; {', '.join(replay.elsewhere[:5])} ended elsewhere than when it was saved."
+            )
         else:
             self._report(f"{text}; each ended where it had ended.")
 
     def _run(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
-        self._desk.bridge.run(lambda task: _expected(job), done, lambda error: self._desk.say(str(error)))
+        self._desk.bridge.run(
+            lambda task: _expected(job), done, lambda error: self._desk.say(str(error))
+        )
 
 
 def _expected(job: Callable[[], T]) -> T:
@@ -177,10 +201,17 @@ def _origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
     try:
         thread = session.thread(thread_id)
     except KeyError:
-        raise InspectorError(f"These steps start in thread {thread_id!r}, which this session does not have.") from None
+        raise InspectorError(
+            f"These steps start in thread {thread_id!r}, which this session does not have."
+        ) from None
     if request is not None and not 0 <= request < len(thread.requests):
-        raise InspectorError(f"These steps start at request {request}, which this session does not have.")
-    by, at = find_policy(str(document.get("policy"))), len(thread.requests) if request is None else request
+        raise InspectorError(
+            f"These steps start at request {request}, which this session does not have."
+        )
+    by, at = (
+        find_policy(str(document.get("policy"))),
+        len(thread.requests) if request is None else request,
+    )
     if not starts_before(document):
         return buffer_at(by, thread, at), None
     from inspector.core.drops import thread_drops  # not before something is open
@@ -198,11 +229,15 @@ def _origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
 def _source(state: State) -> StepsSource:
     session = state.session
     assert session is not None
-    return StepsSource(str(Path(session.path).absolute()) if session.path else "", session.id, session.format)
+    return StepsSource(
+        str(Path(session.path).absolute()) if session.path else "", session.id, session.format
+    )
 
 
 def _model(state: State) -> str:
-    return (state.request.model if state.request else "") or (state.thread.model if state.thread else "")
+    return (state.request.model if state.request else "") or (
+        state.thread.model if state.thread else ""
+    )
 
 
 def _is_of(session: Session, source: StepsSource) -> bool:

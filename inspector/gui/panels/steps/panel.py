@@ -19,7 +19,15 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
 from inspector.gui.widgets.chart import paint_horizontal, paint_vertical, solid_pen
 from inspector.gui.widgets.chips import flow
-from inspector.gui.widgets.painted import CENTRE, RIGHT, PaintedList, PaintedModel, PaintedRow, paint_bold, paint_text
+from inspector.gui.widgets.painted import (
+    CENTRE,
+    RIGHT,
+    PaintedList,
+    PaintedModel,
+    PaintedRow,
+    paint_bold,
+    paint_text,
+)
 from inspector.gui.widgets.table import Index
 from inspector.transcripts.saving import NATIVE, SHAPES, can_be_native
 from inspector.workbench.policy_input import step_rows_of
@@ -115,7 +123,9 @@ class StepsDelegate(PaintedRow):
         super().__init__(theme)
         self._model = model
 
-    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: Index
+    ) -> None:
         """Put the editor over the name of the step."""
         row: StepRow = index.data(PaintedModel.ROW)
         first, _ = _lines(option.rect, row)
@@ -141,7 +151,9 @@ class StepsDelegate(PaintedRow):
             return c.selected
         return c.faint if marked else c.window
 
-    def paint_row(self, painter: QPainter, rect: QRect, row: StepRow, marked: int, c: Colours) -> None:
+    def paint_row(
+        self, painter: QPainter, rect: QRect, row: StepRow, marked: int, c: Colours
+    ) -> None:
         is_current = row.at == self._model.here
         first, second = _lines(rect, row)
         middle = first.center().y() + 0.5
@@ -152,7 +164,9 @@ class StepsDelegate(PaintedRow):
         offers_compare = bool(marked) and not is_current
         self._paint_second(painter, second, rect, row, offers_compare, c)
 
-    def _paint_branches(self, painter: QPainter, rect: QRect, middle: float, row: StepRow, c: Colours) -> None:
+    def _paint_branches(
+        self, painter: QPainter, rect: QRect, middle: float, row: StepRow, c: Colours
+    ) -> None:
         """Paint the lines that lead from a step to those that start from it."""
         lines = self._model.branches[self._model.place_of(row.at)]
         pen = solid_pen(c.missing)
@@ -166,7 +180,9 @@ class StepsDelegate(PaintedRow):
         if lines.below:
             paint_vertical(painter, own, middle, rect.bottom(), pen)
 
-    def _paint_mark(self, painter: QPainter, at: QPointF, row: StepRow, is_current: bool, c: Colours) -> None:
+    def _paint_mark(
+        self, painter: QPainter, at: QPointF, row: StepRow, is_current: bool, c: Colours
+    ) -> None:
         """Paint the dot of a step: filled if it is the current one, in the colour of errors if it failed."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         after = c.quiet if row.succeeded else c.high
@@ -175,7 +191,9 @@ class StepsDelegate(PaintedRow):
         painter.setBrush(colour if is_current else ink(c.window))
         painter.drawEllipse(at, 4, 4)
 
-    def _paint_first(self, painter: QPainter, room: QRect, row: StepRow, is_current: bool, c: Colours) -> None:
+    def _paint_first(
+        self, painter: QPainter, room: QRect, row: StepRow, is_current: bool, c: Colours
+    ) -> None:
         """Paint the number and the name of a step, and the tokens that it freed."""
         name, freed = line(row.name), ""
         if row.before is not None:
@@ -188,7 +206,13 @@ class StepsDelegate(PaintedRow):
         paint(painter, room.adjusted(0, 0, -width - 10, 0), name, c.text)
 
     def _paint_second(
-        self, painter: QPainter, room: QRect, rect: QRect, row: StepRow, offers_compare: bool, c: Colours
+        self,
+        painter: QPainter,
+        room: QRect,
+        rect: QRect,
+        row: StepRow,
+        offers_compare: bool,
+        c: Colours,
     ) -> None:
         """Paint the sizes before and after a step and its outcome, and the link to compare with it."""
         if row.at == self._model.against or offers_compare:
@@ -254,7 +278,11 @@ class StepsView(PaintedList):
             self.go_wanted.emit(at)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        index = self.indexAt(event.pos()) if event.reason() == event.Reason.Mouse else self.currentIndex()
+        index = (
+            self.indexAt(event.pos())
+            if event.reason() == event.Reason.Mouse
+            else self.currentIndex()
+        )
         at = self._at(index)
         if at is not None:
             self.menu_of(at).popup(self.viewport().mapToGlobal(QPoint(event.pos())))
@@ -266,7 +294,9 @@ class StepsView(PaintedList):
         index = self._steps.index(self._steps.place_of(at), 0)
         is_other = at != self._steps.here
         menu.addAction("Go to this step", lambda: self.go_wanted.emit(at)).setEnabled(is_other)
-        menu.addAction("Compare with this step", lambda: self.compare_wanted.emit(at)).setEnabled(is_other)
+        menu.addAction("Compare with this step", lambda: self.compare_wanted.emit(at)).setEnabled(
+            is_other
+        )
         rename = menu.addAction("Rename (F2)", lambda: self.edit(index))
         rename.setEnabled(_can_be_named(self._steps.rows[index.row()]))
         return menu
@@ -295,7 +325,9 @@ class StepsPanel(Panel):
         self.view.go_wanted.connect(stepping.go)
         self.view.compare_wanted.connect(self.compare)
         self.undo = _button("Undo", "Up one step (Ctrl+Z)", stepping.undo)
-        self.redo = _button("Redo", "Down again, to the newest branch (Ctrl+Shift+Z)", stepping.redo)
+        self.redo = _button(
+            "Redo", "Down again, to the newest branch (Ctrl+Shift+Z)", stepping.redo
+        )
         about_compare = "Compare the current buffer with the chosen step, in the diff"
         self.compared = _button("Compare", about_compare, self._compare)
         self.files = StepsFiles(desk, self, self._say)
@@ -319,9 +351,13 @@ class StepsPanel(Panel):
         self.actions_of = {words: menu.addAction(words, run) for words, run in entries.items()}
         export = menu.addMenu("Export the buffer")
         for shape in SHAPES:
-            self.actions_of[shape] = export.addAction(_SHAPES[shape], partial(self.files.export_buffer, shape))
+            self.actions_of[shape] = export.addAction(
+                _SHAPES[shape], partial(self.files.export_buffer, shape)
+            )
         menu.addSeparator()
-        self.actions_of["forget"] = menu.addAction("Drop all steps here", self.desk.workbench.stepping.forget)
+        self.actions_of["forget"] = menu.addAction(
+            "Drop all steps here", self.desk.workbench.stepping.forget
+        )
 
     def counted(self, state: State) -> int:
         return state.steps.own if state.steps else 0
@@ -329,19 +365,25 @@ class StepsPanel(Panel):
     def show_state(self, state: State) -> None:
         """Show the current step immediately; compute the rows of new steps off the GUI thread."""
         steps = state.steps
-        self.actions_of[NATIVE].setEnabled(state.session is not None and can_be_native(state.session.format))
+        self.actions_of[NATIVE].setEnabled(
+            state.session is not None and can_be_native(state.session.format)
+        )
         if steps is self._steps and steps is not None:
             return
         self._steps = steps
         if steps is None:
             self._taken = None
             self.model.show((), ORIGIN, None)
-            self._say("Nothing compacted here yet." if state.session else "Open a transcript first.")
+            self._say(
+                "Nothing compacted here yet." if state.session else "Open a transcript first."
+            )
         elif steps.taken is self._taken:
             self._show_rows(self.model.rows)
         else:
             self._say("")
-            self.desk.bridge.run(lambda task: step_rows_of(state), lambda rows: self._receive_rows(steps, rows))
+            self.desk.bridge.run(
+                lambda task: step_rows_of(state), lambda rows: self._receive_rows(steps, rows)
+            )
         self._enable()
 
     def _receive_rows(self, steps: Steps, rows: Sequence[StepRow]) -> None:

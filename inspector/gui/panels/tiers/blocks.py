@@ -14,7 +14,16 @@ from inspector.gui.calling import model_of
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.key_dialog import ask_key
 from inspector.gui.dialogs.setting_row import SettingRows
-from inspector.gui.look.build import button, choice, column, holding, keep_hidden, line_field, mark, row
+from inspector.gui.look.build import (
+    button,
+    choice,
+    column,
+    holding,
+    keep_hidden,
+    line_field,
+    mark,
+    row,
+)
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.chips import Chips
@@ -49,7 +58,9 @@ class AnswerBlock(QWidget):
             "anthropic, openai, or an address: http://host/v1 speaks OpenAI Chat,\n"
             "anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
         )
-        self.provider = choice("Provider, or the address of an OpenAI-compatible server", PROVIDERS, about=about)
+        self.provider = choice(
+            "Provider, or the address of an OpenAI-compatible server", PROVIDERS, about=about
+        )
         self.provider.setEditable(True)
         self.provider.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.provider.activated.connect(lambda _: self._name_provider())
@@ -89,13 +100,18 @@ class AnswerBlock(QWidget):
             self._asked_for = ""
         elif who != self._asked_for:  # the keyring may take its time
             self._asked_for = who
-            self._desk.bridge.run(lambda task: key_place(who), lambda place: self._show_key(who, place), lane="wait")
+            self._desk.bridge.run(
+                lambda task: key_place(who), lambda place: self._show_key(who, place), lane="wait"
+            )
         else:
             self.note.setText(self._key_words or dict(ANSWERERS)[kind])
 
     def _show_key(self, who: str, place: str) -> None:
         if who == self._asked_for:
-            origins = {"environment": "key from the environment", "keyring": "key in this machine's keyring"}
+            origins = {
+                "environment": "key from the environment",
+                "keyring": "key in this machine's keyring",
+            }
             self._key_words = f"A real model: your money. {origins.get(place, 'No key yet: add one').capitalize()}."
             self.note.setText(self._key_words)
 
@@ -154,7 +170,9 @@ class MemoryBlock(QWidget):
         generate = policy_of(state).memory_setting
         generated = generate in state.choices.settings
         if generated or state.choices.recorded or state.choices.summary:
-            self._typing = bool(state.choices.summary) and not generated and not state.choices.recorded
+            self._typing = (
+                bool(state.choices.summary) and not generated and not state.choices.recorded
+            )
         kind = TYPED if self._typing else NONE
         if state.choices.recorded:
             kind = RECORDED
@@ -176,7 +194,9 @@ class MemoryBlock(QWidget):
             settings = tuple(pair for pair in settings if pair[0] != generate[0])
             settings = (*settings, generate) if word == GENERATED else settings
         stepping.choose(
-            settings=settings, recorded=word == RECORDED, summary=self.text.toPlainText() if self._typing else ""
+            settings=settings,
+            recorded=word == RECORDED,
+            summary=self.text.toPlainText() if self._typing else "",
         )
         self.show_state(self._desk.workbench.state)
         if self._typing:
@@ -189,7 +209,11 @@ class MemoryBlock(QWidget):
 
 def _note(state: State) -> str:
     text = summary_of(state)
-    return f"{plural(len(text), 'character')} recorded" if text else "this session recorded none before here"
+    return (
+        f"{plural(len(text), 'character')} recorded"
+        if text
+        else "this session recorded none before here"
+    )
 
 
 class BreakerBlock(QWidget):
@@ -211,7 +235,9 @@ class BreakerBlock(QWidget):
         self.words.setText(f"{word} · {breaker.failures} of {breaker.limit} failures")
         mark(self.dot, "open", breaker.open)
         self.button.setVisible(breaker.open or breaker.failures > 0)
-        explanation = f"Ours, not {policy_title}'s: the harness never closes an open breaker by hand."
+        explanation = (
+            f"Ours, not {policy_title}'s: the harness never closes an open breaker by hand."
+        )
         self.button.setToolTip(tip(explanation))
         self.button.setAccessibleDescription(explanation)
 

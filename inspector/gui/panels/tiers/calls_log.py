@@ -29,7 +29,11 @@ class CallRow:
     def reply_words(self) -> str:
         """`answered offline`, `failed: 403: this key may not do that`."""
         reply = self.answered.reply
-        return f"failed: {reply}" if isinstance(reply, Failure) else f"answered {answerer_words(reply.by)}"
+        return (
+            f"failed: {reply}"
+            if isinstance(reply, Failure)
+            else f"answered {answerer_words(reply.by)}"
+        )
 
     @property
     def size(self) -> str:
@@ -58,7 +62,9 @@ class CallsLog(QWidget):
 
     def show_calls(self, needs: Sequence[AnsweredNeed]) -> None:
         """List these, the first one chosen."""
-        self.table.show_rows([CallRow(number, answered) for number, answered in enumerate(needs, 1)])
+        self.table.show_rows(
+            [CallRow(number, answered) for number, answered in enumerate(needs, 1)]
+        )
         if needs:
             self.table.selectRow(0)
         self._read(0)
@@ -80,7 +86,11 @@ def call_sections(answered: AnsweredNeed) -> Iterator[Section]:
     if isinstance(reply, Failure):
         yield Section("Failed", str(reply) or type(reply).__name__, "exact")
     else:
-        yield Section(_heading(f"Answered {answerer_words(reply.by)}", reply_text(reply)), reply_text(reply), "exact")
+        yield Section(
+            _heading(f"Answered {answerer_words(reply.by)}", reply_text(reply)),
+            reply_text(reply),
+            "exact",
+        )
     instructions, text = instructions_of(need), summary_text(need)
     if instructions:
         yield Section(_heading("Instructions", instructions), instructions, "exact")

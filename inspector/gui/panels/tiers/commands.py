@@ -21,12 +21,16 @@ def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
         stepping.choose(remote=not bench.state.choices.remote)
 
     numbered = (
-        Command(f"Run tier {number}", partial(step, bench, number), (str(number),), GROUP, typed=True)
+        Command(
+            f"Run tier {number}", partial(step, bench, number), (str(number),), GROUP, typed=True
+        )
         for number in NUMBERS
     )
     return (
         Command("Run due tiers", partial(step, bench), ("D",), GROUP, typed=True),
-        Command("Run to the end of the turn", partial(step, bench, "turn"), ("E",), GROUP, typed=True),
+        Command(
+            "Run to the end of the turn", partial(step, bench, "turn"), ("E",), GROUP, typed=True
+        ),
         *numbered,
         Command("Undo the step", stepping.undo, ("Ctrl+Z",), GROUP),
         Command("Redo the step", stepping.redo, ("Ctrl+Shift+Z", "Ctrl+Y"), GROUP),
@@ -35,8 +39,14 @@ def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
         Command("Reset the breaker (ours)", stepping.reset_breaker, (), GROUP),
         Command("Turn remote compaction by the provider on or off", toggle_remote, (), GROUP),
         *(
-            Command(f"Answer model calls {words}", partial(stepping.choose, answer_by=who), (), GROUP)
-            for words, who in (("offline", "offline"), ("by the simulated provider", "simulated"), ("manually", HAND))
+            Command(
+                f"Answer model calls {words}", partial(stepping.choose, answer_by=who), (), GROUP
+            )
+            for words, who in (
+                ("offline", "offline"),
+                ("by the simulated provider", "simulated"),
+                ("manually", HAND),
+            )
         ),
     )
 
@@ -58,7 +68,9 @@ def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
     offers = list[Command]()
     for tier in policy.tiers:
         if query in f"{tier.name} {tier.title}".lower():
-            offers.append(Command(f"Run {tier.name}: {tier.title}", partial(step, bench, tier.name)))
+            offers.append(
+                Command(f"Run {tier.name}: {tier.title}", partial(step, bench, tier.name))
+            )
     for name, title in TITLES.items():
         if name != policy.name and query in f"policy {name} {title}".lower():
             offers.append(Command(f"Policy: {title}", partial(bench.stepping.choose, policy=name)))

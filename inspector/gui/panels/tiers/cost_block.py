@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from inspector.core.replay.economics import Economics
 
 NOTHING = "–"
-LINES = ("Model call", "Cache miss starts at", "Re-sent at the next request", "Saved by each later request")
+LINES = (
+    "Model call",
+    "Cache miss starts at",
+    "Re-sent at the next request",
+    "Saved by each later request",
+)
 PAYBACK = "Pays for itself after"
 _TIP = (
     "For a provider that caches prompts: what precedes the first change is still read from its cache, the rest is "
@@ -84,7 +89,9 @@ def _kind(preview: Preview, is_step: bool) -> str:
     """`estimated` for a tier; of a step what it freed."""
     if not is_step:
         return "estimated"
-    return f"{'freed' if preview.freed >= 0 else 'added'} about {plural(abs(preview.freed), 'token')}"
+    return (
+        f"{'freed' if preview.freed >= 0 else 'added'} about {plural(abs(preview.freed), 'token')}"
+    )
 
 
 def cost_values(preview: Preview) -> dict[str, tuple[str, ...]]:
@@ -92,7 +99,9 @@ def cost_values(preview: Preview) -> dict[str, tuple[str, ...]]:
     back = payback(preview)
     return {
         LINES[0]: _call(preview),
-        LINES[1]: ("nowhere" if preview.break_at is None else f"message {grouped(preview.break_at)}",),
+        LINES[1]: (
+            "nowhere" if preview.break_at is None else f"message {grouped(preview.break_at)}",
+        ),
         LINES[2]: _rewrite(preview),
         LINES[3]: ("unknown" if back.saved is None else dollars(back.saved),),
         PAYBACK: payback_words(back, preview.model),
@@ -107,7 +116,10 @@ def payback_words(back: Payback, model: str) -> tuple[str, ...]:
         case "never":
             return ("never",)
         case "unknown":
-            return f"unknown: no price for {model}" if model else "unknown: no model named", "unknown"
+            return (
+                f"unknown: no price for {model}" if model else "unknown: no model named",
+                "unknown",
+            )
 
 
 def _recorded_payback(economics: "Economics") -> str:
@@ -146,6 +158,8 @@ def _rewrite(preview: Preview) -> tuple[str, ...]:
     if not preview.rewritten:
         return ("nothing",)
     price = f", {dollars(preview.rewrite_cost)}" if preview.rewrite_cost is not None else ""
-    lasting = f" for {lifetime(preview.cache_ttl_s)}" if preview.cache_ttl_s > FIVE_MINUTES_S else ""
+    lasting = (
+        f" for {lifetime(preview.cache_ttl_s)}" if preview.cache_ttl_s > FIVE_MINUTES_S else ""
+    )
     whole = f"{plural(preview.rewritten, 'token')}{price}"
     return f"{whole}{lasting}", whole, f"{grouped(preview.rewritten)}{price}"

@@ -110,11 +110,17 @@ class NeedPanel(Panel):
         self.who.setEditable(True)
         self.who.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.who.setMinimumWidth(self.fontMetrics().horizontalAdvance("simulated") + 50)
-        self.send = button("Send", self._send, about="Let the chosen answerer answer the call as edited here")
+        self.send = button(
+            "Send", self._send, about="Let the chosen answerer answer the call as edited here"
+        )
         self.use = button("Use this answer", self._use, about="Ctrl+Enter")
         self.fail = menu_button("Fail with… ▾", self._fill_failures, role="")
-        self.stop = button("Stop", self._stepping.stop, about="End the call; the need waits for you again")
-        self.give_up = button("Give up", self._stepping.give_up, about="Drop the tier: nothing happened")
+        self.stop = button(
+            "Stop", self._stepping.stop, about="End the call; the need waits for you again"
+        )
+        self.give_up = button(
+            "Give up", self._stepping.give_up, about="Drop the tier: nothing happened"
+        )
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)
         self.bar.setTextVisible(False)
@@ -129,7 +135,9 @@ class NeedPanel(Panel):
         question = holding(column((self.tabs, 1), margins=(0, 0, 6, 0)))
         answered = holding(column((self.answer, 1), self.missing, margins=(6, 4, 0, 0), gap=2))
         split = splitter(question, answered, shares=(3, 2))
-        buttons = row(self.who, self.send, self.bar, self.stop, ..., self.fail, self.give_up, self.use, gap=7)
+        buttons = row(
+            self.who, self.send, self.bar, self.stop, ..., self.fail, self.give_up, self.use, gap=7
+        )
         self._body = holding(column(self.note, (split, 1), buttons, gap=4))
         column(self.says, (self._body, 1), (self.log, 1), of=self, margins=(13, 6, 10, 8), gap=2)
 
@@ -198,7 +206,9 @@ class NeedPanel(Panel):
             self._show_need(asking.need)
         for text in (self.text, self.instructions):
             text.hold(asking.busy)
-        say(self.note, f"{line(asking.who, 60)} is answering…" if asking.who and asking.busy else "")
+        say(
+            self.note, f"{line(asking.who, 60)} is answering…" if asking.who and asking.busy else ""
+        )
         for widget in (self.bar, self.stop):
             widget.setVisible(asking.busy)
         self._enable()
@@ -206,16 +216,24 @@ class NeedPanel(Panel):
     def _show_need(self, need: Need) -> None:
         self.tabs.clear()
         text, instructions = summary_text(need), instructions_of(need)
-        messages = need.messages if isinstance(need, Summarize | RemoteCompact | SaveTranscript) else ()
+        messages = (
+            need.messages if isinstance(need, Summarize | RemoteCompact | SaveTranscript) else ()
+        )
         if text is not None and (text or not messages):
             self.text.show_text(text)
             self.tabs.addTab(self.text, f"Text · {plural(len(text), 'character')}")
         if instructions is not None:
             self.instructions.show_text(instructions)
-            self.tabs.addTab(self.instructions, f"Instructions · {plural(len(instructions), 'character')}")
+            self.tabs.addTab(
+                self.instructions, f"Instructions · {plural(len(instructions), 'character')}"
+            )
         if messages:
             self.messages.show_sections(
-                [section for message in messages for section in (Section(message.role), *message_sections(message))]
+                [
+                    section
+                    for message in messages
+                    for section in (Section(message.role), *message_sections(message))
+                ]
             )
             self.tabs.addTab(self.messages, plural(len(messages), "message"))
         self.answer.clear()
@@ -228,7 +246,11 @@ class NeedPanel(Panel):
         self.fail.setEnabled(self._asking is not None)
         answer = self.answer.toPlainText()
         self.use.setEnabled(self._asking is not None and bool(answer.strip()))
-        missing = missing_headings(self._need, answer) if self._need is not None and answer.strip() else ()
+        missing = (
+            missing_headings(self._need, answer)
+            if self._need is not None and answer.strip()
+            else ()
+        )
         self.missing.show_text(f"Missing headings: {', '.join(missing)}" if missing else "")
 
     def _send(self) -> None:
@@ -253,5 +275,7 @@ class NeedPanel(Panel):
 
 def _log_words(state: State, step: Step | None) -> str:
     if step is not None:
-        return f"{step.name}: {step_words(step)}" if step.asked else f"{step.name} made no model call."
+        return (
+            f"{step.name}: {step_words(step)}" if step.asked else f"{step.name} made no model call."
+        )
     return "No tier waits for an answer. Choose “Manually” under Tiers to answer every model call yourself."

@@ -44,9 +44,15 @@ def asking_words(asking: PendingNeed) -> str:
 _ANSWER, _PATH = "Paste or write the answer", "The path under which it was kept"
 _ASKS: Mapping[type[Need], tuple[Callable[[Any], str], str]] = {
     Summarize: (lambda need: f"a model's {need.purpose}", _ANSWER),
-    RemoteCompact: (lambda need: f"a remote compact of {plural(len(need.messages), 'message')}", _ANSWER),
+    RemoteCompact: (
+        lambda need: f"a remote compact of {plural(len(need.messages), 'message')}",
+        _ANSWER,
+    ),
     ReadFile: (lambda need: f"the file {need.path}", "The content of the file"),
-    SaveTranscript: (lambda need: f"{plural(len(need.messages), 'message')} to be kept on disk", _PATH),
+    SaveTranscript: (
+        lambda need: f"{plural(len(need.messages), 'message')} to be kept on disk",
+        _PATH,
+    ),
     SaveText: (lambda need: "a text to be kept on disk", _PATH),
     AskModel: (lambda need: "the model's next answer", _ANSWER),
     RunTools: (lambda need: "tools to be run", _ANSWER),
@@ -90,7 +96,9 @@ def edited(need: Need, instructions: str, text: str) -> Need:
 def by_hand(need: Need, text: str) -> Answer:
     """What the person pasted, as the tier wants it."""
     if isinstance(need, RemoteCompact):
-        return Answer(messages=(Message("by-hand", "assistant", (Text(text),), summary=True),), by=PERSON)
+        return Answer(
+            messages=(Message("by-hand", "assistant", (Text(text),), summary=True),), by=PERSON
+        )
     return Answer(text=text, by=PERSON)
 
 
@@ -109,8 +117,14 @@ FAILURES: Sequence[tuple[str, Callable[[Need], Answer | Failure]]] = (
     ("404 not found", _status(404, "404: there is no such model or endpoint")),
     ("429 too many requests", _status(429, "429: too many requests")),
     ("500 server error", _status(500, "500: the server failed")),
-    ("Context window exceeded", lambda need: ContextWindowExceeded("the prompt is too long for the model's window")),
+    (
+        "Context window exceeded",
+        lambda need: ContextWindowExceeded("the prompt is too long for the model's window"),
+    ),
     ("Empty output", lambda need: Answer(by=PERSON)),
-    ("Broken stream", lambda need: ProviderFailure("the stream broke off before its end", kind="broken")),
+    (
+        "Broken stream",
+        lambda need: ProviderFailure("the stream broke off before its end", kind="broken"),
+    ),
 )
 """The ways in which the person can make a call fail, as if the provider had: words of the menu, what the tier gets."""

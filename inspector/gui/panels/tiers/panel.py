@@ -13,7 +13,16 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, delayed, holding, mark, menu_button, row, scrolled
+from inspector.gui.look.build import (
+    button,
+    column,
+    delayed,
+    holding,
+    mark,
+    menu_button,
+    row,
+    scrolled,
+)
 from inspector.gui.look.labels import label, tip
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import AnswerBlock, BreakerBlock, MemoryBlock
@@ -67,14 +76,27 @@ class TierPanel(Panel):
         stepping = self.desk.workbench.stepping
         menu.addAction("Run due tiers\tD", lambda: stepping.step())
         turn = menu.addAction("Run to the end of the turn\tE", stepping.step_turn)
-        turn.setToolTip("What is due before the call, the recorded answer and its tools, what is due after it")
+        turn.setToolTip(
+            "What is due before the call, the recorded answer and its tools, what is due after it"
+        )
         menu.setToolTipsVisible(True)
 
     def _lay_out(self) -> None:
         self._tiers = column(gap=0)
         self._breaker_caption = label("BREAKER", role="caption")
-        answers, memory = (label(words, role="caption") for words in ("MODEL CALLS", "SESSION MEMORY"))
-        captioned = (answers, self.answers, 8, memory, self.memory, 8, self._breaker_caption, self.breaker)
+        answers, memory = (
+            label(words, role="caption") for words in ("MODEL CALLS", "SESSION MEMORY")
+        )
+        captioned = (
+            answers,
+            self.answers,
+            8,
+            memory,
+            self.memory,
+            8,
+            self._breaker_caption,
+            self.breaker,
+        )
         self._options = holding(column(*captioned, margins=(16, 12, 16, 12), gap=6))
         self._scrolled = column(self._tiers, self._options, ..., gap=0)
         self.area = scrolled(holding(self._scrolled))
@@ -120,7 +142,9 @@ class TierPanel(Panel):
         elif not is_low and not is_below:
             self._whole.insertWidget(self._whole.count(), self.cost)
         chips = sum(chip.sizeHint().width() + 4 for chip in self._chips)
-        self._answerer.setVisible(self.width() - BESIDE >= chips + self._answerer.sizeHint().width())
+        self._answerer.setVisible(
+            self.width() - BESIDE >= chips + self._answerer.sizeHint().width()
+        )
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -215,7 +239,9 @@ class TierPanel(Panel):
         if state.preview is not None or state.asking is not None:
             self.cost.show_cost(state.preview, is_step=False)
         elif state.shown_step is not None:
-            self._cost_job.run(lambda task: step_cost(state), lambda cost: self.cost.show_cost(cost, is_step=True))
+            self._cost_job.run(
+                lambda task: step_cost(state), lambda cost: self.cost.show_cost(cost, is_step=True)
+            )
         elif state.steps is not None and state.steps.step is not None and economics is not None:
             self.cost.show_recorded(economics)
         else:

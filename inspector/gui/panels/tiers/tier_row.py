@@ -131,7 +131,10 @@ class TierRow(Guarded, QFrame):
 
     def _mark(self, name: str, on: bool) -> None:
         if self.property(name) != on:
-            for part in (self, *self.findChildren(QLabel)):  # the style of the labels depends on that of the row
+            for part in (
+                self,
+                *self.findChildren(QLabel),
+            ):  # the style of the labels depends on that of the row
                 mark(part, name, on)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

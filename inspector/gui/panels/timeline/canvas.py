@@ -181,12 +181,19 @@ class PlotCanvas(PlotPicture):
     @staticmethod
     def _act_of(event: QKeyEvent) -> str:
         """Return what a key does to the view: in, out, left or right; empty: nothing."""
-        is_plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        is_plain = event.modifiers() in (
+            Qt.KeyboardModifier.NoModifier,
+            Qt.KeyboardModifier.KeypadModifier,
+        )
         return _KEYS.get(Qt.Key(event.key()), "") if is_plain else ""
 
     def event(self, event: QEvent) -> bool:
         """Claim W, A, S and D, which the window uses as shortcuts; show the tooltip."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._act_of(event):
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and self._act_of(event)
+        ):
             event.accept()
             return True
         if isinstance(event, QHelpEvent):

@@ -41,7 +41,9 @@ class Curve:
         if every > 1:
             x, y = _thin(x, y, every)
         is_known = ~np.isnan(y)
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], is_known, [False])).astype(np.int8)))
+        edges = np.flatnonzero(
+            np.diff(np.concatenate(([False], is_known, [False])).astype(np.int8))
+        )
         for start, end in edges.reshape(-1, 2).tolist():
             pairs = zip(x[start:end].tolist(), y[start:end].tolist(), strict=True)
             yield [QPointF(*pair) for pair in pairs]

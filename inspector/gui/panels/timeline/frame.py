@@ -74,7 +74,9 @@ class TimelineFrame(QObject):
         left = right = SMALLEST_GUTTER
         if width >= NARROW:
             metrics = self.metrics
-            left = round(max(metrics.horizontalAdvance(name) for name in ROW_NAMES)) + 2 * GUTTER_INSET
+            left = (
+                round(max(metrics.horizontalAdvance(name) for name in ROW_NAMES)) + 2 * GUTTER_INSET
+            )
             right = round(labels_width) + 2 * GUTTER_INSET
         if (left, right) != (self.left, self.right):
             self.left, self.right = left, right

@@ -50,7 +50,9 @@ class Gauge(Panel):
         self._caption = label("PRESSURE", role="caption")
         self._ratio = label("–", role="pressure")
         self._kind = label(role="badge")
-        self._tokens, self._place, self._policy, self._count = (label(role="quiet", wrap=True) for _ in range(4))
+        self._tokens, self._place, self._policy, self._count = (
+            label(role="quiet", wrap=True) for _ in range(4)
+        )
         self._warning = label(role="bad", wrap=True)
         self._due = label(role="chip")
         self.tank = Tank(desk.theme, LineDrag(desk.workbench, self))
@@ -66,7 +68,15 @@ class Gauge(Panel):
         self._number.setAlignment(self._kind, Qt.AlignmentFlag.AlignVCenter)
         self._chip = row(self._due, ...)
         words = column(
-            self._caption, self._number, self._tokens, self._place, self._policy, 3, self._chip, self._warning, gap=2
+            self._caption,
+            self._number,
+            self._tokens,
+            self._place,
+            self._policy,
+            3,
+            self._chip,
+            self._warning,
+            gap=2,
         )
         self._words = words
         tank = row(self.tank)
@@ -109,8 +119,13 @@ class Gauge(Panel):
         say(self._policy, f"Policy: {now.policy}" if now is not None and not now.is_default else "")
         self._policy.setToolTip(tip(explain("policy")))
         say(self._warning, "\n".join(now.window.warnings) if now else "")
-        say(self._count, "\n".join((own_count_words(now), *now.changed, *now.late)).strip() if now else "")
-        self._count.setToolTip(tip(explain("own count", _estimate_words(now, self._state.estimator))))
+        say(
+            self._count,
+            "\n".join((own_count_words(now), *now.changed, *now.late)).strip() if now else "",
+        )
+        self._count.setToolTip(
+            tip(explain("own count", _estimate_words(now, self._state.estimator)))
+        )
 
     def _show_kind(self, now: GaugeReading | None) -> None:
         kind = now.pressure.kind if now else ""
@@ -127,7 +142,9 @@ class Gauge(Panel):
         mark(self._due, "due", bool(due))
         self._due.setText(self._fold_due(due or ()) if self.folded else words)
         self._due.setVisible(now is not None and not (self.folded and not due))
-        self._due.setToolTip(tip(explain("due", explain("tier"), words or "It is being worked out.")))
+        self._due.setToolTip(
+            tip(explain("due", explain("tier"), words or "It is being worked out."))
+        )
 
     def _fold_due(self, due: Sequence[str]) -> str:
         """Return `L0, L1`, or where the folded gauge has no room for all of them `3 due`."""

@@ -49,8 +49,12 @@ class Legend(Guarded, QWidget):
         count = len(self._rows)
         parts = self._parts_of(reading) if reading is not None else []
         self._parts = tuple(name for name, _, _ in parts)
-        self._rows = tuple((colour, part_title(name), grouped(tokens)) for name, colour, tokens in parts)
-        self.setAccessibleDescription(", ".join(f"{name} {number}" for _, name, number in self._rows))
+        self._rows = tuple(
+            (colour, part_title(name), grouped(tokens)) for name, colour, tokens in parts
+        )
+        self.setAccessibleDescription(
+            ", ".join(f"{name} {number}" for _, name, number in self._rows)
+        )
         if len(self._rows) != count:
             self.updateGeometry()
         self.update()
@@ -58,7 +62,10 @@ class Legend(Guarded, QWidget):
     def _parts_of(self, reading: GaugeReading) -> list[tuple[str, str, int]]:
         """Return (name, colour, tokens) of each part, the highest in the tank first."""
         colours = self._theme.colours
-        parts = [(str(name), colours.categories[name], tokens) for name, tokens in reversed(reading.parts)]
+        parts = [
+            (str(name), colours.categories[name], tokens)
+            for name, tokens in reversed(reading.parts)
+        ]
         if reading.unseen:
             parts.append(("unseen", colours.missing, reading.unseen))
         return parts
@@ -137,6 +144,10 @@ class Legend(Guarded, QWidget):
         name_width = int(room.width() - number_width)
         painter.setPen(ink(self._theme.colours.text))
         painter.setFont(self.font())
-        painter.drawText(room, middle, self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, name_width))
+        painter.drawText(
+            room,
+            middle,
+            self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, name_width),
+        )
         painter.setFont(bold)
         painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, number)

@@ -57,7 +57,9 @@ class LineDrag(Guarded, QObject):
         """Put the line back where it was before the drag."""
         if self.held is not None:
             self.drop()
-            self._workbench.stepping.choose(settings=self._before.settings, scale=self._before.scale)
+            self._workbench.stepping.choose(
+                settings=self._before.settings, scale=self._before.scale
+            )
 
     def give_back(self, line: GaugeLine) -> None:
         """Put a line where the policy itself has it."""
@@ -67,7 +69,11 @@ class LineDrag(Guarded, QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Put the line back on Escape, wherever the focus is."""
         kinds = (QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride)
-        if event.type() in kinds and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+        if (
+            event.type() in kinds
+            and isinstance(event, QKeyEvent)
+            and event.key() == Qt.Key.Key_Escape
+        ):
             event.accept()
             self.cancel()
             return True

@@ -51,7 +51,9 @@ class TimelineLines:
     """Where the recorded client compacts on its own: a notch, not a line."""
 
 
-def label_lines(lines: TimelineLines, effect: StepEffect | None, colours: Colours, is_roomy: bool) -> list[LineLabel]:
+def label_lines(
+    lines: TimelineLines, effect: StepEffect | None, colours: Colours, is_roomy: bool
+) -> list[LineLabel]:
     """Return the labels, the highest first.
 
     Args:
@@ -60,18 +62,28 @@ def label_lines(lines: TimelineLines, effect: StepEffect | None, colours: Colour
     """
     labels = list[LineLabel]()
     if lines.window:
-        name = f"{grouped(lines.window)} assumed" if lines.is_assumed else f"Window {grouped(lines.window)}"
+        name = (
+            f"{grouped(lines.window)} assumed"
+            if lines.is_assumed
+            else f"Window {grouped(lines.window)}"
+        )
         labels.append(LineLabel(lines.window, "", name, colours.quiet, explain("window"), 3))
     for line, colour in zip(lines.watermarks, line_colours(colours, lines.watermarks), strict=True):
         tokens = grouped(line.tokens) if is_roomy else ""
         rank, words = 0 if line.is_scale else 2, explain("watermark", line.about)
         labels.append(LineLabel(line.tokens, line.label, tokens, colour, words, rank))
     if (trigger := lines.trigger) is not None:
-        labels.append(LineLabel(trigger.tokens[-1], trigger.label, "", colours.good, trigger_words(trigger), 1))
+        labels.append(
+            LineLabel(
+                trigger.tokens[-1], trigger.label, "", colours.good, trigger_words(trigger), 1
+            )
+        )
     if effect is not None:
         words = f"{effect.name}: {grouped(effect.before)} → {grouped(effect.after)} tokens"
         name = f"after {effect.name}"
-        labels.append(LineLabel(effect.after, name, grouped(effect.after), colours.accent, words, 1))
+        labels.append(
+            LineLabel(effect.after, name, grouped(effect.after), colours.accent, words, 1)
+        )
     return sorted(labels, key=lambda label: -label.tokens)
 
 
@@ -93,11 +105,21 @@ class LabelGutter:
     def label_width(self, labels: Sequence[LineLabel]) -> float:
         """Return the pixels of the widest of these labels, as far as labels may be wide."""
         plain, bold = (QFontMetricsF(font) for font in self.fonts)
-        widths = [bold.horizontalAdvance(label.name) + plain.horizontalAdvance(label.about) for label in labels]
-        return min(max(widths, default=0.0) + WORDS_APART, WIDEST_LABEL * plain.horizontalAdvance("0"))
+        widths = [
+            bold.horizontalAdvance(label.name) + plain.horizontalAdvance(label.about)
+            for label in labels
+        ]
+        return min(
+            max(widths, default=0.0) + WORDS_APART, WIDEST_LABEL * plain.horizontalAdvance("0")
+        )
 
     def paint(
-        self, painter: QPainter, area: QRectF, up: LinearScale, labels: Sequence[LineLabel], whole: QRectF
+        self,
+        painter: QPainter,
+        area: QRectF,
+        up: LinearScale,
+        labels: Sequence[LineLabel],
+        whole: QRectF,
     ) -> None:
         """Paint labels beside their lines; two that are too near move apart.
 
@@ -112,7 +134,9 @@ class LabelGutter:
             self.rooms.append((QRectF(left, top, whole.right() - left, high), label))
             self._paint_label(painter, label, QPointF(left, top), whole.right() - left - 2)
 
-    def _paint_label(self, painter: QPainter, label: LineLabel, corner: QPointF, room: float) -> None:
+    def _paint_label(
+        self, painter: QPainter, label: LineLabel, corner: QPointF, room: float
+    ) -> None:
         font, bold = self.fonts
         plain, heavy = QFontMetricsF(font), QFontMetricsF(bold)
         place = corner + QPointF(0, plain.ascent())
@@ -141,7 +165,9 @@ def _place_labels(
     labels: Sequence[LineLabel], high: float, area: QRectF, up: LinearScale, whole: QRectF
 ) -> list[tuple[LineLabel, float]]:
     """Return the labels that have room, each with its top."""
-    inside = [label for label in labels if area.top() - 1 <= up.pixel(label.tokens) <= area.bottom() + 1]
+    inside = [
+        label for label in labels if area.top() - 1 <= up.pixel(label.tokens) <= area.bottom() + 1
+    ]
     while inside:
         tops = [up.pixel(label.tokens) - high / 2 for label in inside]
         places = stack_labels(tops, [high] * len(inside), whole.bottom())

@@ -77,7 +77,10 @@ class Fold:
     @property
     def words(self) -> str:
         """The marks as text, one per line."""
-        lines = [f"Request {grouped(mark.at)}: {line(mark.label, 110)}" for mark in self.marks[:MOST_NAMED]]
+        lines = [
+            f"Request {grouped(mark.at)}: {line(mark.label, 110)}"
+            for mark in self.marks[:MOST_NAMED]
+        ]
         more = len(self.marks) - MOST_NAMED
         if more > 0:
             lines.append(f"… and {more:,} more")
@@ -208,7 +211,9 @@ class MarkRows(Guarded, QWidget):
     def _visible_marks(self, row: "_MarkRow") -> int:
         visible = self._frame.range
         shift = 0.5 if row.kind in BETWEEN else 0.0
-        return bisect_right(row.places, visible.last + shift) - bisect_left(row.places, visible.first + shift)
+        return bisect_right(row.places, visible.last + shift) - bisect_left(
+            row.places, visible.first + shift
+        )
 
     @property
     def row_height(self) -> int:
@@ -286,7 +291,11 @@ class MarkRows(Guarded, QWidget):
         return picture
 
     def _paint_words(self, painter: QPainter, top: int, title: str, count: str) -> None:
-        frame, colours, middle = self._frame, self._frame.theme.colours, Qt.AlignmentFlag.AlignVCenter
+        frame, colours, middle = (
+            self._frame,
+            self._frame.theme.colours,
+            Qt.AlignmentFlag.AlignVCenter,
+        )
         right = self.width() - frame.right
         painter.setPen(QPen(ink(colours.faint), 1))
         painter.drawLine(QPointF(frame.left, top + 0.5), QPointF(right, top + 0.5))
@@ -299,7 +308,11 @@ class MarkRows(Guarded, QWidget):
         room = QRectF(0, top, frame.left - GUTTER_INSET + 2, self.row_height)
         painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, title)
         painter.setFont(frame.font)
-        painter.drawText(QRectF(right + GUTTER_INSET, top, frame.right - GUTTER_INSET, self.row_height), middle, count)
+        painter.drawText(
+            QRectF(right + GUTTER_INSET, top, frame.right - GUTTER_INSET, self.row_height),
+            middle,
+            count,
+        )
 
     def _paint_folds(self, painter: QPainter, folds: Sequence[Fold]) -> None:
         colours = self._frame.theme.colours
@@ -352,12 +365,16 @@ class MarkRows(Guarded, QWidget):
             places, at = [mark.at for mark in fold.marks], self._frame.at
             current = at if at is not None else -1
             is_inside = places[0] <= current <= places[-1]
-            self.picked.emit(next((place for place in places if is_inside and place > current), places[0]))
+            self.picked.emit(
+                next((place for place in places if is_inside and place > current), places[0])
+            )
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         fold = self.fold_at(event.position())
         is_active = fold is not None or self.title_at(event.position())
-        self.setCursor(Qt.CursorShape.PointingHandCursor if is_active else Qt.CursorShape.ArrowCursor)
+        self.setCursor(
+            Qt.CursorShape.PointingHandCursor if is_active else Qt.CursorShape.ArrowCursor
+        )
         self.named.emit(fold.words.replace("\n", "; ") if fold is not None else "")
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -417,4 +434,6 @@ def paint_mark(painter: QPainter, corner: QPointF, kind: MarkKind, colours: Colo
     if kind == "user message":
         painter.drawEllipse(square.adjusted(0.5, 0.5, -0.5, -0.5))
     else:
-        painter.drawPolygon([QPointF(corner.x() + x * SIZE, corner.y() + y * SIZE) for x, y in _SHAPES[kind]])
+        painter.drawPolygon(
+            [QPointF(corner.x() + x * SIZE, corner.y() + y * SIZE) for x, y in _SHAPES[kind]]
+        )

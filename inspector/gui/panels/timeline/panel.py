@@ -22,7 +22,13 @@ from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import PlotPanel
-from inspector.gui.panels.timeline.frame import ROWS, SPACE_ABOVE, measure_overview, measure_row, measure_ruler
+from inspector.gui.panels.timeline.frame import (
+    ROWS,
+    SPACE_ABOVE,
+    measure_overview,
+    measure_row,
+    measure_ruler,
+)
 from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.panels.timeline.line_labels import TimelineLines
 from inspector.gui.panels.timeline.plot_legend import LegendEntry, PlotLegend
@@ -49,7 +55,11 @@ from inspector.workbench.state import State
 MANY = 5_000
 """Requests of a thread whose curves take longer than a frame."""
 CURVE_VIEW = "Curves"
-AREA_KINDS: dict[str, AreaKind | None] = {"By category": "category", "By tool": "tool", CURVE_VIEW: None}
+AREA_KINDS: dict[str, AreaKind | None] = {
+    "By category": "category",
+    "By tool": "tool",
+    CURVE_VIEW: None,
+}
 CURVE_NAMES = {"reported": "reported", "unreported": "predicted", "believed": "own count"}
 """How the curves are called in the legend."""
 LOW_WINDOW, LEAST_PLOT = 850, 76
@@ -86,7 +96,9 @@ class Timeline(PlotPanel):
         self._user_marks: UserMarks | None = None
         """What jobs found, by their names."""
         self._drawing, self._filling = LatestJob(desk.bridge), PacedJob(desk.bridge, self)
-        self._miss_job, self._user_job, self._pin_job = (PacedJob(desk.bridge, self) for _ in range(3))
+        self._miss_job, self._user_job, self._pin_job = (
+            PacedJob(desk.bridge, self) for _ in range(3)
+        )
         self._summing = LatestJob(desk.bridge)
         self.words = Elided("quiet")
         self.words.setToolTip(tip(GESTURES))
@@ -158,7 +170,9 @@ class Timeline(PlotPanel):
         if self.plot is None:
             return
         place, marks = self._state.place, self.plot.mark_rows.marks
-        ahead = sorted({mark.at for mark in marks if (mark.at - place) * rows > 0}, reverse=rows < 0)
+        ahead = sorted(
+            {mark.at for mark in marks if (mark.at - place) * rows > 0}, reverse=rows < 0
+        )
         if ahead:
             stand_at(self.desk.workbench, ahead[0])
             named = [line(mark.label, 110) for mark in marks if mark.at == ahead[0]]
@@ -273,7 +287,12 @@ class Timeline(PlotPanel):
         state, kind = self._state, AREA_KINDS[self.way.word]
         if self.plot is None:
             return
-        if self.is_new("area kind", state.session.path if state.session is not None else "", state.thread_id, kind):
+        if self.is_new(
+            "area kind",
+            state.session.path if state.session is not None else "",
+            state.thread_id,
+            kind,
+        ):
             self._filling.cancel()
             self._show_areas(None)
         if not self.is_new("areas", state.thread, state.pressures, kind):
@@ -282,7 +301,10 @@ class Timeline(PlotPanel):
             return
         about, former = (state.thread.id, kind, state.estimator), self.plot.areas
         self._filling.run(
-            state.session, about, lambda task: areas(state, kind, task.cancelled, former), self._show_areas
+            state.session,
+            about,
+            lambda task: areas(state, kind, task.cancelled, former),
+            self._show_areas,
         )
 
     def _show_areas(self, areas: Areas | None) -> None:
@@ -301,7 +323,9 @@ class Timeline(PlotPanel):
             styles = {"unreported": Qt.PenStyle.DashLine}
             for name, title in CURVE_NAMES.items():
                 colour = colours.missing if name == "believed" else colours.accent
-                entries.append(LegendEntry(name, title, colour, styles.get(name, Qt.PenStyle.SolidLine)))
+                entries.append(
+                    LegendEntry(name, title, colour, styles.get(name, Qt.PenStyle.SolidLine))
+                )
         if self.plot.canvas.effects and self.plot.is_low:
             entries.append(LegendEntry("steps", "steps", colours.accent, Qt.PenStyle.DashLine))
         self.legend.show_entries(entries)
@@ -320,9 +344,13 @@ class Timeline(PlotPanel):
         if self.plot is None:
             return
         state = self._state
-        if self.is_new("effects", state.trees, state.thread_id, state.choices.policy, state.pressures):
+        if self.is_new(
+            "effects", state.trees, state.thread_id, state.choices.policy, state.pressures
+        ):
             self._effects = step_effects(state)
-        is_hidden = "steps" in self._hidden if self.plot.is_low else "Step" in self.plot.mark_rows.hidden
+        is_hidden = (
+            "steps" in self._hidden if self.plot.is_low else "Step" in self.plot.mark_rows.hidden
+        )
         self.plot.canvas.show_effects(self._effects, not is_hidden)
         self._show_legend()
 
@@ -331,7 +359,9 @@ class Timeline(PlotPanel):
     def _draw_marks(self) -> None:
         """Show the marks; misses, user messages and pins are looked for in jobs, at the pace of `PacedJob`."""
         state = self._state
-        if self.is_new("marked", state.session.path if state.session is not None else "", state.thread_id):
+        if self.is_new(
+            "marked", state.session.path if state.session is not None else "", state.thread_id
+        ):
             self._misses, self._job_marks, self._user_marks = (), {}, None
             for job in (self._miss_job, self._user_job, self._pin_job):
                 job.cancel()
@@ -354,7 +384,9 @@ class Timeline(PlotPanel):
             self._keep_marks("misses", miss_marks(misses))
 
         if self.is_new("misses", thread):
-            self._miss_job.run(session, (thread.id,), lambda task: cache_breaks(thread, session), show)
+            self._miss_job.run(
+                session, (thread.id,), lambda task: cache_breaks(thread, session), show
+            )
 
     def _find_user_messages(self, session: Session, thread: Thread) -> None:
         def show(result: UserMarks) -> None:
@@ -363,12 +395,16 @@ class Timeline(PlotPanel):
 
         former = self._user_marks
         if self.is_new("user messages", thread):
-            self._user_job.run(session, (thread.id,), lambda task: user_marks(thread, former), show, lane="pass")
+            self._user_job.run(
+                session, (thread.id,), lambda task: user_marks(thread, former), show, lane="pass"
+            )
 
     def _find_gone_pins(self, session: Session, thread: Thread, pins: tuple[str, ...]) -> None:
         show = partial(self._keep_marks, "pins")
         if self.is_new("pins", thread, pins):
-            self._pin_job.run(session, (thread.id, pins), lambda task: pin_marks(thread, pins), show, lane="pass")
+            self._pin_job.run(
+                session, (thread.id, pins), lambda task: pin_marks(thread, pins), show, lane="pass"
+            )
 
     def _spoken(self, state: State) -> str:
         place = "the end" if state.at is None else f"request {state.at}"
@@ -391,7 +427,9 @@ class Timeline(PlotPanel):
         self.range_panel.show_range(requests, self.plot.canvas.ruler.times)
         misses, first, last = self._misses, requests.start, requests.stop - 1
         self._summing.run(
-            lambda task: summarise_range(session, thread, pressures, misses, first, last, task.cancelled),
+            lambda task: summarise_range(
+                session, thread, pressures, misses, first, last, task.cancelled
+            ),
             self._show_summary,
         )
 

@@ -35,7 +35,16 @@ LEAST_PLOT = 70
 """Least pixels of the plot itself that the rows of marks, and then the overview, leave it."""
 MOST_NAMED = 4
 """Areas that a hover names: the largest."""
-TOOL_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#cc79a7", "#8f7ee6", "#994f00")
+TOOL_COLOURS = (
+    "#e69f00",
+    "#56b4e9",
+    "#009e73",
+    "#f0e442",
+    "#0072b2",
+    "#cc79a7",
+    "#8f7ee6",
+    "#994f00",
+)
 """Of the heaviest tool, the second, ... (Okabe and Ito)."""
 
 
@@ -67,7 +76,9 @@ class TimelinePlot(Guarded, QWidget):
         self.overview = OverviewStrip(self.frame)
         self.canvas.about = self.about
         self.frame.moved.connect(self.moved)
-        self.frame.hovered.connect(lambda at: self.hovered.emit("" if at is None else self.headline(at)))
+        self.frame.hovered.connect(
+            lambda at: self.hovered.emit("" if at is None else self.headline(at))
+        )
         self.frame.range.changed.connect(self.range_changed)
         self.mark_rows.picked.connect(self.moved)
         self.mark_rows.named.connect(self.hovered)
@@ -145,8 +156,16 @@ class TimelinePlot(Guarded, QWidget):
         colours = line_colours(self._theme.colours, [firing.line for firing in firings])
         pairs = list(zip(firings, colours, strict=True))
         scale = [pair for pair in pairs if pair[0].line.is_scale]
-        rows = [_band_row(f"Over {', '.join(_share(firing.line) for firing, _ in scale)}", scale)] if scale else []
-        rows += [_band_row(f"Over {pair[0].line.label}", [pair]) for pair in pairs if not pair[0].line.is_scale]
+        rows = (
+            [_band_row(f"Over {', '.join(_share(firing.line) for firing, _ in scale)}", scale)]
+            if scale
+            else []
+        )
+        rows += [
+            _band_row(f"Over {pair[0].line.label}", [pair])
+            for pair in pairs
+            if not pair[0].line.is_scale
+        ]
         self.mark_rows.show_bands(tuple(row for row in rows if row.count))
 
     def show_marks(self, marks: Sequence[Mark], at: int | None) -> None:
@@ -197,7 +216,9 @@ class TimelinePlot(Guarded, QWidget):
 
     def _fit(self) -> None:
         self.mark_rows.setVisible(not self.is_low)
-        self.overview.setVisible(self._plot_above_rows - self.overview.sizeHint().height() >= LEAST_PLOT)
+        self.overview.setVisible(
+            self._plot_above_rows - self.overview.sizeHint().height() >= LEAST_PLOT
+        )
         self.parts_changed.emit()
 
     def _fit_gutters(self) -> None:
@@ -244,7 +265,9 @@ class TimelinePlot(Guarded, QWidget):
             if at < len(row) and row[at]:
                 sizes.append((row[at], name))
         largest = sorted(sizes, reverse=True)[:MOST_NAMED]
-        return ", ".join(f"{line(area_title(name), 40)} {grouped(tokens)}" for tokens, name in largest)
+        return ", ".join(
+            f"{line(area_title(name), 40)} {grouped(tokens)}" for tokens, name in largest
+        )
 
     def firing_words(self, at: int) -> str:
         """Return `L1, L2 would have fired`; empty if the request lies above no line."""
@@ -296,7 +319,12 @@ def _sizes(series: Series, at: int) -> tuple[str, ...]:
 
 def is_grown(before: Thread | None, now: Thread | None) -> bool:
     """Is it the same thread, unchanged or longer?"""
-    if before is None or now is None or before.id != now.id or len(now.requests) < len(before.requests):
+    if (
+        before is None
+        or now is None
+        or before.id != now.id
+        or len(now.requests) < len(before.requests)
+    ):
         return False
     return _beginning(before) == _beginning(now)
 
@@ -315,11 +343,18 @@ def area_title(name: str) -> str:
 
 def area_colours(colours: Colours, areas: Areas) -> list[str]:
     """Return the colour of each area, lowest first: as in the gauge for categories; the heaviest tool's first."""
-    by_name: dict[str, str] = {UNSEEN: colours.missing, DIFFERENCE: colours.categories["difference"]}
+    by_name: dict[str, str] = {
+        UNSEEN: colours.missing,
+        DIFFERENCE: colours.categories["difference"],
+    }
     if areas.kind == "category":
         by_name |= {str(name): colour for name, colour in colours.categories.items()}
     else:
-        tools = [name for name in reversed(areas.names) if name not in (UNSEEN, NO_TOOL, OTHER_TOOLS, DIFFERENCE)]
+        tools = [
+            name
+            for name in reversed(areas.names)
+            if name not in (UNSEEN, NO_TOOL, OTHER_TOOLS, DIFFERENCE)
+        ]
         by_name |= dict(zip(tools, TOOL_COLOURS, strict=False))
         by_name |= {NO_TOOL: colours.categories["system"], OTHER_TOOLS: colours.categories["tools"]}
     return [by_name[name] for name in areas.names]

@@ -66,7 +66,10 @@ class PlotLegend(Guarded, QWidget):
         self._describe()
 
     def _describe(self) -> None:
-        words = [entry.title + (" (hidden)" if entry.name in self.hidden else "") for entry in self.entries]
+        words = [
+            entry.title + (" (hidden)" if entry.name in self.hidden else "")
+            for entry in self.entries
+        ]
         self.setAccessibleDescription(", ".join(words))
         self.update()
 
@@ -78,7 +81,9 @@ class PlotLegend(Guarded, QWidget):
 
     def _width_of(self, entry: LegendEntry) -> float:
         sign = SWATCH if entry.stroke is None else STROKE
-        return sign + SPACE + QFontMetricsF(self._font).horizontalAdvance(line(entry.title, LONGEST))
+        return (
+            sign + SPACE + QFontMetricsF(self._font).horizontalAdvance(line(entry.title, LONGEST))
+        )
 
     @property
     def full_width(self) -> int:
@@ -118,7 +123,9 @@ class PlotLegend(Guarded, QWidget):
         colours = self._theme.colours
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            for n, (entry, room) in enumerate(zip(self.entries, self.rooms(self.width()), strict=True)):
+            for n, (entry, room) in enumerate(
+                zip(self.entries, self.rooms(self.width()), strict=True)
+            ):
                 is_hidden = entry.name in self.hidden
                 self._paint_sign(painter, entry, room, is_hidden)
                 font = QFont(self._font)
@@ -132,7 +139,9 @@ class PlotLegend(Guarded, QWidget):
                     painter.setBrush(Qt.BrushStyle.NoBrush)
                     painter.drawRoundedRect(room.adjusted(-3, 1, 4, -1), 3, 3)
 
-    def _paint_sign(self, painter: QPainter, entry: LegendEntry, room: QRectF, is_hidden: bool) -> None:
+    def _paint_sign(
+        self, painter: QPainter, entry: LegendEntry, room: QRectF, is_hidden: bool
+    ) -> None:
         middle = room.center().y()
         if entry.stroke is not None:
             painter.setPen(QPen(ink(entry.colour), 1.8, entry.stroke, Qt.PenCapStyle.FlatCap))
@@ -140,7 +149,9 @@ class PlotLegend(Guarded, QWidget):
             return
         painter.setPen(QPen(ink(entry.colour), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush if is_hidden else ink(entry.colour))
-        painter.drawRoundedRect(QRectF(room.left() + 0.5, middle - SWATCH / 2, SWATCH - 1, SWATCH - 1), 2, 2)
+        painter.drawRoundedRect(
+            QRectF(room.left() + 0.5, middle - SWATCH / 2, SWATCH - 1, SWATCH - 1), 2, 2
+        )
 
     # -- mouse and keys ------------------------------------------------------------------------------------------------
 
@@ -149,7 +160,14 @@ class PlotLegend(Guarded, QWidget):
         if event.button() != Qt.MouseButton.LeftButton:
             return
         rooms = self.rooms(self.width())
-        at = next((n for n, room in enumerate(rooms) if room.adjusted(-4, 0, 4, 0).contains(event.position())), None)
+        at = next(
+            (
+                n
+                for n, room in enumerate(rooms)
+                if room.adjusted(-4, 0, 4, 0).contains(event.position())
+            ),
+            None,
+        )
         if at is not None:
             self._at = at
             self.toggled.emit(self.entries[at].name)

@@ -16,7 +16,13 @@ from inspector.gui.look.number_formats import grouped
 from inspector.gui.panels.timeline.curves import CURVES, Curves
 from inspector.gui.panels.timeline.frame import SMALLEST_GUTTER, SPACE_ABOVE, TimelineFrame
 from inspector.gui.panels.timeline.line_drag import line_colours
-from inspector.gui.panels.timeline.line_labels import LabelGutter, LineLabel, TimelineLines, is_roomy, label_lines
+from inspector.gui.panels.timeline.line_labels import (
+    LabelGutter,
+    LineLabel,
+    TimelineLines,
+    is_roomy,
+    label_lines,
+)
 from inspector.gui.panels.timeline.ruler import Ruler
 from inspector.gui.panels.timeline.tank import paint_handle, paint_notch
 from inspector.gui.widgets.chart import (
@@ -182,7 +188,9 @@ class PlotPicture(Guarded, QWidget):
         self._paint_effects(painter)
         painter.setClipping(False)
         if self._frame.left > SMALLEST_GUTTER:
-            paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: grouped(round(value)))
+            paint_axis_numbers(
+                painter, area, up, values, colours.quiet, lambda value: grouped(round(value))
+            )
             above_flag = QRectF(0, 0, self.width(), area.bottom())
             self.gutter.paint(painter, area, up, self.labels, above_flag)
         self._paint_handles(painter, area, up)
@@ -209,7 +217,9 @@ class PlotPicture(Guarded, QWidget):
             if name in self.curves.lines and name not in self.hidden:
                 paint_curve(painter, self.curves.lines[name].pieces(across, up), pens[name])
 
-    def _paint_areas(self, painter: QPainter, area: QRectF, areas: StackedAreas, colours: Sequence[str]) -> None:
+    def _paint_areas(
+        self, painter: QPainter, area: QRectF, areas: StackedAreas, colours: Sequence[str]
+    ) -> None:
         ratio = self.devicePixelRatioF()
         visible = self._frame.range
         width = round(area.width() * ratio)
@@ -264,7 +274,9 @@ class PlotPicture(Guarded, QWidget):
             if lines.is_assumed:
                 pen.setStyle(Qt.PenStyle.DotLine)
             _paint_across(painter, area, up.pixel(lines.window), pen)
-        for line, colour in zip(lines.watermarks, line_colours(colours, lines.watermarks), strict=True):
+        for line, colour in zip(
+            lines.watermarks, line_colours(colours, lines.watermarks), strict=True
+        ):
             y = up.pixel(line.tokens)
             _paint_across(painter, area, y, solid_pen(colours.window, EDGE))
             pen = solid_pen(colour, 1.5) if line.is_scale else dashed_pen(colour, 1.5)
@@ -273,7 +285,9 @@ class PlotPicture(Guarded, QWidget):
     def _paint_handles(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
         """Paint the handles of the lines, left of the plot, and the notches of the client's trigger, right of it."""
         colours, lines = self._frame.theme.colours, self.lines
-        for line, colour in zip(lines.watermarks, line_colours(colours, lines.watermarks), strict=True):
+        for line, colour in zip(
+            lines.watermarks, line_colours(colours, lines.watermarks), strict=True
+        ):
             y = up.pixel(line.tokens)
             if area.top() <= y <= area.bottom():
                 paint_handle(painter, QPointF(area.left() + 1, y), colour)

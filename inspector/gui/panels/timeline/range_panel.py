@@ -41,7 +41,9 @@ class PartBars(Guarded, QWidget):
     def show_parts(self, parts: Sequence[tuple[str, int, str]]) -> None:
         """Replace the parts: (name, tokens, colour) each."""
         self.parts = tuple(parts)
-        self.setAccessibleName(", ".join(f"{name} {grouped(tokens)} tokens" for name, tokens, _ in self.parts))
+        self.setAccessibleName(
+            ", ".join(f"{name} {grouped(tokens)} tokens" for name, tokens, _ in self.parts)
+        )
         self.updateGeometry()
         self.update()
 
@@ -149,9 +151,13 @@ class RangePanel(QWidget):
     def _show_parts(self, summary: RangeSummary | None) -> None:
         colours = self._theme.colours
         came_in = summary.came_in if summary is not None else ()
-        parts = [(str(name), tokens, colours.categories[name]) for name, tokens in came_in[:MOST_PARTS]]
+        parts = [
+            (str(name), tokens, colours.categories[name]) for name, tokens in came_in[:MOST_PARTS]
+        ]
         if len(came_in) > MOST_PARTS:
-            parts.append(("others", sum(tokens for _, tokens in came_in[MOST_PARTS:]), colours.missing))
+            parts.append(
+                ("others", sum(tokens for _, tokens in came_in[MOST_PARTS:]), colours.missing)
+            )
         self.parts.show_parts(parts)
         self._parts_title.setVisible(bool(parts))
         self._show_largest(summary.largest if summary is not None else None)

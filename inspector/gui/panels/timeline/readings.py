@@ -34,12 +34,20 @@ def pressure_size(reading: GaugeReading | None) -> str:
         return "The file records nothing that could be counted"
     exact = pressure.kind in ("reported", "counted")
     tokens = f"{'' if exact else 'about '}{grouped(pressure.tokens)}"
-    lines = [f"{tokens} of {grouped(window)} tokens" if window else f"tokens, window unknown: {reading.rim:,} assumed"]
+    lines = [
+        f"{tokens} of {grouped(window)} tokens"
+        if window
+        else f"tokens, window unknown: {reading.rim:,} assumed"
+    ]
     if pressure.band is not None:
         lines.append(f"range {grouped(pressure.band[0])} to {grouped(pressure.band[1])}")
     if reading.before is not None:
         change = pressure.tokens - reading.before
-        lines.append(f"{signed(change)} from {grouped(reading.before)}" if change else "unchanged by the step")
+        lines.append(
+            f"{signed(change)} from {grouped(reading.before)}"
+            if change
+            else "unchanged by the step"
+        )
     return "\n".join(lines)
 
 
@@ -47,8 +55,15 @@ def window_words(reading: GaugeReading) -> str:
     """Return where the window is known from, as a hover says it."""
     window = reading.window
     if not window.tokens:
-        return explain("window", f"It is unknown; {reading.rim:,} tokens are assumed. Choose it in the top bar.")
-    return explain("window", f"{grouped(window.tokens)} tokens, {SOURCES.get(window.source, 'unknown')}.", window.basis)
+        return explain(
+            "window",
+            f"It is unknown; {reading.rim:,} tokens are assumed. Choose it in the top bar.",
+        )
+    return explain(
+        "window",
+        f"{grouped(window.tokens)} tokens, {SOURCES.get(window.source, 'unknown')}.",
+        window.basis,
+    )
 
 
 def own_count_words(reading: GaugeReading | None) -> str:

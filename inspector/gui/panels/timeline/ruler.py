@@ -6,7 +6,13 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
 
 from inspector.gui.look.colours import ink
-from inspector.gui.panels.timeline.frame import GUTTER_INSET, SMALLEST_GUTTER, TICK, TimelineFrame, measure_ruler
+from inspector.gui.panels.timeline.frame import (
+    GUTTER_INSET,
+    SMALLEST_GUTTER,
+    TICK,
+    TimelineFrame,
+    measure_ruler,
+)
 from inspector.gui.widgets.chart import (
     LinearScale,
     bold_font,

@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtGui import (
+    QBrush,
+    QFont,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.findings.triggers import ClientTrigger
@@ -96,7 +104,11 @@ class Tank(Guarded, QWidget):
         self._reading = reading
         self._layers = layers(reading, self._theme.colours) if reading else ()
         if reading is not None:
-            levels = (reading.pressure.tokens, reading.before, *(layer.high for layer in self._layers))
+            levels = (
+                reading.pressure.tokens,
+                reading.before,
+                *(layer.high for layer in self._layers),
+            )
             self._full = max(reading.rim, *(level or 0 for level in levels))
         self.setAccessibleDescription(spoken_tank(reading))
         self.update()
@@ -216,7 +228,9 @@ class Tank(Guarded, QWidget):
         trigger = reading.trigger
         if trigger is not None:
             words = trigger_words(trigger)
-            yield TankLabel(trigger.tokens[-1], trigger.label, trigger.basis, colours.good, words, 1)
+            yield TankLabel(
+                trigger.tokens[-1], trigger.label, trigger.basis, colours.good, words, 1
+            )
         preview = reading.preview
         if preview is not None and reading.before is None:
             name, about = f"after {preview.tier}", f"about {grouped(preview.tokens)}"
@@ -243,7 +257,14 @@ class Tank(Guarded, QWidget):
                 _paint_row(painter, QPointF(left, top), label.name, bold, label.colour, width)
                 top += high
             if label.about:
-                _paint_row(painter, QPointF(left, top), label.about, plain, self._theme.colours.quiet, width)
+                _paint_row(
+                    painter,
+                    QPointF(left, top),
+                    label.about,
+                    plain,
+                    self._theme.colours.quiet,
+                    width,
+                )
 
     def _placed(self, labels: list[TankLabel], high: int) -> list[tuple[TankLabel, float]]:
         """Return the labels that have room, each with its top; those of the highest rank are dropped first."""
@@ -340,7 +361,9 @@ def paint_notch(painter: QPainter, x: float, y: float, colour: str) -> None:
     paint_triangle(painter, ((x, y), (right, y - half), (right, y + half)), colour)
 
 
-def _paint_row(painter: QPainter, place: QPointF, words: str, font: QFont, colour: str, width: int) -> None:
+def _paint_row(
+    painter: QPainter, place: QPointF, words: str, font: QFont, colour: str, width: int
+) -> None:
     """Paint a row of a label, cut to a width; `place` is its top left corner."""
     ascent = painter.fontMetrics().ascent()
     painter.setFont(font)
