@@ -6,7 +6,7 @@ Exit status: 0 done; 1 an expected failure, one sentence on stderr; 2 wrong usag
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from types import ModuleType
 
 from inspector import __version__
@@ -82,6 +82,13 @@ def _run(words: list[str]) -> int:
 
 
 def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
+    requested = words[:1] if words and words[0] in COMMANDS else []  # start-up stays fast
+    arguments = build_parser(requested).parse_args(words)
+    return _module(arguments.command), arguments
+
+
+def build_parser(commands: Container[str]) -> argparse.ArgumentParser:
+    """Return the parser of all commands. Only those in `commands` are imported and have their options."""
     parser = argparse.ArgumentParser(
         prog="context-inspector",
         usage="context-inspector [FILE]\n       context-inspector COMMAND ...",
@@ -91,16 +98,14 @@ def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"context-inspector {__version__}")
-    commands = parser.add_subparsers(
+    subparsers = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, prog="context-inspector"
     )
-    requested = words[0] if words and words[0] in COMMANDS else None
     for name, purpose in COMMANDS.items():
-        command = commands.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
-        if name == requested:  # only the command that is meant is imported: start-up stays fast
+        command = subparsers.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
+        if name in commands:
             _module(name).add_arguments(command)
-    arguments = parser.parse_args(words)
-    return _module(arguments.command), arguments
+    return parser
 
 
 def _module(name: str) -> ModuleType:
