@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
-from inspector.gui.bridge import Garbage
 from inspector.gui.calling import Calling
+from inspector.gui.garbage import Garbage
 from inspector.gui.guard import Trouble
 from inspector.gui.look import fonts
 from inspector.gui.look.theme import Theme

@@ -1,4 +1,4 @@
-"""The only file of the window that makes threads: runs a job off the GUI thread and brings everything back onto it.
+"""The only file of the window that runs jobs on threads, off the GUI thread, and brings everything back onto it.
 
 A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often; what it calls
 in `core` ends at the next `checkpoint()` after a cancel. Its result, its reports and what it raises arrive on
@@ -17,9 +17,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
-from ctypes import CDLL
 from functools import partial
-from threading import Condition, Event, Lock, Thread
+from threading import Condition, Event, Lock
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -30,19 +29,23 @@ from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.heavy import with_checkpoints
 
 T = TypeVar("T")
+
 TURN_S = 0.00005
 """How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
 makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
+
 Lane: TypeAlias = Literal["answer", "state", "compute", "card", "pass", "wait"]
 """`answer`: short, and a person has just asked for it (a search, a filter). `state`: what all panels wait for.
 `compute`: what a panel in sight shows.
 `card`: the answers of the first screen about a whole session. `pass`: over a whole session, too, shown when it is
 there; may take minutes. `wait`: waits for a model, a file or a server more than it computes."""
+
 _WORKERS: Mapping[Lane, int] = MappingProxyType(
     {"answer": 1, "state": 1, "compute": 2, "card": 2, "pass": 1, "wait": 8}
 )
 """Jobs of a lane that run at the same time. They share one interpreter: more of them end no sooner, and painting waits
 for each in turn."""
+
 _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
     {
         "answer": (),
@@ -54,6 +57,7 @@ _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
     }
 )
 """The lanes for which a job of a lane rests."""
+
 REST_S = 0.05
 """Seconds between two looks of a resting job at whether it was cancelled."""
 GIVE_WAY_MS, GIVE_WAY_S = 5, 1.0
@@ -62,17 +66,6 @@ PAUSE_MS = 50
 """Milliseconds before a job that replaces another begins: while a key is held down only the last job is needed."""
 LONG = 0.3
 """Seconds of a job that may have made many objects."""
-EVERY_MS = 100
-"""Between two looks for garbage."""
-MOST = 30_000
-"""Objects that are looked through for garbage, which takes 5 ms: a job makes a million a second, and they stay."""
-THAW_S, MOST_THAWED = 30.0, 400_000
-"""Seconds between two looks through what was set aside, and objects of which it takes no longer than 0.1 s: beyond that
-a session is open whose objects stay."""
-THAW_SHARE = 500
-"""At most one of this many seconds is spent on visiting or counting the frozen objects."""
-LATE = 0.25
-"""Seconds since the last look after which a job has made too many, whatever is counted."""
 
 
 class Task:
@@ -408,8 +401,8 @@ class _ThreadPools(QObject):
             threads.shutdown(wait=False, cancel_futures=True)
 
 
-_computing: set[Task] = set()
-"""Jobs that are at it now."""
+computing_jobs: set[Task] = set()
+"""Jobs that compute now."""
 
 
 def _started(run: Callable[[Task], T], task: Task) -> T:
@@ -422,73 +415,11 @@ def _started(run: Callable[[Task], T], task: Task) -> T:
 def _computed(job: Callable[[Task], T], task: Task) -> T:
     """Do the job. What a long one made is much, and stays: looking through it for garbage would hold up the window."""
     began = monotonic()
-    _computing.add(task)
+    computing_jobs.add(task)
     try:
         with with_checkpoints(task.check):
             return job(task)
     finally:
-        _computing.discard(task)
+        computing_jobs.discard(task)
         if monotonic() - began > LONG:
             gc.freeze()
-
-
-class Garbage(QObject):
-    """Collects reference cycles on the GUI thread only, while this object exists.
-
-    Python collects where the allocation happens that fills a generation, also on a worker thread; a widget in a cycle
-    would then be destroyed off the GUI thread, which ends the program. So automatic collection is off while a window
-    is open, and a timer here does it.
-    """
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        gc.disable()
-        self._looked = self._thawed = monotonic()
-        self._thawing_s = 0.0
-        """Seconds that the last look through what was set aside took."""
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self._look)
-        self._timer.start(EVERY_MS)
-
-    def _look(self) -> None:
-        before, self._looked = self._looked, monotonic()
-        if _computing and self._looked - before > LATE:
-            gc.freeze()
-        elif not _computing and self._looked > self._thawed + max(
-            THAW_S, THAW_SHARE * self._thawing_s
-        ):
-            self._thaw()
-        else:
-            collect()
-
-    def _thaw(self) -> None:
-        """Collect the cycles among what was set aside, unless it is too much to look through."""
-        count = gc.get_freeze_count()
-        if 0 < count <= MOST_THAWED:
-            gc.unfreeze()
-            gc.collect()
-            gc.freeze()
-            Thread(target=return_free_memory, name="memory", daemon=True).start()
-        self._thawed = monotonic()
-        self._thawing_s = self._thawed - self._looked
-
-
-def return_free_memory() -> None:
-    """Return free memory to the system. glibc keeps it in pieces: some megabytes for every run of an agent."""
-    if sys.platform == "linux" and (trim := getattr(CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)
-
-
-def collect() -> None:
-    """Collect the oldest generation that is full by Python's own thresholds, and with it the younger ones.
-
-    While a job computes only the youngest, each time: in the older ones is what it has made so far, and what it forgets
-    of them counts against what it makes. Too many young ones are a job's, too.
-    """
-    counts, thresholds = gc.get_count(), gc.get_threshold()
-    if counts[0] > MOST:
-        gc.freeze()
-    elif _computing:
-        gc.collect(0)
-    elif full := [n for n in range(3) if thresholds[n] and counts[n] > thresholds[n]]:
-        gc.collect(full[-1])

@@ -9,8 +9,9 @@ from PySide6.QtCore import QEvent, QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.bridge import Bridge, Garbage
+from inspector.gui.bridge import Bridge
 from inspector.gui.desk import Desk
+from inspector.gui.garbage import Garbage
 from inspector.gui.look import fonts
 from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from inspector.core.exchange import ExchangePlace, ExchangeSummary
-from inspector.gui import bridge
+from inspector.gui import garbage
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import size_words
 from inspector.gui.panels.proxy.exchange_rows import (
@@ -232,7 +232,7 @@ def test_200_000_calls_are_filtered_and_found_beside_the_window(
     desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        bridge, "THAW_S", inf
+        garbage, "THAW_S", inf
     )  # counting the objects that earlier tests left takes 0.15 s
     _, over, table = filtered_table(desk.theme, desk.bridge)
     rows, took = _rows(200_000), list[float]()

@@ -17,9 +17,10 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.core.heavy import checkpoint
-from inspector.gui import bridge
-from inspector.gui.bridge import Bridge, Lane, LatestJob, Task, collect
+from inspector.gui import garbage
+from inspector.gui.bridge import Bridge, Lane, LatestJob, Task
 from inspector.gui.desk import Desk
+from inspector.gui.garbage import collect
 from inspector.gui.panels.timeline.frame import TimelineFrame
 from inspector.gui.panels.timeline.mark_rows import MarkRows
 from inspector.resources import resource
@@ -128,9 +129,9 @@ def test_cycle_when_it_was_set_aside_is_freed_while_nothing_is_computed(
     cycle = weakref.ref(Cycle())
     gc.freeze()
     assert cycle() is not None
-    monkeypatch.setattr(bridge, "MOST_THAWED", 10_000_000)
-    monkeypatch.setattr(bridge, "THAW_S", 0.0)
-    monkeypatch.setattr(bridge, "THAW_SHARE", 0)
+    monkeypatch.setattr(garbage, "MOST_THAWED", 10_000_000)
+    monkeypatch.setattr(garbage, "THAW_S", 0.0)
+    monkeypatch.setattr(garbage, "THAW_SHARE", 0)
     qtbot.waitUntil(lambda: cycle() is None)
 
 
@@ -138,7 +139,7 @@ MEMORY_PROGRAM = """
 import gc, os, time
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
-from inspector.gui.bridge import Garbage
+from inspector.gui.garbage import Garbage
 
 def resident_mb():
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -177,11 +178,11 @@ def test_garbage_when_counting_what_was_set_aside_is_slow_counts_it_seldom(
         sleep(0.05)
         return 100_000_000
 
-    monkeypatch.setattr(bridge, "THAW_S", 0.0)
+    monkeypatch.setattr(garbage, "THAW_S", 0.0)
     monkeypatch.setattr(gc, "get_freeze_count", count_slowly)
-    garbage = bridge.Garbage()
+    collector = garbage.Garbage()
     for _ in range(10):
-        garbage._look()
+        collector._look()
     assert len(counted) == 1, "else the window does little else, and every job waits for it"
 
 
