@@ -298,7 +298,7 @@ def table(compared: Sequence[Compared]) -> list[str]:
     for one in compared:
         rows.setdefault((one.client, one.dialect), []).append(one)
     return [
-        "| client | dialect | requests | not told | identical | pieces that differ |",
+        "| client | dialect | requests | missing | identical | pieces that differ |",
         "|---|---|---:|---:|---:|---|",
         *(_row(client, dialect, found) for (client, dialect), found in rows.items()),
     ]

@@ -46,6 +46,16 @@ class Step:
     thinking: int
     calls: int
 
+    @property
+    def weight(self) -> int:
+        """Return what the program counts for all of it, in tokens of o200k."""
+        return self.texts + self.framing + self.thinking
+
+    @property
+    def is_short_call(self) -> bool:
+        """Is it one call with a short result and no thinking?"""
+        return self.calls == 1 and not self.thinking and self.texts < SHORT
+
 
 def steps_of(session: Session, name: str) -> Iterator[Step]:
     """Yield the steps of all threads of a session."""
@@ -90,22 +100,43 @@ def _step(name: str, family: Family, grown: int, by: Weigher, came: Sequence[Mes
     )
 
 
-def framing_table(steps: Sequence[Step]) -> list[str]:
-    """One row a family: tokens around a call and its result as the program has them, and as the reports have them."""
+def families_table(steps: Sequence[Step]) -> list[str]:
+    """Return one row a family: what a counted token and a call are expected to cost, and what they were charged."""
     lines = [
-        "| family | steps | around a call and its result | as charged: median |",
-        "|---|---:|---:|---:|",
+        "| family | steps | counted token: expected | charged | call and result: expected | charged |",
+        "|---|---:|---:|---:|---:|---:|",
     ]
     by_family = defaultdict[str, list[Step]](list)
     for step in steps:
-        if step.calls == 1 and not step.thinking and step.texts < SHORT and step.grown > 0:
+        if step.weight > 0 and step.grown > 0:
             by_family[step.family.name].append(step)
     for name, some in sorted(by_family.items()):
-        if len(some) >= FEW_CALLS:
-            charged = np.median([step.grown / step.family.factor - step.texts for step in some])
-            shown = np.median([step.framing for step in some])
-            lines.append(f"| {name} | {len(some):,} | {shown:.0f} | {charged:.0f} |")
+        calls = [step for step in some if step.is_short_call]
+        if len(calls) < FEW_CALLS:
+            continue
+        around = np.median([step.grown / step.family.factor - step.texts for step in calls])
+        cells = [
+            name,
+            f"{len(some):,}",
+            f"{some[0].family.factor:.2f}",
+            f"{_charged_per_token(some):.2f}",
+            f"{np.median([step.framing for step in calls]):.0f}",
+            f"{around:.0f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _charged_per_token(steps: Sequence[Step]) -> float:
+    """Return the median of growth as reported over growth as counted, weighted by the latter."""
+    ordered = sorted(steps, key=lambda step: step.grown / step.weight)
+    half = sum(step.weight for step in ordered) / 2
+    passed = 0
+    for step in ordered:
+        passed += step.weight
+        if passed >= half:
+            return step.grown / step.weight
+    raise ValueError("no steps")
 
 
 def thinking_ratios(steps: Sequence[Step]) -> Mapping[str, tuple[int, float]]:
@@ -140,11 +171,7 @@ def _fit(rows: Sequence[tuple[int, int, int]]) -> tuple[float, float]:
     return float(found[0]), float(found[1])
 
 
-def thinking_table(ratios: Mapping[str, tuple[int, float]]) -> list[str]:
-    """One row a session, then how many are as near as is asked."""
-    lines = ["| session | steps with thinking | shown / charged |", "|---|---:|---:|"]
-    lines += [
-        f"| `{name}` | {count:,} | {ratio:.2f} |" for name, (count, ratio) in sorted(ratios.items())
-    ]
+def thinking_line(ratios: Mapping[str, tuple[int, float]]) -> str:
+    """Say in how many sessions thinking has about the size that was charged."""
     near = sum(abs(ratio - 1) <= NEAR for _, ratio in ratios.values())
-    return [*lines, "", f"Within {per_cent(NEAR, 0)} in {near} of {len(ratios)}."]
+    return f"Thinking is within {per_cent(NEAR, 0)} of what was charged in {near} of {len(ratios)} sessions."

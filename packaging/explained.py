@@ -66,8 +66,8 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
 def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> list[str]:
     """One row a format, one for all."""
     lines = [
-        "| format | sessions | calls | counted / reported | 10 to 90 % | difference | calls within 3 % |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| format | sessions | counted / reported | difference | calls within 3% |",
+        "|---|---:|---:|---:|---:|",
     ]
     rows = [(title, [one for one in found if one.format == name]) for name, title in titles.items()]
     return [*lines, *(_row(title, some) for title, some in (*rows, ("all", found)) if some)]
@@ -79,9 +79,7 @@ def _row(title: str, some: Sequence[Explained]) -> str:
     cells = [
         title,
         f"{len({one.session for one in some})}",
-        f"{len(some)}",
-        f"{quantile(counted, 0.5) or 0:.3f}",
-        f"{quantile(counted, 0.1) or 0:.3f} to {quantile(counted, 0.9) or 0:.3f}",
+        f"{quantile(counted, 0.5) or 0:.2f}",
         per_cent(quantile([one.difference for one in some], 0.5) or 0, 1),
         f"{within} of {len(some)}",
     ]

@@ -172,23 +172,18 @@ def score(threads: Iterable[Thread], prior: BandPrior) -> list[Covered]:
     return found
 
 
-def held_out_table(first: Sequence[Covered], second: Sequence[Covered]) -> list[str]:
-    """One row a kind: each half, and both together."""
+def held_out_table(reports: Sequence[Covered]) -> list[str]:
+    """Return one row a kind. `reports`: of both halves."""
     lines = [
-        "| what came | first half | within the range | second half | within the range | both | median width |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| what was added | predictions | reports within the range | median width |",
+        "|---|---:|---:|---:|",
     ]
     for kind in KINDS:
-        halves = [[one for one in half if kind in one.kinds] for half in (first, second)]
-        both = [*halves[0], *halves[1]]
-        if both:
-            cells = [kind]
-            for half in halves:
-                cells += [f"{len(half):,}", _inside(half)]
-            width = quantile([one.width for one in both], 0.5) or 0
-            lines.append(f"| {' | '.join([*cells, _inside(both), per_cent(width, 2)])} |")
+        some = [one for one in reports if kind in one.kinds]
+        if some:
+            inside = sum(one.inside for one in some) / len(some)
+            width = quantile([one.width for one in some], 0.5) or 0
+            lines.append(
+                f"| {kind} | {len(some):,} | {per_cent(inside, 1)} | {per_cent(width, 2)} |"
+            )
     return lines
-
-
-def _inside(some: Sequence[Covered]) -> str:
-    return per_cent(sum(one.inside for one in some) / len(some), 1) if some else ""

@@ -1,11 +1,12 @@
 """Measures how well rebuilt buffers explain what the providers reported, and writes docs/fidelity.md.
 
     python packaging/make_fidelity.py [FOLDER ...]      default: ../shared/transcripts beside the checkout
+    python packaging/make_fidelity.py --sessions [FOLDER ...] prints a row for each session, and writes nothing
     python packaging/make_fidelity.py --fit [FOLDER ...]      prints what ranges should begin with, and writes nothing
 
-Opens every transcript below the folders and takes the main thread of each that tells what its calls used. The agents
-that `make test-clients` installs are played, and what is rebuilt from their transcripts is compared with the bodies
-that they sent. Only figures and the path below the folder go into the page, never contents.
+Opens every transcript below the folders and takes the main thread of each that records the usage of its calls. The
+agents that `make test-clients` installs are played, and what is rebuilt from their transcripts is compared with the
+bodies that they sent. Only figures and the path below the folder go into the page, never contents.
 """
 
 import argparse
@@ -23,14 +24,15 @@ sys.path.insert(0, str(ROOT))
 
 import bodies  # noqa: E402
 from bodies import beside, play_all, played_in  # noqa: E402
-from charges import framing_table, steps_of, thinking_ratios, thinking_table  # noqa: E402
+from charges import families_table, steps_of, thinking_line, thinking_ratios  # noqa: E402
 from explained import explained_calls, explained_table  # noqa: E402
 from held_out import deal_halves, fit_prior, held_out_reports, held_out_table, prediction_errors_of  # noqa: E402
-from parts_and_bands import coverage_table, covered_reports, part_shares, parts_table  # noqa: E402
-from recorded_changes import clearings, clearings_table, crossing_delays, crossings_line  # noqa: E402
+from parts_and_bands import part_shares, parts_line  # noqa: E402
+from recorded_changes import clearings, clearings_line, crossing_delays, crossings_line  # noqa: E402
 from shown_numbers import (  # noqa: E402
     ShownNumbers,
-    numbers_table,
+    error_cells,
+    own_count_line,
     session_errors,
     sessions_lines,
     shown_numbers,
@@ -42,7 +44,6 @@ from inspector.core.message import part_text  # noqa: E402
 from inspector.core.session import Request, Session, Thread  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
 from inspector.core.tokens.fit import Fit, calibration_report, explained  # noqa: E402
-from inspector.core.tokens.pressure import known_pressures  # noqa: E402
 from inspector.core.tokens.quantiles import quantile  # noqa: E402
 from inspector.core.words import per_cent  # noqa: E402
 from inspector.transcripts.files import open_transcript  # noqa: E402
@@ -54,6 +55,8 @@ ASKED = 0.999, 0.98
 """Of the median and the 10th percentile of R2, over all files."""
 LEAST = 4
 """Calls with usage that a line needs: through fewer points it says nothing."""
+CURVED = 0.98
+"""R2 below which a session has a row of its own on the page."""
 LONGEST = 64
 SAME = 3
 """Calls in a row that report one number while the buffer grows: nobody counted that."""
@@ -76,6 +79,11 @@ class Measured:
     def format(self) -> str:
         """Its name."""
         return self.session.format
+
+    @property
+    def r2(self) -> float:
+        """Return R2 with one line for each model; 0 if there is no line."""
+        return (self.fit.r2_by_model if self.fit is not None else None) or 0.0
 
     @property
     def by_stretch(self) -> float:
@@ -112,10 +120,16 @@ def main() -> None:
     parser.add_argument(
         "--fit", action="store_true", help="print the units of ranges that fit these sessions"
     )
+    parser.add_argument(
+        "--sessions", action="store_true", help="print a row for each session, and write nothing"
+    )
     parser.add_argument("folders", nargs="*", type=Path, default=[FOLDER])
     chosen = parser.parse_args()
     folders = chosen.folders
     measured = [one for folder in folders for one in measure(folder)]
+    if chosen.sessions:
+        print("\n".join(sessions_table(measured)))
+        return
     if chosen.fit:
         threads = [thread for one in complete(measured) for thread in one.session.threads]
         for kind, unit in fit_prior(
@@ -148,15 +162,6 @@ def _former() -> list[str]:
     return (head + rest.partition("\n\n")[0]).split("\n")
 
 
-WEIGHTS = "## What a counted token is expected to weigh"
-
-
-def _as_it_stands(head: str) -> list[str]:
-    """A section of the page that is not measured here."""
-    _, head, rest = PAGE.read_text(encoding="utf-8").partition(head + "\n")
-    return ["", *(head + rest.partition("\n\n## ")[0]).split("\n")] if head else []
-
-
 def measure(folder: Path) -> Iterator[Measured]:
     """Every session below a folder whose calls tell what they used."""
     estimators = [estimator(name) for name in ESTIMATORS]
@@ -173,7 +178,7 @@ def measure(folder: Path) -> Iterator[Measured]:
         fits = calibration_report(session.main, estimators) if calls >= LEAST else ()
         lines = [one for one in fits if one.r2_by_model is not None]
         fit = max(lines, key=lambda one: one.r2_by_model or 0, default=None)
-        shown = shown_numbers(session, fit) if fit is not None else None
+        shown = shown_numbers(session) if fit is not None else None
         yield Measured(
             str(path.relative_to(folder)), session, calls, fit, shown, _why_not(path, session)
         )
@@ -216,48 +221,33 @@ def _why_not(path: Path, session: Session) -> str:
 def page(
     measured: list[Measured], compared: Sequence[str] = (), missing: Sequence[str] = ()
 ) -> list[str]:
-    """The whole page."""
+    """Return the lines of the whole page."""
+    whole = complete(measured)
+    calls = [call for one in whole for call in explained_calls(one.session, one.name)]
+    curved = [one for one in counted(measured) if one.r2 < CURVED]
     return [
-        "# Fidelity: do the rebuilt buffers explain what was reported?",
+        "# Explanation: how true the numbers are",
         "",
-        "Written by `python packaging/make_fidelity.py`; do not edit by hand.",
+        "Written by `python packaging/make_fidelity.py`; do not edit.",
         "",
         *HOW,
         "",
-        "## In short",
-        "",
         *summary(measured),
         "",
-        "## The numbers that nobody reported",
+        *LOWEST,
         "",
-        *PREDICTED,
+        *sessions_table(curved),
         "",
-        *numbers_table(
-            TITLES, [one.shown for one in measured if one.shown is not None and not one.why_not]
-        ),
-        *measured_parts(complete(measured)),
-        *_as_it_stands(WEIGHTS),
-        "",
-        "## What fills it, where the file holds everything",
+        *measured_parts(whole),
         "",
         *EXPLAINED,
         "",
-        *explained_table(
-            TITLES,
-            [call for one in complete(measured) for call in explained_calls(one.session, one.name)],
-        ),
-        "",
-        "## Rebuilt buffers compared with the bodies sent",
+        *explained_table(TITLES, calls),
         "",
         *BODIES,
         "",
         *compared,
         *(line for why in missing for line in ("", f"Not played: {why}.")),
-        *(
-            line
-            for name in TITLES
-            for line in _section(name, [one for one in measured if one.format == name])
-        ),
         "",
         *REPEAT,
     ]
@@ -267,57 +257,60 @@ def measured_parts(whole: Sequence[Measured]) -> list[str]:
     """Return the sections on predictions, changes, parts and ranges. `whole`: complete sessions."""
     threads = [thread for one in whole for thread in one.session.threads]
     named = [(one.name, thread) for one in whole for thread in one.session.threads]
-    steps = [step for one in whole for step in steps_of(one.session, short_name(one.name))]
-    covered = [
-        report for thread in threads for report in covered_reports(thread, known_pressures(thread))
-    ]
+    shown = [one.shown for one in whole if one.shown is not None]
     by_session = defaultdict[str, list[Thread]](list)
     for one in whole:
         by_session[one.session.id or one.name].extend(one.session.threads)
-    halves = held_out_reports(deal_halves(by_session))
+    first, second = held_out_reports(deal_halves(by_session))
     cleared = {
         (found.before, found.reported): found
         for name, thread in named
         for found in clearings(thread, short_name(name))
     }
     return [
+        *PREDICTED,
+        "",
+        crossings_line([late for thread in threads for late in crossing_delays(thread)]),
+        "",
+        clearings_line(list(cleared.values())),
+        "",
+        own_count_line(shown),
         "",
         *sessions_lines(
             [found for one in whole for found in session_errors(one.session, short_name(one.name))]
         ),
         "",
-        crossings_line([late for thread in threads for late in crossing_delays(thread)]),
-        "",
-        "## Recorded clearings, one by one",
-        "",
-        *CLEARINGS,
-        "",
-        *clearings_table(list(cleared.values())),
-        "",
-        "## The parts of a prompt",
-        "",
-        *PARTS,
-        "",
-        *parts_table(TITLES, [part_shares(one.session) for one in whole]),
-        "",
-        *FRAMING,
-        "",
-        *framing_table(steps),
-        "",
-        *THINKING,
-        "",
-        *thinking_table(thinking_ratios(steps)),
-        "",
-        "## The range around a prediction",
-        "",
         *RANGES,
         "",
-        *coverage_table(covered),
+        *held_out_table([*first, *second]),
         "",
-        *HELD_OUT,
-        "",
-        *held_out_table(*halves),
+        *measured_weights(whole),
     ]
+
+
+def measured_weights(whole: Sequence[Measured]) -> list[str]:
+    """Return the section on what texts, calls and thinking are charged."""
+    steps = [
+        step
+        for one in whole
+        if not one.name.startswith(PLAYED)
+        for step in steps_of(one.session, short_name(one.name))
+    ]
+    return [
+        *PARTS,
+        "",
+        parts_line([part_shares(one.session) for one in whole]),
+        "",
+        *FAMILIES,
+        "",
+        *families_table(steps),
+        "",
+        thinking_line(thinking_ratios(steps)),
+    ]
+
+
+PLAYED = "clients/"
+"""Folder of sessions that were played against a provider without the model's tokenizer."""
 
 
 def short_name(name: str) -> str:
@@ -326,187 +319,142 @@ def short_name(name: str) -> str:
 
 
 HOW = """\
-A transcript rarely holds what was sent to the model at each call; the readers rebuild it. The provider reported how
-many tokens each prompt really had. If the rebuilt buffers are right, their size by a good estimator and the reported
-number lie on a straight line: its intercept is what the file does not hold (system prompt, tools), its slope the
-difference between two tokenizers, and R2 says how much of the reported number's variance the line explains. A wrong
-rebuild (a lost tool result, a compaction overlooked) shows at once as a low R2.
+A transcript rarely holds what was sent to the model; a reader rebuilds it. The provider reported how many tokens each
+prompt really had. If the rebuilt buffers are right, their estimated sizes and the reported sizes lie on a straight
+line, and a wrong rebuild (a missing tool result, an overlooked compaction) shows as a low R2. *Next call* is the error
+of the number that the gauge shows before the report is known: |predicted / reported - 1|. *After a compaction* counts
+the reports within the predicted range.
 
-For each session: the main thread, every call with reported usage, each of our estimators, the best line by R2. Where
-calls went to several models, each model has a line of its own, and R2 is the share of the variance within the models:
-they have other tokenizers and other prompts. *Overhead* is the intercept in tokens. *Next call* is the median of
-|predicted / reported - 1| of the number that the gauge shows: what the program said before it saw the call, from what
-stood in the file up to then.
+Measured: the main thread of each session, with the best of the estimators, one line for each model.""".splitlines()
 
-*By stretch*: each stretch between compactions, and between restarts that the file tells, has a line of its own. What is
-off the line in the lowest sessions was looked into, call by call, and is not in their files. Claude Code 2.0.76 to
-2.1.37 wrote none of its attachments down. After a compaction it reads up to five files again (those of up to 5,000
-tokens whole), and tells of skills, plan and tasks anew: 1,300 to 22,500 tokens a time, with the same slope. In 7 of 15
-such places the files that the session read last explain it within a third; in the others they do not (files of which
-only parts were read, state that a restart lost), so nothing is put there. It tells of files that a command changed:
-3,539 tokens after `gofmt -w`, 9,250 after `git stash`. A client that was started again has lost what it had attached
-(the prompt fell by 4,067 and 11,045 tokens) or attaches more (9,681). One line through all of it is less straight for
-that.
+LOWEST = """\
+## The lowest sessions
 
-*Holes*: in the lowest session one record on which another hangs is not in the file, with 14 hours between its
-neighbours; the prompt is 27,444 tokens shorter after it. Such a file says so in a note.
-
-*Scrubbed*: so many messages have REDACTED where a publisher took out keys, and every long word that looks like one.
-What was taken out was sent: one result of 35 KB with 42 such places is 24 KB in the file, and the prompt grew there by
-19,399 tokens where 8,194 stand.
-
-Every file that tells what its calls used is counted. Not part of the quantiles: files with under four such calls,
-through which any line is nearly straight; in brackets, windows that publishers cut out of a session or texts that they
-shortened (*cut*: nobody can know what was sent; "[system prompt]" is no prompt of 31,000 tokens), and test files whose
-numbers nobody counted (*made up*: the same number three calls in a row while the buffer grew, or a folder that says
-so).""".splitlines()
+One line for the whole session is less straight if the client attached text that it did not record. Claude Code 2.0.76
+to 2.1.37 recorded none of its attachments: after a compaction it re-attaches 1,300 to 22,500 tokens (files, skills,
+plan), and after a restart it loses or adds up to 11,000. *By segment* has one line for each stretch between compactions
+and restarts. *Redacted* is the number of messages from which a publisher removed keys.""".splitlines()
 
 PREDICTED = """\
-Right after a step, after a compaction, at the end of a live buffer nothing is reported yet: there the gauge shows what
-the provider would say. Each row compares such a prediction with the report that came, over all calls of the complete
-sessions; none has seen the number that it predicts. *After a compaction* the client puts back what the file does not
-hold (files read again, reminders): the band says how much that may be.""".splitlines()
+## Numbers that no provider reported
 
-CLEARINGS = """\
-Messages that the client cleared, or thinking that it dropped at a new turn, without a summary. *Before* is the buffer
-that was cut, *freed* and *after* are what was said of it; *off* is against the report that came then. Asked: freed
-within 10 %, the number after within 3 %. Clearings below 250 tokens are left out, and copies of one session.
-""".splitlines()
-
-PARTS = """\
-What fills a prompt, by category, is held against tiktoken, which takes no part in what is shown where the faster
-tokenizer is installed: the share of each category in what is recorded, as the gauge shows it, and by tiktoken over the
-same texts. *Largest difference*: of the category that differs most, in points, at up to six requests of each complete
-session. Asked: within 3 points in 95 % of them.
-
-A provider charges for more than these texts. It writes something around each message (its role, and where it ends),
-around each call (name, id and the words that mark it as a call) and around each result. This *framing* is part of the
-prompt, so it is part of the message, call or result that it stands around, here and in the program: 4 tokens a message,
-and around calls and results what the model's family is charged (below). The comparison has the same framing on both
-sides. Against *texts alone* the categories with calls are larger, by as much as short calls are made of framing; a
-share by texts alone would be wrong by that much against what is charged. Tools whose loading is deferred are in no
-prompt, and count on neither side.
-""".splitlines()
-
-FRAMING = """\
-Framing in tokens of o200k, of steps with one call, its result and no thinking: as the program has it with the messages
-around it, and as charged (growth of the reported prompt, less the texts).
-""".splitlines()
-
-THINKING = """\
-Thinking weighs by the signature that seals it, where the provider sends no text of it or only a digest. What it is
-charged is read off the growth of the reported prompt, by a line through growth against texts and thinking, in each
-session with 15 such steps or more. Asked: within 15 %.
-""".splitlines()
+Right after a step or a compaction, and at the end of a live buffer, the gauge shows a prediction. Every prediction was
+compared with the report that followed.""".splitlines()
 
 RANGES = """\
-Each prediction has a range, which grows with what is unknown: by what came, from the session's own errors, and from
-errors as usual in other sessions until there are enough. Asked: 93 to 97 % of the reports within it for each kind with
-50 predictions or more, with an ordinary range of 1 % or less.
-""".splitlines()
+## The range around a prediction
 
-HELD_OUT = """\
-What ranges begin with was learned from such sessions. So sessions are dealt into two halves, at random by a fixed seed
-and whole; the ranges are fitted on one half and scored on the other, in both directions.
+A range starts from errors that are usual in other sessions, and learns from the session's own. For this table the
+sessions were dealt into two halves at random; each half was scored with ranges fitted on the other. Wanted: 93 to 97%
+within the range, for each kind with at least 50 predictions.""".splitlines()
+
+PARTS = """\
+## The parts of a prompt
+
+The share of each category is compared with tiktoken, at up to six requests of each session. A provider also charges for
+*framing*: what it writes around each message, call and result. Framing counts as part of its message, call or result,
+on both sides of the comparison.""".splitlines()
+
+FAMILIES = """\
+Until a session has grown, the size of its texts follows from the model's family. *Counted token*: tokens of the model
+for one token of o200k. *Call and result*: framing in tokens of o200k. *Charged* is read off the growth of reported
+prompts (medians). A family that was never measured is assumed to have 1.00, with ranges up to four times as wide.
 """.splitlines()
 
 EXPLAINED = """\
-Some files hold system prompt and tools beside the messages: there nothing is *unseen*, and what is recorded should
-sum to the reported number. What it differs by is shown as a line of its own, the *difference to the provider's
-count*. Asked: within 3 % of the report. *Counted / reported* (median) is the tokenizer alone, without anything
-learned: 1 where the model has that tokenizer (o200k), 0.6 to 0.9 with Claude's. The difference is what the provider
-makes of tools: its instructions for them (Anthropic names 346 tokens for Claude 4), the way in which it writes
-schemas (below 0: shorter, as Gemini), descriptions of tools of its own. Where it would be more than 1,000 tokens and
-a quarter of the prompt, the file holds less than it seems to, and the rest is *unseen*; where the provider counts
-less than half of what is recorded, the file holds more than was sent, or its numbers are made up, and all rows weigh
-less. Neither is within 3 %. At most 12 calls of a session are looked at; sessions that were cut (texts down to their
-first words: "2025 characters left out") or made up, and those of a single call, are not.
-""".splitlines()
+## What fills it if the file holds everything
+
+Some files also hold the system prompt and the tools, so everything recorded should add up to the report. The rest is
+shown as *difference to the provider's count*: the provider's own instructions for tools (346 tokens for Claude 4), the
+way it writes schemas. *Counted / reported* is the tokenizer alone: 1 if it is the model's, 0.6 to 0.9 with Claude's. A
+call counts as within 3% if its difference is, and nothing is *not recorded*. If the difference would be a quarter of
+the prompt, the file holds less than it seems to; far above 1, it holds more than was sent, or its numbers are made up.
+Up to 12 calls of each session.""".splitlines()
 
 BODIES = """\
-Where a recording of the wire lies beside a client's own transcript, every rebuilt buffer is compared with the body that
-was sent, piece by piece and in order. Above all this holds for the agents that `make test-clients` installs: each is
-played here, on every wire that it speaks, through a task and a compaction. *Not told*: calls that the transcript does
-not write down, or without what they were counted at. No difference: names of calls, where a dialect puts the system
-prompt, and what the wire needs and nobody says (empty texts, a stand-in for a signature).""".splitlines()
+## Rebuilt buffers compared with the bodies sent
+
+If a recording of the proxy is beside a client's own transcript, every rebuilt buffer is compared with the body that was
+sent, piece by piece. The agents that `make test-clients` installs are played for this, through a task and a compaction,
+with each API they speak. *Missing*: calls that the transcript does not record.""".splitlines()
 
 REPEAT = """\
 ## On your own sessions
 
 ```
-context-inspector calibrate FILE --json          the same figures for one session, every estimator, every call
+context-inspector calibrate FILE --json          one session, every estimator, every call
+python packaging/make_fidelity.py --sessions     a row for each session of the shared folder
 python packaging/make_fidelity.py ~/.claude/projects ~/.codex/sessions
 ```
 
-The second writes this page with your sessions instead; it holds figures and file names, no contents.""".splitlines()
+The last one writes this page with your sessions instead: figures and file names, no contents.""".splitlines()
+
+
+def counted(measured: Iterable[Measured]) -> list[Measured]:
+    """Return the sessions that are part of the quantiles."""
+    return [one for one in measured if one.fit is not None and not one.why_not]
 
 
 def summary(measured: list[Measured]) -> list[str]:
-    """The quantiles of each format, and of all beside what is asked."""
+    """Return the figures of each format, and of all beside what is wanted."""
     lines = [
-        "| format | files with usage | under 4 calls | cut or made up | measured | median R2 | 10th percentile "
-        "| by stretch: median | 10th percentile |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| format | sessions | R2: median | 10th percentile | next call: median | 90% below | after a compaction |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    rows = [
-        (title, [one for one in measured if one.format == name]) for name, title in TITLES.items()
+    used = counted(measured)
+    for name, title in TITLES.items():
+        some = [one for one in used if one.format == name]
+        lines += [_quantiles(title, some)] if some else []
+    few = sum(one.calls < LEAST and not one.why_not for one in measured)
+    left_out = sum(bool(one.why_not) for one in measured)
+    return [
+        *lines,
+        _quantiles("**all**", used),
+        "",
+        f"Wanted over all sessions: R2 of {ASKED[0]} (median) and {ASKED[1]} (10th percentile). Not measured: "
+        f"{few} files with fewer than {LEAST} reports, and {left_out} that were cut or shortened by their publisher or "
+        "whose numbers are made up.",
     ]
-    lines += [_quantiles(title, some) for title, some in rows if some]
-    asked = f"Asked over all files: median {ASKED[0]}, 10th percentile {ASKED[1]}."
-    return [*lines, _quantiles("**all**", measured), "", asked]
 
 
 def straight(some: Iterable[Measured]) -> list[tuple[float, float]]:
     """(R2, R2 by stretch) of those that count."""
-    return [
-        (one.fit.r2_by_model or 0.0, one.by_stretch)
-        for one in some
-        if one.fit is not None and not one.why_not
-    ]
+    return [(one.r2, one.by_stretch) for one in counted(some)]
 
 
 def _quantiles(title: str, some: Sequence[Measured]) -> str:
-    found, left = straight(some), sum(bool(one.why_not) for one in some)
-    few = sum(one.calls < LEAST and not one.why_not for one in some)
-    figures = [
-        _figure(quantile([one[n] for one in found], share)) for n in (0, 1) for share in (0.5, 0.1)
-    ]
-    return f"| {title} | {len(some)} | {few} | {left} | {len(found)} | {' | '.join(figures)} |"
+    found = [r2 for r2, _ in straight(some)]
+    figures = [_figure(quantile(found, share)) for share in (0.5, 0.1)]
+    cells = [title, f"{len(found)}", *figures]
+    cells += error_cells([one.shown for one in some if one.shown is not None])
+    return f"| {' | '.join(cells)} |"
 
 
-def _section(name: str, measured: Sequence[Measured]) -> list[str]:
-    rows = [
-        _row(one, one.fit, one.shown)
-        for one in measured
-        if one.fit is not None and one.shown is not None
-    ]
-    if not rows:
-        return []
-    heads = "| session | client | calls | compactions | scrubbed | best estimator | R2 | overhead | slope | next call |"
+def sessions_table(measured: Sequence[Measured]) -> list[str]:
+    """Return one row a session that has a line."""
     return [
-        "",
-        f"## {TITLES[name]}",
-        "",
-        heads,
-        "|---|---|---:|---:|---:|---|---:|---:|---:|---:|",
-        *rows,
+        "| session | client | calls | compactions | redacted | R2 | by segment | estimator | next call |",
+        "|---|---|---:|---:|---:|---:|---:|---|---:|",
+        *(
+            _row(one, one.fit, one.shown)
+            for one in measured
+            if one.fit is not None and one.shown is not None
+        ),
     ]
 
 
 def _row(one: Measured, fit: Fit, shown: ShownNumbers) -> str:
-    line, error = fit.line, shown.predicted.median
+    error = shown.predicted.median
     name = short_name(one.name)
-    models = len({sample.model for sample in fit.samples})
     cells = [
         f"(`{name}`, {one.why_not})" if one.why_not else f"`{name}`",
         one.session.client,
         f"{one.calls}",
         f"{len(one.session.main.compactions)}",
         f"{_scrubbed(one.session) or ''}",
-        fit.name,
         _figure(fit.r2_by_model),
-        f"{line.overhead:,.0f}" if line and models == 1 else "",
-        f"{line.slope:.3f}" if line and models == 1 else f"{models} models",
+        _figure(one.by_stretch),
+        fit.name,
         "" if error is None else per_cent(error, 2),
     ]
     return f"| {' | '.join(cells)} |"

@@ -4,7 +4,6 @@ Figures for docs/fidelity.md, one session at a time; `make_fidelity.py` puts the
 against tiktoken, which has no part in what the program shows where the faster tokenizer is installed.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -186,62 +185,20 @@ def _kinds(
         yield KINDS[0]
 
 
-def parts_table(titles: Mapping[str, str], found: Sequence[PartShares]) -> list[str]:
-    """One row a format, one for all."""
-    lines = [
-        "| format | sessions | requests | largest difference of a part: median | 90% below | sessions within 3 points "
-        "| texts alone: median | within 3 points | framing, median share | thinking, median share |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    rows = [
-        (title, [one for one in found if one.format == name and one.largest])
-        for name, title in titles.items()
-    ]
+def parts_line(found: Sequence[PartShares]) -> str:
+    """Say how far the share of a category differs from the share by another tokenizer."""
     whole = [one for one in found if one.largest]
-    return [*lines, *(_parts_row(title, some) for title, some in (*rows, ("all", whole)) if some)]
-
-
-def _parts_row(title: str, some: Sequence[PartShares]) -> str:
-    largest = [value for one in some for value in one.largest]
-    alone = [value for one in some for value in one.largest_alone]
-    cells = [
-        title,
-        f"{len(some)}",
-        f"{len(largest):,}",
-        per_cent(quantile(largest, 0.5) or 0, 2),
-        per_cent(quantile(largest, 0.9) or 0, 2),
-        f"{sum(_is_near(one.largest) for one in some)} of {len(some)}",
-        per_cent(quantile(alone, 0.5) or 0, 2),
-        f"{sum(_is_near(one.largest_alone) for one in some)} of {len(some)}",
-        per_cent(quantile([value for one in some for value in one.framing], 0.5) or 0, 1),
-        per_cent(quantile([value for one in some for value in one.thinking], 0.5) or 0, 1),
-    ]
-    return f"| {' | '.join(cells)} |"
+    largest = [value for one in whole for value in one.largest]
+    near = sum(_is_near(one.largest) for one in whole)
+    framing = quantile([value for one in whole for value in one.framing], 0.5) or 0
+    alone = sum(_is_near(one.largest_alone) for one in whole)
+    return (
+        f"The category that differs most is off by {per_cent(quantile(largest, 0.9) or 0, 2)} of the prompt or less in "
+        f"90% of {len(largest)} requests, and within 3 points in {near} of {len(whole)} sessions. Framing is "
+        f"{per_cent(framing, 1)} of a prompt (median); without it {alone} of {len(whole)} would be within 3 points."
+    )
 
 
 def _is_near(differences: Sequence[float]) -> bool:
     """Is the median of a session's differences as near as is asked?"""
     return (quantile(differences, 0.5) or 0) <= NEAR
-
-
-def coverage_table(found: Sequence[Covered]) -> list[str]:
-    """One row a kind."""
-    by_kind = defaultdict[str, list[Covered]](list)
-    for one in found:
-        for kind in one.kinds:
-            by_kind[kind].append(one)
-    lines = [
-        "| what came | predictions | reports within the range | median width of the range |",
-        "|---|---:|---:|---:|",
-    ]
-    for kind in KINDS:
-        some = by_kind[kind]
-        if some:
-            inside, width = (
-                sum(one.inside for one in some),
-                quantile([one.width for one in some], 0.5) or 0,
-            )
-            lines.append(
-                f"| {kind} | {len(some):,} | {per_cent(inside / len(some), 1)} | {per_cent(width, 2)} |"
-            )
-    return lines

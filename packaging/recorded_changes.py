@@ -10,7 +10,6 @@ from inspector.core.buffer import is_prefix
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.change_sizes import change_sizes
 from inspector.core.tokens.pressure import Pressure, Pressures, known_pressures, summary_since
-from inspector.core.words import per_cent
 
 WATERMARKS = (0.6, 0.75)
 WINDOWS = (64_000, 128_000, 200_000, 256_000)
@@ -101,28 +100,14 @@ def _first_above(pressures: Sequence[Pressure], limit: float, *, by_report: bool
     return None
 
 
-def clearings_table(found: Sequence[Clearing]) -> list[str]:
-    """One row a clearing, then how many are as near as is asked."""
-    lines = [
-        "| session | request | before | freed | off | after | reported | off |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for one in found:
-        cells = [
-            f"`{one.session}`",
-            f"{one.request}",
-            f"{one.before:,}",
-            f"{one.freed:,}",
-            per_cent(one.freed_error, 1),
-            f"{one.after:,}",
-            f"{one.reported:,}",
-            per_cent(one.after_error, 2),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
+def clearings_line(found: Sequence[Clearing]) -> str:
+    """Say how many clearings are as near as is asked."""
     freed = sum(abs(one.freed_error) <= NEAR_FREED for one in found)
     after = sum(abs(one.after_error) <= NEAR_AFTER for one in found)
-    near = f"What is freed is within {NEAR_FREED:.0%} in {freed} of {len(found)}, the number after within "
-    return [*lines, "", f"{near}{NEAR_AFTER:.0%} in {after} of {len(found)}."]
+    return (
+        f"Old messages or thinking were cleared without a summary {len(found)} times: the tokens freed are within "
+        f"{NEAR_FREED:.0%} in {freed}, the size afterwards within {NEAR_AFTER:.0%} in {after}."
+    )
 
 
 def crossings_line(delays: Sequence[int | None]) -> str:
@@ -130,6 +115,6 @@ def crossings_line(delays: Sequence[int | None]) -> str:
     near = sum(late is not None and abs(late) <= NEAR_REQUESTS for late in delays)
     windows = ", ".join(f"{window:,}" for window in WINDOWS)
     return (
-        f"The shown number crosses 60 % and 75 % of windows of {windows} tokens within {NEAR_REQUESTS} requests of the "
-        f"reports {near} times of {len(delays)}, and misses a line {list(delays).count(None)} times."
+        f"The number shown crosses 60% and 75% of windows of {windows} tokens within {NEAR_REQUESTS} requests of the "
+        f"report {near} of {len(delays)} times, and misses a line {list(delays).count(None)} times."
     )

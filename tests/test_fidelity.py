@@ -67,8 +67,10 @@ def test_every_format_is_as_good_as_it_was(fidelity: ModuleType, shared: Path) -
 
 
 def test_the_page_is_made_of_figures(fidelity: ModuleType) -> None:
-    text = "\n".join(fidelity.page(list(fidelity.measure(ROOT / "resources"))))
-    assert "| `sample.jsonl` | Claude Code 2.1.62 | 132 | 1 |  | tiktoken |" in text
+    measured = list(fidelity.measure(ROOT / "resources"))
+    text = "\n".join([*fidelity.page(measured), *fidelity.sessions_table(measured)])
+    assert "| Claude Code session | 1 | 0.9" in text
+    assert "| `sample.jsonl` | Claude Code 2.1.62 | 132 | 1 |  | 0.9" in text
     assert "rounding" not in text, "no contents"
 
 
