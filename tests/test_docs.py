@@ -66,6 +66,20 @@ def test_every_link_leads_to_a_file() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def _anchor(heading: str) -> str:
+    """Return the anchor that GitHub makes of a heading."""
+    words = re.sub(r"[`*]|[^\w\s-]", "", heading.lower())
+    return words.strip().replace(" ", "-")
+
+
+def test_every_link_to_a_heading_leads_to_one() -> None:
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text("utf-8")):
+            linked = (page.parent / target) if target else page
+            headings = re.findall(r"^#+ (.*)$", linked.read_text("utf-8"), flags=re.MULTILINE)
+            assert anchor in map(_anchor, headings), f"{page.name} links to {target}#{anchor}"
+
+
 def test_the_table_of_formats_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """If not: python packaging/make_formats.py"""
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
