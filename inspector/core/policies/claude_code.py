@@ -135,10 +135,10 @@ class ClaudeCodeSettings(SimpleSettings):
         high=100,
     )
     micro_margin: int = setting(
-        20_000, "micro-compacts from so many tokens below the line on", low=0
+        20_000, "tokens below the line from which on old results are cleared", low=0
     )
     micro_keep: int = setting(STAYS, "tokens of old tool results that stay", low=0)
-    micro_least: int = setting(LEAST, "clears only where so many tokens are saved", low=0)
+    micro_least: int = setting(LEAST, "tokens that clearing must save at least", low=0)
     restore_files: int = setting(5, "files put back after a compaction, newest first", low=0)
     restore_file_tokens: int = setting(
         5_000, "tokens up to which a file is put back; a larger one is named", low=0
