@@ -13,8 +13,9 @@ namespace is the server's.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Literal, NamedTuple, TypeAlias
 
 from inspector.core.buffer import Buffer, Prompt, read_definition
 from inspector.core.calls import subject_of
@@ -30,7 +31,7 @@ from inspector.core.findings.composition import (
     weigh_parts,
 )
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, ToolCall, ToolResult
+from inspector.core.message import Image, Json, Message, Part, ToolCall, ToolResult
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import Pressure
@@ -159,16 +160,18 @@ def tool_calls(session: Session, thread: Thread) -> ToolCalls:
 
 def break_down(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls) -> Breakdown:
     """Return what fills a buffer, as a tree whose root has the tokens of `pressure`. O(buffer)."""
-    weighed = _BranchWeights(size.estimator, calls, buffer)
-    parts = dict(sized(size, pressure, buffer.messages, buffer.prompt))
-    total = pressure.tokens or 0
-    children = [weighed.root.child(name, "category").node(tokens) for name, tokens in parts.items()]
+    rows = _split_by_category(_buffer_rows(size.estimator, buffer, calls))
+    parts = sized(size, pressure, buffer.messages, buffer.prompt)
+    children = [
+        _build_node((category, "category"), tokens, rows.pop(category, []))
+        for category, tokens in parts
+    ]
     children.sort(key=lambda child: -child.tokens)
-    if unseen := total - sum(parts.values()):
+    total = pressure.tokens or 0
+    if unseen := total - sum(tokens for _, tokens in parts):
         children.append(BreakdownNode("unseen", "category", unseen))
-    tree = BreakdownNode(
-        "buffer", "buffer", total, tuple(range(len(buffer.messages))), tuple(children)
-    )
+    places = tuple(range(len(buffer.messages)))
+    tree = BreakdownNode("buffer", "buffer", total, places, tuple(children))
     return Breakdown(tree, tuple(_tools(tree, calls)))
 
 
@@ -184,129 +187,138 @@ def forget(trees: list[BreakdownNode]) -> None:
         trees.pop()
 
 
-Path: TypeAlias = tuple[tuple[str, NodeKind], ...]
-_MESSAGE: NodeKind = "message"
+Step: TypeAlias = tuple[str, NodeKind]
+Path: TypeAlias = tuple[Step, ...]
+"""The name and kind of each node from below the category down."""
 
 
-class _Branch:
-    """A node while weights are added up."""
+class _Row(NamedTuple):
+    """The weight of one piece of the buffer, and where in the tree it counts."""
 
-    __slots__ = ("calls", "children", "kind", "messages", "name", "weight")
-
-    def __init__(self, name: str, kind: NodeKind) -> None:
-        self.name, self.kind = name, kind
-        self.weight = 0.0
-        self.calls: int | None = 0 if kind == "tool" else None
-        self.messages: dict[int, None] = {}
-        self.children: dict[tuple[str, NodeKind], _Branch] = {}
-
-    def child(self, name: str, kind: NodeKind) -> "_Branch":
-        child = self.children.get((name, kind))
-        if child is None:
-            child = self.children[name, kind] = _Branch(name, kind)
-        return child
-
-    def put(self, path: "Path", at: int | None, weight: float, calls: int = 0) -> None:
-        """Add weight of the message at a place (None: of the prompt) to the nodes along a path."""
-        branch = self
-        branch.add(at, weight, calls)
-        for name, kind in path if at is None else (*path, (f"message {at}", _MESSAGE)):
-            branch = branch.child(name, kind)
-            branch.add(at, weight, calls)
-
-    def add(self, at: int | None, weight: float, calls: int) -> None:
-        self.weight += weight
-        if at is not None:
-            self.messages[at] = None
-        if self.calls is not None:
-            self.calls += calls
-
-    def node(self, tokens: int) -> BreakdownNode:
-        """Return the finished node with its share of the tokens. Frees its branches one by one, as `forget` does."""
-        branches = list(self.children.values())
-        if len(branches) == 1 and branches[0].kind == "message" and self.kind in ("file", "text"):
-            branches = []  # one message: the file says it all
-        whole = sum(branch.weight for branch in branches)
-        shares = [
-            tokens * (branch.weight / whole if whole else 1 / len(branches)) for branch in branches
-        ]
-        self.children.clear()
-        children = [branches.pop().node(share) for share in reversed(rounded(shares, tokens))][::-1]
-        children.sort(key=lambda child: -child.tokens)
-        return BreakdownNode(
-            self.name, self.kind, tokens, tuple(self.messages), tuple(children), self.calls
-        )
+    category: Category
+    path: Path
+    place: int | None
+    """The message that holds it; None if it is of the prompt."""
+    weight: float
+    calls: int = 0
+    """The calls and results in it."""
 
 
-class _BranchWeights:
-    """The weights of a buffer, by category and path."""
+_WEIGHT = attrgetter("weight")
 
-    def __init__(self, estimator: Estimator, calls: ToolCalls, buffer: Buffer) -> None:
-        self.root = _Branch("buffer", "buffer")
-        self._estimator = estimator
-        self._calls = calls
-        self._here = {call.id: call for message in buffer.messages for call in message.calls}
-        for at, message in enumerate(buffer.messages):
-            self._message(at, message)
-        self._prompt(buffer)
 
-    def _weigh_segments(self, by: Estimator, message: Message, segments: Sequence[Segment]) -> int:
-        """Return the weight of some segments of a message by themselves, never below zero."""
-        return max(0, weigh_parts(by, message, [segment.part for segment in segments]))
+def _split_by_category(rows: Iterable[_Row]) -> dict[Category, list[_Row]]:
+    by_category: dict[Category, list[_Row]] = {}
+    for row in rows:
+        by_category.setdefault(row.category, []).append(row)
+    return by_category
 
-    def _message(self, at: int, message: Message) -> None:
-        by, pieces = self._estimator, segments(message)
-        by_path: dict[Category, dict[Path, list[Segment]]] = {}
-        for segment in pieces:
-            by_path.setdefault(segment.category, {}).setdefault(
-                self._path(message, segment), []
-            ).append(segment)
-        for category, weight in split(by, message, pieces).items():
-            paths = by_path.get(category) or {(): []}
-            shares = [1]
-            if len(paths) > 1:
-                shares = [
-                    self._weigh_segments(by, message, segments) for segments in paths.values()
-                ]
-            whole = sum(shares) or 1
-            for (path, members), share in zip(paths.items(), shares, strict=True):
-                calls = sum(isinstance(segment.part, ToolCall | ToolResult) for segment in members)
-                self.root.child(category, "category").put(path, at, weight * share / whole, calls)
 
-    def _path(self, message: Message, segment: Segment) -> Path:
-        part = segment.part
-        if segment.category in ("memory files", "skills", "reminders"):
-            return ((segment.label, "text"),) if segment.label else ()
-        if isinstance(part, ToolCall) and segment.category == "tool calls":
-            return self._called(part)
-        result = message.result
-        if result is not None and (isinstance(part, Image) or segment.category == "tool results"):
-            call = self._here.get(result.call_id) or self._calls.by_id.get(result.call_id)
-            return self._called(call) if call is not None else ((_UNKNOWN, "tool"),)
-        return ()
+def _build_node(step: Step, tokens: int, rows: list[_Row], depth: int = 0) -> BreakdownNode:
+    """Return the node of these rows, which share the path up to `depth`, with all nodes below it.
 
-    def _called(self, call: ToolCall) -> Path:
-        server, subject = self._calls.server(call), subject_of(call)
-        above: Path = ((server, "server"),) if server else ()
-        below: Path = ((subject, "file"),) if subject else ()
-        return (*above, (call.name, "tool"), *below)
+    A file or text that is in one message only has no node for that message. The list of rows is emptied,
+    so that they are freed one by one, as `forget` does with nodes.
+    """
+    name, kind = step
+    places = tuple(dict.fromkeys(row.place for row in rows if row.place is not None))
+    calls = sum(row.calls for row in rows) if kind == "tool" else None
+    if kind == "message" or (kind in ("file", "text") and len(places) == 1):
+        return BreakdownNode(name, kind, tokens, places)
+    groups: dict[Step, list[_Row]] = {}
+    for row in rows:
+        if depth < len(row.path):
+            groups.setdefault(row.path[depth], []).append(row)
+    rows.clear()
+    children = [
+        _build_node(inner, share, groups.pop(inner), depth + 1)
+        for inner, share in _share_tokens(tokens, groups)
+    ]
+    children.sort(key=lambda child: -child.tokens)
+    return BreakdownNode(name, kind, tokens, places, tuple(children), calls)
 
-    def _prompt(self, buffer: Buffer) -> None:
-        """Add the system prompt and the tools. They are counted in tokens and converted to the messages' weight."""
-        by, prompt = self._estimator, buffer.prompt
-        unit = _MANY / (by.tokens(_MANY) or _MANY)
-        pieces = system_pieces(by, prompt.system) if prompt.system else ()
-        sizes = prompt_categories(by, prompt)
-        for (category, label, _), (_, tokens) in zip(pieces, sizes, strict=False):
-            name = label or ("system prompt" if category == "system" else category)
-            self.root.child(category, "category").put(((name, "text"),), None, tokens * unit)
-        listed = list(offered(prompt, self._calls.client))
-        read = [read_definition(definition) for _, _, definition in listed]
-        shares = [0 if definition is None else by.text(dumps(definition)) for definition in read]
-        whole, tokens = sum(shares) or 1, sizes[-1][1]
-        for (name, server, _), share in zip(listed, shares, strict=True):
-            path: Path = ((server, "server"), (name, "tool")) if server else ((name, "tool"),)
-            self.root.child("tools", "category").put(path, None, tokens * unit * share / whole)
+
+def _share_tokens(tokens: int, groups: Mapping[Step, Sequence[_Row]]) -> list[tuple[Step, int]]:
+    """Share tokens out among groups of rows in proportion to their weight, or evenly if they weigh nothing."""
+    weights = [sum(map(_WEIGHT, group)) for group in groups.values()]
+    whole = sum(weights)
+    if not whole:
+        weights, whole = [1.0] * len(weights), len(weights)
+    shares = [tokens * (weight / whole) for weight in weights]
+    return list(zip(groups, rounded(shares, tokens), strict=True))
+
+
+def _buffer_rows(estimator: Estimator, buffer: Buffer, calls: ToolCalls) -> Iterator[_Row]:
+    """Yield the rows of all messages, in order, then those of the system prompt and the tools."""
+    here = {call.id: call for message in buffer.messages for call in message.calls}
+    known = replace(calls, by_id={**calls.by_id, **here})
+    for place, message in enumerate(buffer.messages):
+        yield from _message_rows(estimator, known, place, message)
+    yield from _prompt_rows(estimator, buffer.prompt, calls.client)
+
+
+def _message_rows(
+    estimator: Estimator, calls: ToolCalls, place: int, message: Message
+) -> Iterator[_Row]:
+    """Yield a row for each path in a message. A category's weight is shared out by what its parts weigh alone."""
+    pieces = segments(message)
+    parts: dict[Category, dict[Path, list[Part]]] = {}
+    for segment in pieces:
+        by_path = parts.setdefault(segment.category, {})
+        by_path.setdefault(_path(calls, message, segment), []).append(segment.part)
+    for category, weight in split(estimator, message, pieces).items():
+        by_path = parts.get(category) or {(): []}
+        alone = [1]
+        if len(by_path) > 1:
+            alone = [max(0, weigh_parts(estimator, message, group)) for group in by_path.values()]
+        whole = sum(alone) or 1
+        for (path, group), share in zip(by_path.items(), alone, strict=True):
+            count = sum(isinstance(part, ToolCall | ToolResult) for part in group)
+            below: Path = (*path, (f"message {place}", "message"))
+            yield _Row(category, below, place, weight * share / whole, count)
+
+
+def _path(calls: ToolCalls, message: Message, segment: Segment) -> Path:
+    """Return the path of a segment below its category, without the message."""
+    part, result = segment.part, message.result
+    if segment.category in ("memory files", "skills", "reminders"):
+        return ((segment.label, "text"),) if segment.label else ()
+    if isinstance(part, ToolCall) and segment.category == "tool calls":
+        return _call_path(calls, part)
+    if result is not None and (isinstance(part, Image) or segment.category == "tool results"):
+        call = calls.by_id.get(result.call_id)
+        return ((_UNKNOWN, "tool"),) if call is None else _call_path(calls, call)
+    return ()
+
+
+def _call_path(calls: ToolCalls, call: ToolCall) -> Path:
+    subject = subject_of(call)
+    tool = _tool_path(calls.server(call), call.name)
+    return (*tool, (subject, "file")) if subject else tool
+
+
+def _tool_path(server: str, name: str) -> Path:
+    return ((server, "server"), (name, "tool")) if server else ((name, "tool"),)
+
+
+def _prompt_rows(estimator: Estimator, prompt: Prompt, client: str) -> Iterator[_Row]:
+    """Yield the rows of the system prompt and the tools. Their tokens are converted to the messages' weight."""
+    unit = _MANY / (estimator.tokens(_MANY) or _MANY)
+    pieces = system_pieces(estimator, prompt.system) if prompt.system else ()
+    sizes = prompt_categories(estimator, prompt)
+    for (category, label, _), (_, tokens) in zip(pieces, sizes, strict=False):
+        name = label or ("system prompt" if category == "system" else category)
+        yield _Row(category, ((name, "text"),), None, tokens * unit)
+    schemas = list(offered(prompt, client))
+    alone = [_schema_tokens(estimator, definition) for _, _, definition in schemas]
+    whole, tokens = sum(alone) or 1, sizes[-1][1]
+    for (name, server, _), share in zip(schemas, alone, strict=True):
+        yield _Row("tools", _tool_path(server, name), None, tokens * unit * share / whole)
+
+
+def _schema_tokens(estimator: Estimator, definition: Json) -> int:
+    read = read_definition(definition)
+    return 0 if read is None else estimator.text(dumps(read))
 
 
 _MANY = 1_000_000
