@@ -1,7 +1,8 @@
-"""What docs/cli.md shows is what the program prints. A line `...` stands for any number of lines."""
+"""What docs/cli.md and docs/pins.md show is what the program prints. A line `...` stands for any number of lines."""
 
 import io
 import re
+import shlex
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -10,10 +11,10 @@ import pytest
 from inspector.cli import main as cli
 from inspector.resources import resource
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "cli.md"
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 EXAMPLES = re.findall(
     r"```console\n\$ (?:echo \"(.*)\" \| )?context-inspector (.*)\n((?:.*\n)*?)```",
-    PAGE.read_text(encoding="utf-8"),
+    "".join((DOCS / name).read_text(encoding="utf-8") for name in ("cli.md", "pins.md")),
 )
 
 
@@ -31,7 +32,9 @@ def test_an_example(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{typed}\n".encode())))
     sample = str(resource("sample.jsonl"))
-    assert cli.main([sample if word == "sample.jsonl" else word for word in words.split()]) == 0
+    assert (
+        cli.main([sample if word == "sample.jsonl" else word for word in shlex.split(words)]) == 0
+    )
     printed = capsys.readouterr().out.replace(sample, "sample.jsonl")
     pattern = re.sub(r"([\[\]?*])", r"[\1]", shown).replace("...\n", "*")
     assert fnmatchcase(printed, pattern), printed
