@@ -22,7 +22,7 @@ from inspector.core.findings.breakdown import BreakdownNode
 from inspector.core.findings.lost import lost_by_compactions, recorded_losses
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import PinHistory, PinIndex, collect_pins, recorded_pins
-from inspector.core.replay.report import recorded
+from inspector.core.replay.recorded_report import recorded
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import BILL_KINDS, call_cost, side_model
 from inspector.gui.panels.lists.lost import losses

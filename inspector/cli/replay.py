@@ -28,8 +28,9 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY, harness_of
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.ranking import Standing, describe_ranking, rank_policies
+from inspector.core.replay.recorded_report import recorded
 from inspector.core.replay.regret import Losses, Regret
-from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, recorded, replay_report
+from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, replay_report
 from inspector.core.session import Thread
 from inspector.core.words import plural, priced_words
 from inspector.extensions.policies import find_policy

@@ -64,6 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory", metavar="FILE", help="its notes in the workspace, which are the session memory"
     )
     parser.add_argument("--max-turns", metavar="N", type=positive, help="model calls at most (100)")
+    _add_beginning(parser)
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print a line of JSON for each turn, and one for the end",
+    )
+
+
+def _add_beginning(parser: argparse.ArgumentParser) -> None:
+    """What the run begins with: a demo, a journal, or a buffer of a transcript."""
     begun = parser.add_mutually_exclusive_group()
     begun.add_argument(
         "--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network"
@@ -81,11 +91,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("recorded", "ours"),
         default="recorded",
         help="of --fork: the recorded prompt, or that of our agent",
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print a line of JSON for each turn, and one for the end",
     )
 
 

@@ -44,7 +44,7 @@ from inspector.core.policies.verdict import Verdict
 from inspector.core.replay.costs import call_place
 from inspector.core.replay.files import with_recorded_files
 from inspector.core.replay.summary_calls import CallPlace
-from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.words import plural, priced_words
 from inspector.providers.answerers import answerer
@@ -70,6 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--before", action="store_true", help="start from the buffer before what the recording did"
     )
+    _add_answers(parser)
+    _add_files(parser)
+    add_options(parser, "--force")
+
+
+def _add_answers(parser: argparse.ArgumentParser) -> None:
+    """What the tiers are given: settings, and what answers their needs."""
     add_options(parser, "--mode")
     parser.add_argument("--summary", metavar="TEXT", default="", help="the session memory for L2")
     parser.add_argument(
@@ -80,6 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--answers", metavar="FILE", help="a JSON list that answers in order, the model last"
     )
     add_options(parser, "--answerer", "--model")
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    """Files that are read before the step and written after it."""
     parser.add_argument(
         "--state", metavar="FILE", help="start from this running state (see --save-state)"
     )
@@ -107,7 +118,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--export-pytest", metavar="FILE", help="write a test that repeats the step"
     )
-    add_options(parser, "--force")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +169,10 @@ def _files(
 
 def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     """Run the tier that was named, or what is due."""
-    by, window, client = (
-        chosen_policy(arguments),
-        chosen.window(arguments.window),
-        chosen.session.client,
-    )
-    choice = PolicyChoice(
-        chosen_pairs(arguments, by),
-        arguments.remote,
-        arguments.summary,
-        instructions=arguments.instructions,
-    )
+    by = chosen_policy(arguments)
+    window = chosen.window(arguments.window)
+    client = chosen.session.client
+    choice = _policy_choice(arguments, by)
     pressures = known_pressures(chosen.thread)
     size = sizer(pressures, chosen.at)
     tree: Steps | None = None
@@ -179,38 +182,49 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
         tree = recorded_tree(chosen.thread, chosen.request, by, settings, change)
         if arguments.recorded:
             return StepReport(by, tree, tree.taken[RECORDED], (), sizes.before, sizes.after)
-        place = call_place(
-            chosen.thread, chosen.session.side_calls, chosen.at, pressures, sizes.before
-        )
-        chosen, size = replace(chosen, thread=change.thread), sizes.before
+        size = sizes.before
+        place = _place_of(chosen, pressures, size)
+        chosen = replace(chosen, thread=change.thread)
     else:
-        place = call_place(chosen.thread, chosen.session.side_calls, chosen.at, pressures)
+        place = _place_of(chosen, pressures)
     tier: str = arguments.tier or ""
     context = context_at(by, choice, chosen.thread, chosen.at, window, client, tier)
     context = _with_files(by, context, arguments)
     by = acting(by, context)
-    log = AnswerLog(_answerer(chosen, arguments))
     verdicts = by.due(context)
+    step = _run(by, context, tier, AnswerLog(_answerer(chosen, arguments)))
+    if tree is None:
+        tree = Steps(
+            chosen.thread.id, chosen.request, by.reference, context.buffer, context.running
+        )
+    steps = replace(tree.go(ORIGIN), running=context.running).add(step)
+    return StepReport(by, steps, step, verdicts, size, place=place)
+
+
+def _policy_choice(arguments: argparse.Namespace, by: Policy[Any, Any]) -> PolicyChoice:
+    return PolicyChoice(
+        chosen_pairs(arguments, by),
+        arguments.remote,
+        arguments.summary,
+        instructions=arguments.instructions,
+    )
+
+
+def _place_of(chosen: Selection, pressures: Pressures, size: Sizer | None = None) -> CallPlace:
+    side_calls = chosen.session.side_calls
+    return call_place(chosen.thread, side_calls, chosen.at, pressures, size)
+
+
+def _run(by: Policy[Any, Any], context: PolicyContext[Any, Any], tier: str, log: AnswerLog) -> Step:
+    """The named tier as a step, or what is due where `tier` is empty."""
     outcomes: tuple[Outcome[Any], ...]
     if tier:
         outcomes = (drive(by.tier(tier, context), log),)
     else:
         outcomes = drive(by.run_due(context), log)
-    forced_step = Step(
-        name_step(tier, outcomes),
-        tier,
-        ORIGIN,
-        context.settings,
-        context.moment,
-        outcomes,
-        tuple(log.asked),
-    )
-    if tree is None:
-        tree = Steps(
-            chosen.thread.id, chosen.request, by.reference, context.buffer, context.running
-        )
-    steps = replace(tree.go(ORIGIN), running=context.running).add(forced_step)
-    return StepReport(by, steps, forced_step, verdicts, size, place=place)
+    name = name_step(tier, outcomes)
+    asked = tuple(log.asked)
+    return Step(name, tier, ORIGIN, context.settings, context.moment, outcomes, asked)
 
 
 def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:

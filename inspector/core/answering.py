@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from inspector.core.dialects.anthropic import read_anthropic_usage
+from inspector.core.dialects.anthropic_usage import read_anthropic_usage
 from inspector.core.dialects.neutral import read_messages
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text

@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.anthropic import write_messages
-from inspector.core.dialects.openai_responses import write_responses_body
+from inspector.core.dialects.openai_responses_body import write_responses_body
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.message import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMargins, QSignalBlocker, QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QMenu, QTabBar, QToolButton
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QTabBar, QToolButton
 
 from inspector.core.session import BEGINS_LATE, Session, Thread, compaction_count
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
@@ -89,24 +89,14 @@ class TopBar(Guarded, QFrame):
             "Search    Ctrl+K", find, role="field", about="Search, or type > for a command"
         )
         self.box.setAccessibleName("Search or run a command")
-        ways = row(self.back, self.forward, gap=2)
-        begin, sections = (
-            (self.opener, self.live, self.follow),
-            (self.agent, self.policy, self.limit),
-        )
-        self._row = row(
-            ways,
-            *begin,
-            8,
-            self.workspaces,
-            8,
-            *sections,
-            ...,
-            self.box,
-            of=self,
-            margins=(12, 7, 12, 7),
-            gap=8,
-        )
+        self._row = self._lay_out()
+
+    def _lay_out(self) -> QHBoxLayout:
+        history = row(self.back, self.forward, gap=2)
+        opening = (self.opener, self.live, self.follow)
+        choices = (self.agent, self.policy, self.limit)
+        left = (history, *opening, 8, self.workspaces, 8, *choices)
+        return row(*left, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
 
     def show_state(self, state: State) -> None:
         """The chosen ones as the buttons' words."""

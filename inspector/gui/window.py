@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from inspector.core.heavy import load_module
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.exact import load_tokenizer
-from inspector.core.untyped import digits_of
 from inspector.gui.bars import Notice, StatusStrip, TopBar
 from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command, Keys
@@ -23,7 +22,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_file, ask_window
 from inspector.gui.dialogs.key_list import KeyList
 from inspector.gui.dialogs.palette import CommandPalette
-from inspector.gui.docks import Docks, layout_commands
+from inspector.gui.docks import Docks
 from inspector.gui.edits.manual_edits import edit_commands
 from inspector.gui.guard import Guarded, attempt
 from inspector.gui.history import History
@@ -31,13 +30,14 @@ from inspector.gui.look.build import column, holding
 from inspector.gui.look.theme import Theme
 from inspector.gui.opening import FileDrop, Follow, Opener
 from inspector.gui.panels.panel import Panel, Place, PlotPanel
-from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
+from inspector.gui.panels.tiers.commands import stepper_commands
 from inspector.gui.policy_desk import PolicyDesk
 from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.reading_order import next_stop, place_beside
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
+from inspector.gui.window_commands import find_offers, view_commands, walk_commands
 from inspector.gui.work_notice import WorkNotice
 from inspector.resources import resource
 from inspector.workbench.state import Following, State
@@ -55,12 +55,6 @@ _LARGE = (
     *("timeline", "compare", "calibration", "run", "tiers", "steps", "buffer"),
 )
 """Panels loaded one by one, so that the window answers between them: first those on which most of the rest hangs."""
-_SOUGHT = (
-    ("Errors", "error", "F8"),
-    ("Edits", "edit of a file", "P"),
-    ("User", "message of the user", "U"),
-)
-"""Kinds of messages, what they are called, and the key that leads to the next of them."""
 LEAST = QSize(640, 480)
 """Pixels to which the window can be shrunk."""
 _REST = 400
@@ -106,7 +100,9 @@ class MainWindow(Guarded, QMainWindow):
         self.top.forward.clicked.connect(self.history.go_forward)
         self.commands = self._commands()
         self._keys = Keys(self, self.commands)
-        self.palette_box = CommandPalette(self, theme, lambda: self.commands, self._offers)
+        self.palette_box = CommandPalette(
+            self, theme, lambda: self.commands, partial(find_offers, self)
+        )
         theme.changed.connect(self._restyle)
         self.workbench.subscribe(self.show_state)
 
@@ -255,7 +251,7 @@ class MainWindow(Guarded, QMainWindow):
                 "Follow the newest session of this project", self.follow_project, (), "Session"
             ),
             Command("Close the session", self.close_session, ("Ctrl+W",), "Session"),
-            *self._walk_commands(),
+            *walk_commands(self),
             *stepper_commands(bench),
             *edit_commands(self.desk, self),
             *self.runs.commands(),
@@ -273,7 +269,7 @@ class MainWindow(Guarded, QMainWindow):
             Command("Search or run a command…", self.open_palette, ("Ctrl+K",), "Find"),
             Command("Cancel what is being worked out", self.work.cancel_work, (), "Session"),
             Command("Set the window…", self.choose_window, (), "Numbers"),
-            *self._view_commands(),
+            *view_commands(self),
             *(
                 Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers")
                 for name in ESTIMATORS
@@ -281,115 +277,6 @@ class MainWindow(Guarded, QMainWindow):
             Command("Keys", self.show_keys, ("F1",), "Help"),
             Command("Quit", self.close, ("Ctrl+Q",), "Session"),
         )
-
-    def _walk_commands(self) -> tuple[Command, ...]:
-        """From place to place: requests, compactions, marks, messages, hits, changes."""
-        bench, step = self.workbench, self.step_in
-        return (
-            Command("Back to where you were", self.history.go_back, ("Alt+Left",), "Walk"),
-            Command("Forward again", self.history.go_forward, ("Alt+Right",), "Walk"),
-            Command("Next request", bench.next, ("Right", "Alt+PgDown"), "Walk", typed=True),
-            Command("Previous request", bench.previous, ("Left", "Alt+PgUp"), "Walk", typed=True),
-            Command("First request", bench.first, ("Home", "Alt+Home"), "Walk", typed=True),
-            Command("Last request", bench.last, ("End", "Alt+End"), "Walk", typed=True),
-            Command(
-                "The buffer after the last record",
-                partial(bench.move, None),
-                ("Ctrl+End",),
-                "Walk",
-                typed=True,
-            ),
-            Command("Next recorded compaction", self.next_compaction, ("C",), "Walk", typed=True),
-            Command(
-                "Previous recorded compaction",
-                self.previous_compaction,
-                ("Shift+C",),
-                "Walk",
-                typed=True,
-            ),
-            Command(
-                "Next mark of the timeline",
-                partial(step, "Timeline", 1),
-                ("M",),
-                "Walk",
-                typed=True,
-            ),
-            Command(
-                "Previous mark of the timeline",
-                partial(step, "Timeline", -1),
-                ("Shift+M",),
-                "Walk",
-                typed=True,
-            ),
-            Command("Message below", partial(step, "Buffer", 1), ("Down", "J"), "Walk", typed=True),
-            Command("Message above", partial(step, "Buffer", -1), ("Up", "K"), "Walk", typed=True),
-            *(
-                Command(
-                    f"{word} {what}",
-                    partial(self.seek_message, kind, by),
-                    (f"{shift}{key}",),
-                    "Walk",
-                    typed=True,
-                )
-                for kind, what, key in _SOUGHT
-                for word, shift, by in (("Next", "", 1), ("Previous", "Shift+", -1))
-            ),
-            Command("Next search hit", partial(step, "Search", 1), ("F3",), "Find"),
-            Command("Previous search hit", partial(step, "Search", -1), ("Shift+F3",), "Find"),
-            Command(
-                "Next change of the diff", partial(step, "Diff", 1, bring=True), ("F7",), "Walk"
-            ),
-            Command(
-                "Previous change of the diff",
-                partial(step, "Diff", -1, bring=True),
-                ("Shift+F7",),
-                "Walk",
-            ),
-        )
-
-    def _view_commands(self) -> tuple[Command, ...]:
-        """Theme, letters, workspaces, panels."""
-        return (
-            Command("Light or dark", self.theme.toggle, ("Ctrl+T",), "View"),
-            Command("High contrast", partial(self.theme.choose, "contrast"), (), "View"),
-            Command("Larger letters", partial(self.theme.zoom, 1), ("Ctrl++", "Ctrl+="), "View"),
-            Command("Smaller letters", partial(self.theme.zoom, -1), ("Ctrl+-",), "View"),
-            Command(
-                "Letters as the system has them", partial(self.theme.zoom, 0), ("Ctrl+0",), "View"
-            ),
-            Command("Theme of the system", partial(self.theme.choose, "system"), (), "View"),
-            *layout_commands(self.docks, self.choose_workspace),
-        )
-
-    def _offers(self, typed: str) -> Sequence[Command]:
-        """What a typed text may mean besides a command: a request, a search, an agent, a recent transcript."""
-        bench, query = self.workbench, typed.lower()
-        session, thread = bench.state.session, bench.state.thread
-        offers: list[Command] = []
-        number = digits_of(typed.removeprefix("request").strip().replace(",", ""))
-        if thread is not None and number is not None and number < len(thread.requests):
-            offers.append(Command(f"Go to request {number}", partial(bench.move, number)))
-        if session is not None:
-            offers.append(
-                Command(
-                    f"Search the session for “{typed}”", partial(self.ask_panel, "Search", typed)
-                )
-            )
-            named = [
-                (f"{other.id} {other.title}".strip(), other.id) for other in session.threads[1:]
-            ]
-            go = bench.choose_thread
-            offers += tier_offers(bench, typed)
-            offers += [
-                Command(f"Go to agent {name}", partial(go, key))
-                for name, key in named
-                if query in name.lower()
-            ]
-        recents = [path for path in self.settings.recents() if query in Path(path).name.lower()]
-        offers += [
-            Command(f"Open {Path(path).name}", partial(self.open_path, path)) for path in recents
-        ]
-        return offers[:8]
 
     # -- intents -------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from inspector.core.dialects.rewrite import read_wire_items
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.untyped import object_of
-from inspector.simulated.agent import lower_types
+from inspector.simulated.arguments import lower_types
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall, TokensSpent, within
 from inspector.simulated.faults import (
     ApiError,

@@ -13,7 +13,8 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
-from inspector.simulated.agent import ArgumentSource, counted, fill, lower_types, next_move
+from inspector.simulated.agent import counted, next_move
+from inspector.simulated.arguments import ArgumentSource, fill, lower_types
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall
 from inspector.simulated.demo import MODEL, next_step
 

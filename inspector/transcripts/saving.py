@@ -15,7 +15,7 @@ from uuid import uuid4
 from inspector import __version__
 from inspector.core.buffer import Buffer
 from inspector.core.dialects import anthropic, openai_chat
-from inspector.core.dialects.openai_responses import write_responses_body as write_responses
+from inspector.core.dialects.openai_responses_body import write_responses_body as write_responses
 from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, Birth, transcript
 from inspector.core.formats.proxy.whole import har_text

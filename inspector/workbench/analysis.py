@@ -172,20 +172,12 @@ class AnalysisQueue:
             if running is not self._running:
                 return
             self._running = None
-            self._bench.land(
-                replace(
-                    change(self._bench.state), pressures=analysis.pressures, drops=analysis.drops
-                ),
-                analysis,
-            )
+            state = change(self._bench.state)
+            state = replace(state, pressures=analysis.pressures, drops=analysis.drops)
+            self._bench.land(state, analysis)
             landed()
             self._go_on()
-            if (
-                analysis.pressures is not None
-                and is_rough(analysis.pressures)
-                and self._running is None
-            ):
-                self._weigh_exactly()
+            self._weigh_rough_sizes_exactly(analysis)
 
         def failed(error: BaseException) -> None:
             if running is self._running:
@@ -193,17 +185,22 @@ class AnalysisQueue:
                 self._bench.fell(changed.session.path if changed.session else "", error)
                 self._go_on()
 
-        shown_session = self._bench.state.session
-        is_first = (
-            shown_session is None
-            or changed.session is None
-            or shown_session.path != changed.session.path
-        )
-        quickly = is_first and not is_loaded()
+        quickly = not self._is_of_shown_file(changed) and not is_loaded()
         find_window = self._bench.find_window
         running.cancel = self._work(
             lambda: analyse(changed, find_window, quickly=quickly), analysed, failed, first=True
         )
+
+    def _is_of_shown_file(self, changed: State) -> bool:
+        shown = self._bench.state.session
+        if shown is None or changed.session is None:
+            return False
+        return shown.path == changed.session.path
+
+    def _weigh_rough_sizes_exactly(self, analysis: Analysis) -> None:
+        is_rough_only = analysis.pressures is not None and is_rough(analysis.pressures)
+        if is_rough_only and self._running is None:
+            self._weigh_exactly()
 
     def _weigh_exactly(self) -> None:
         """Follow a first picture that did not wait for the tokenizer, unless a fuller one comes anyway."""

@@ -17,7 +17,8 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY, TITLES
 from inspector.core.policies.settings import SettingPairs, form_fields
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
-from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, replay_report
+from inspector.core.replay.recorded_report import recorded
+from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, replay_report
 from inspector.core.session import SideCall, Thread
 from inspector.extensions.policies import find_policy
 from inspector.workbench.policy_input import preset_of

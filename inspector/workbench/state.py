@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -335,3 +336,41 @@ def attempt(job: Callable[[], T]) -> T | InspectorError:
         return job()
     except InspectorError as failure:
         return failure
+
+
+class Subscribers:
+    """Passes every State to all subscribers, in order.
+
+    A change that a subscriber makes meanwhile is passed on after all have got the State before it. If one fails, the
+    others still get the State, and its failure is raised at the end. `then` is called after the last of them.
+    """
+
+    def __init__(self, then: Callable[[], None] = lambda: None) -> None:
+        self._callbacks: list[Callable[[State], None]] = []
+        self._then = then
+        self._telling = False
+
+    def add(self, callback: Callable[[State], None], now: State) -> Callable[[], None]:
+        """Call `callback` with every State from now on, and with the current one. Return a function that ends it."""
+        self._callbacks.append(callback)
+        callback(now)
+        return lambda: self._callbacks.remove(callback)
+
+    def tell(self, newest: Callable[[], State]) -> None:
+        """Pass on the newest State until there is no newer one."""
+        if self._telling:
+            return  # the running call looks for a newer State when it is done
+        self._telling, failures, state = True, list[Exception](), None
+        while state is not newest():
+            state = newest()
+            calls: list[Callable[[], None]] = [
+                partial(callback, state) for callback in self._callbacks
+            ]
+            for call in (*calls, self._then):
+                try:
+                    call()
+                except Exception as failure:  # noqa: BLE001  # raised as soon as the others know
+                    failures.append(failure)
+        self._telling = False
+        if failures:
+            raise failures[0]

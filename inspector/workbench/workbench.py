@@ -6,7 +6,7 @@ result to a callback. The window provides one that uses another thread; the defa
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,6 +38,7 @@ from inspector.workbench.state import (
     OpeningProgress,
     PolicyBelief,
     State,
+    Subscribers,
 )
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
@@ -492,41 +493,3 @@ class Workbench:
         if not self._follows_end or thread is None or state.stepped:
             return state.move(state.at)
         return state.move(len(thread.requests) - 1 if thread.requests else None)
-
-
-class Subscribers:
-    """Passes every State to all subscribers, in order.
-
-    A change that a subscriber makes meanwhile is passed on after all have got the State before it. If one fails, the
-    others still get the State, and its failure is raised at the end. `then` is called after the last of them.
-    """
-
-    def __init__(self, then: Callable[[], None] = lambda: None) -> None:
-        self._callbacks: list[Callable[[State], None]] = []
-        self._then = then
-        self._telling = False
-
-    def add(self, callback: Callable[[State], None], now: State) -> Callable[[], None]:
-        """Call `callback` with every State from now on, and with the current one. Return a function that ends it."""
-        self._callbacks.append(callback)
-        callback(now)
-        return lambda: self._callbacks.remove(callback)
-
-    def tell(self, newest: Callable[[], State]) -> None:
-        """Pass on the newest State until there is no newer one."""
-        if self._telling:
-            return  # the running call looks for a newer State when it is done
-        self._telling, failures, state = True, list[Exception](), None
-        while state is not newest():
-            state = newest()
-            calls: list[Callable[[], None]] = [
-                partial(callback, state) for callback in self._callbacks
-            ]
-            for call in (*calls, self._then):
-                try:
-                    call()
-                except Exception as failure:  # noqa: BLE001  # raised as soon as the others know
-                    failures.append(failure)
-        self._telling = False
-        if failures:
-            raise failures[0]

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from inspector.core.buffer import Prompt, Stretch, Tool
-from inspector.core.dialects.anthropic import read_anthropic_usage
+from inspector.core.dialects.anthropic_usage import read_anthropic_usage
 from inspector.core.findings.answers import describe_cost
 from inspector.core.findings.breaks import Rebilling, cache_breaks, last_written_ttl
 from inspector.core.findings.spending import (

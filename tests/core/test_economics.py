@@ -9,7 +9,8 @@ from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.costs import CacheFacts, Spending
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import CompactionStep, Economics, Thrash, economics, thrash
-from inspector.core.replay.report import recorded, replay_report
+from inspector.core.replay.recorded_report import recorded
+from inspector.core.replay.report import replay_report
 from inspector.core.session import Request, Thread
 from inspector.core.usage import HOUR_S
 from tests.core.sessions import MODEL, compacted, said

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.dialects import anthropic, gemini, openai_chat, openai_responses
+from inspector.core.dialects import anthropic_usage, gemini, openai_chat, openai_responses
 from inspector.core.jsontext import DEEPEST, WRAPPED, NotJson, dumps, is_deeper, loads
 from inspector.core.usage import MOST, Usage, is_absurd
 
@@ -110,7 +110,7 @@ def test_absurd_counts_are_found_wherever_they_stand(number: float, where: str) 
 
 def test_a_call_that_tells_absurd_counts_has_told_none() -> None:
     wires = [
-        (anthropic.read_anthropic_usage, "input_tokens"),
+        (anthropic_usage.read_anthropic_usage, "input_tokens"),
         (openai_chat.read_chat_usage, "prompt_tokens"),
         (openai_responses.read_responses_usage, "input_tokens"),
         (gemini.read_gemini_usage, "promptTokenCount"),

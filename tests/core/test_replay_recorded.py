@@ -14,7 +14,8 @@ from inspector.core.message import Message, Text
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.costs import CacheFacts, Meter, Sizes, cache_facts
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.report import ReplayReport, recorded, replay_report
+from inspector.core.replay.recorded_report import recorded
+from inspector.core.replay.report import ReplayReport, replay_report
 from inspector.core.replay.summary_calls import TYPICAL_OUTPUT
 from inspector.core.session import Compaction, Request, Session, SideCall, Thread
 from inspector.core.tokens.prices import call_cost

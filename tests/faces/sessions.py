@@ -17,7 +17,8 @@ from inspector.core.findings.spending import session_cost
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.place import settings_for
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.report import ReplayReport, recorded, replay_report
+from inspector.core.replay.recorded_report import recorded
+from inspector.core.replay.report import ReplayReport, replay_report
 from inspector.core.session import Session, compaction_count
 from inspector.core.tokens.windows import find_window
 from inspector.core.words import dollars

@@ -22,8 +22,8 @@ from inspector.gui.panels.timeline.mark_rows import MarkRows
 from inspector.gui.panels.timeline.overview_strip import OverviewStrip
 from inspector.gui.panels.timeline.plot_legend import PlotLegend
 from inspector.gui.panels.timeline.tank import Tank
+from inspector.gui.widgets.overlay import Overlay
 from inspector.gui.widgets.painted import PLAIN, PaintedHead, PaintedList, PaintedModel, PaintedRow
-from inspector.gui.widgets.plot import Overlay
 
 OWN = (Tank, Legend, PlotCanvas, MarkRows, OverviewStrip, PlotLegend, PaintedHead)
 """Widgets that say nothing but their own words."""

@@ -16,7 +16,7 @@ from inspector.gui.look.visible import visible
 from inspector.gui.panels.message.parts import argument_language, result_language
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.widgets.code import MOST_CODE, CodeStretch, language_of, split_fences
-from inspector.gui.widgets.text import build_looks
+from inspector.gui.widgets.text_looks import build_looks
 
 PYTHON = (
     'import os\n\n\ndef run(path: str) -> int:\n    """Two\n    lines."""\n    return 12  # why\n'

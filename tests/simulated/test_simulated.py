@@ -14,7 +14,7 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import loads
 from inspector.core.message import Message, Text
-from inspector.simulated.agent import ArgumentSource, fill
+from inspector.simulated.arguments import ArgumentSource, fill
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall, within
 from inspector.simulated.faults import FaultQueue, read_faults
 from inspector.simulated.server import SimulatedServer

@@ -5,10 +5,10 @@ One wire message may become several messages: each tool result is a separate mes
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, get_args
 
 from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.dialects.anthropic_usage import read_anthropic_usage
 from inspector.core.dialects.dialect import (
     Dialect,
     PayloadSigns,
@@ -30,8 +30,7 @@ from inspector.core.message import (
     ToolCall,
     ToolResult,
 )
-from inspector.core.untyped import count_of, object_of, objects_of, text_of, value_in
-from inspector.core.usage import Usage, is_absurd
+from inspector.core.untyped import object_of, objects_of, text_of, value_in
 
 _LISTS = (list, tuple)
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -303,122 +302,6 @@ def _block(part: Part) -> dict[str, Any]:
 
 
 # -- usage
-
-
-def read_anthropic_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
-    """What one call reported; None where `usage` holds no counts.
-
-    With several iterations the cost is their sum and the context is that of the last one that made a message.
-    """
-    if not has_counts(usage):
-        return None
-    return None if is_absurd(usage) else read_counts(usage, output_is_final=output_is_final)
-
-
-def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
-    """The same of an object that is known to hold counts, none of them absurd."""
-    rounds = usage.get("iterations")
-    if isinstance(rounds, list) and rounds:
-        counted = [round_ for round_ in rounds if isinstance(round_, dict)]
-        if len(counted) > 1 or (
-            counted and counted[0].get("type") == "compaction"
-        ):  # not in the sum above them
-            return _summed(usage, counted, output_is_final=output_is_final)
-    fresh, read, output = (
-        count_of(usage.get(key)) for key in ("input_tokens", _READ, "output_tokens")
-    )
-    write = _written(usage)
-    hourly = min(_hourly(usage), write)
-    return Usage(
-        fresh, read, write, output, _reasoning(usage), output_is_final, cache_write_1h=hourly
-    )
-
-
-def has_counts(usage: Any) -> bool:
-    """Is it what a call reported?"""
-    return isinstance(usage, dict) and ("input_tokens" in usage or bool(_COUNTS & usage.keys()))
-
-
-_READ = "cache_read_input_tokens"
-_WRITE = "cache_creation_input_tokens"
-_LIVES = "cache_creation"
-_COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
-
-
-def _summed(
-    usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool
-) -> Usage:
-    """Sum up the rounds of a call; the context is that of the last one that made a message."""
-    written = sum(map(_written, rounds))
-    own = [round_ for round_ in rounds if round_.get("type") != _ADVISOR]
-    with_message = [round_ for round_ in own if "message" in str(round_.get("type"))]
-    summaries = [round_ for round_ in rounds if round_.get("type") == "compaction"]
-    advice = [round_ for round_ in rounds if round_.get("type") == _ADVISOR and round_.get("model")]
-    context = _context(with_message[-1] if with_message else rounds[-1])
-    hourly = min(_summed_hourly(usage, rounds, written), written)
-    sums = Usage(
-        _sum("input_tokens", rounds),
-        _sum(_READ, rounds),
-        written,
-        _sum("output_tokens", rounds),
-        _reasoning(usage),
-        output_is_final,
-        context,
-        hourly,
-    )
-    compacted = _context(summaries[0]) if summaries else 0
-    summary_output = _sum("output_tokens", summaries)
-    by_others = tuple(map(_read_advice, advice))
-    return replace(sums, compacted=compacted, summary_output=summary_output, by_others=by_others)
-
-
-def _sum(key: str, rounds: Sequence[Mapping[str, Any]]) -> int:
-    return sum(count_of(round_.get(key)) for round_ in rounds)
-
-
-def _summed_hourly(
-    usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], written: int
-) -> int:
-    """Return what was written to the cache for an hour.
-
-    It may be reported of one round, or of all together: if there is one kind only, all rounds wrote that.
-    """
-    if any(_LIVES in round_ for round_ in rounds):
-        return sum(map(_hourly, rounds))
-    is_only_hourly = _hourly(usage) > 0 and not _life(usage, "5m")
-    return written if is_only_hourly else _hourly(usage)
-
-
-_ADVISOR = "advisor_message"
-"""Type of an iteration in which another model was asked."""
-
-
-def _read_advice(iteration: Mapping[str, Any]) -> tuple[str, Usage]:
-    """Return what another model used inside the call, as (model, usage)."""
-    return str(iteration["model"]), read_counts(iteration, output_is_final=True)
-
-
-def _context(round_: Mapping[str, Any]) -> int:
-    """The prompt of one iteration."""
-    return count_of(round_.get("input_tokens")) + count_of(round_.get(_READ)) + _written(round_)
-
-
-def _written(usage: Mapping[str, Any]) -> int:
-    """Tokens written to the cache: as reported in all, else the sum of those for five minutes and those for an hour."""
-    return count_of(usage.get(_WRITE)) or _life(usage, "5m") + _hourly(usage)
-
-
-def _hourly(usage: Mapping[str, Any]) -> int:
-    """Of them, those for an hour."""
-    return _life(usage, "1h")
-
-
-def _life(usage: Mapping[str, Any], life: str) -> int:
-    return count_of(object_of(usage, _LIVES).get(f"ephemeral_{life}_input_tokens"))
-
-
-def _reasoning(usage: Mapping[str, Any]) -> int:
-    return count_of(object_of(usage, "output_tokens_details").get("thinking_tokens"))
 
 
 def read_edits(response: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:

@@ -13,32 +13,26 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from inspector.core.buffer import Prompt, is_prefix, shared
-from inspector.core.diff import message_lines
-from inspector.core.drops import Drop, find_parting, thread_drops
+from inspector.core.buffer import is_prefix, shared
+from inspector.core.drops import Drop, thread_drops
 from inspector.core.findings import break_words
-from inspector.core.findings.prompt_change import changed_lines, compare_tools
+from inspector.core.findings.break_causes import (
+    BreakCause,
+    MissExplanation,
+    find_changed_message,
+    find_changed_prompt,
+    find_signed_cause,
+)
 from inspector.core.heavy import KnownByThread, checkpoint
-from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
+from inspector.core.session import Request, Session, Sign, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.pressure import count_same_requests
-from inspector.core.tokens.prices import billed, named_models, sum_prices
+from inspector.core.tokens.prices import named_models, price_resent, sum_prices
 from inspector.core.tokens.windows import model_at
 from inspector.core.usage import FIVE_MINUTES_S, MISSED, Usage, cache_missed, cache_ttl
 
-BreakCause: TypeAlias = Literal[
-    "expired",
-    "prefix-changed",
-    "model-changed",
-    "tools-changed",
-    "compaction",
-    "restart",
-    "other-cache",
-    "unknown",
-]
-"""other-cache: the provider still had the prompt, but answered from another of its caches that had seen less."""
 NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "other-cache", "unknown"))
 """Causes that are not counted as avoidable: a compaction is intended, the provider chooses the cache, and an unknown
 cause may be either."""
@@ -76,17 +70,6 @@ class Rebilling:
     """Does the cause follow from how such providers usually behave, or from counts, and from no record?"""
     life_s: float | None = None
     """Cache lifetime in seconds; None unless the cause is that it expired."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    cause: BreakCause
-    evidence: str
-    message: str = ""
-    place: int | None = None
-    diff: tuple[str, ...] = ()
-    inferred: bool = False
-    life_s: float | None = None
 
 
 class _ReadingEnd(NamedTuple):
@@ -216,7 +199,7 @@ class _Detective:
         resent = max(0, min(former[1].cached, usage.prompt) - usage.cache_read)
         pause = seconds_between(former[0].time, request.time)
         cause = self._explain(former[0], request, usage, (former[2], model), pause)
-        usd, avoidable_usd = _price_resent(usage, model, request.time, resent)
+        usd, avoidable_usd = price_resent(usage, model, request.time, resent)
         yield Rebilling(
             self.thread.id,
             request.index,
@@ -241,14 +224,14 @@ class _Detective:
         usage: Usage,
         models: tuple[str, str],
         pause: float | None,
-    ) -> _Finding:
+    ) -> MissExplanation:
         """Return the first cause that the file shows."""
         model = models[1]
         expired = self._find_expiry(former, model, pause)
         recorded = self._find_recorded_cause(former, request, usage, models, expired)
         if recorded is not None:
             return recorded
-        changed = _find_message_change(former, request, self._find_drop(request.index))
+        changed = find_changed_message(former, request, self._find_drop(request.index))
         if changed is None:
             return self._find_unrecorded_cause(former, request, usage, model, pause)
         missed = cache_missed(former.usage, usage) if former.usage else 0
@@ -266,8 +249,8 @@ class _Detective:
         request: Request,
         usage: Usage,
         models: tuple[str, str],
-        expired: _Finding | None,
-    ) -> _Finding | None:
+        expired: MissExplanation | None,
+    ) -> MissExplanation | None:
         """Return a cause that the file records apart from the messages; None if there is none."""
         is_written = models[1] in self._writers
         compacted = self._find_compaction(former, request)
@@ -276,14 +259,14 @@ class _Detective:
             was_expired = is_written and expired is not None and usage.cache_read < half
             return expired if compacted.inferred and was_expired else compacted
         if models[0] != models[1]:
-            return _Finding("model-changed", break_words.say_model_changed(*models))
+            return MissExplanation("model-changed", break_words.say_model_changed(*models))
         if is_written and expired is not None:
             return expired
-        return _find_prompt_change(former.prompt, request.prompt)
+        return find_changed_prompt(former.prompt, request.prompt)
 
     def _find_unrecorded_cause(
         self, former: Request, request: Request, usage: Usage, model: str, pause: float | None
-    ) -> _Finding:
+    ) -> MissExplanation:
         """Return the most likely cause that follows from counts, pauses and signs beside the messages."""
         if model not in self._writers:
             cause = self._find_other_cache(request, usage, pause) or self._find_expiry(
@@ -294,17 +277,19 @@ class _Detective:
         signs = [sign for sign in self._signs if former.line < sign.line < request.line]
         return self._explain_by_place(request, usage, pause, model=model, signs=signs)
 
-    def _find_compaction(self, former: Request, request: Request) -> _Finding | None:
+    def _find_compaction(self, former: Request, request: Request) -> MissExplanation | None:
         """Return the compaction between two requests; requests between them may report no usage."""
         for index in range(request.index, former.index, -1):
             drop = self._find_drop(index)
             if drop is not None and drop.loss and drop.kind not in _NO_COMPACTIONS:
                 inferred = not drop.marker.startswith("recorded")
-                return _Finding("compaction", f"{drop.why} ({drop.marker})", inferred=inferred)
+                return MissExplanation(
+                    "compaction", f"{drop.why} ({drop.marker})", inferred=inferred
+                )
         return None
 
     def _count_unread_before(
-        self, changed: _Finding | None, request: Request, usage: Usage, model: str
+        self, changed: MissExplanation | None, request: Request, usage: Usage, model: str
     ) -> int:
         """Count the tokens in front of a changed message that had been sent before and were not read all the same.
 
@@ -325,7 +310,9 @@ class _Detective:
             }
         return self._drops.get(index)
 
-    def _find_expiry(self, former: Request, model: str, pause: float | None) -> _Finding | None:
+    def _find_expiry(
+        self, former: Request, model: str, pause: float | None
+    ) -> MissExplanation | None:
         """Return that the cache expired, if the pause (seconds) was longer than its lifetime."""
         if pause is None:
             return None
@@ -333,7 +320,7 @@ class _Detective:
             lives_s, words = cache_life(model)
             if pause <= lives_s:
                 return None
-            return _Finding(
+            return MissExplanation(
                 "expired",
                 break_words.say_usually_expired(pause, words),
                 inferred=True,
@@ -342,7 +329,7 @@ class _Detective:
         ttl_s = last_written_ttl(self.thread, former.index)
         if pause <= ttl_s:
             return None
-        return _Finding("expired", break_words.say_expired(pause, ttl_s), life_s=ttl_s)
+        return MissExplanation("expired", break_words.say_expired(pause, ttl_s), life_s=ttl_s)
 
     def _find_end_of_reading(self, request: Request, usage: Usage) -> _ReadingEnd:
         """Find where the provider stopped reading the prompt from its cache. O(requests)."""
@@ -375,19 +362,19 @@ class _Detective:
 
     def _explain_by_place(
         self, request: Request, usage: Usage, pause: float | None, model: str, signs: Sequence[Sign]
-    ) -> _Finding:
+    ) -> MissExplanation:
         """Explain a miss without a recorded change: by signs beside the messages, else by where reading stopped."""
         stopped, place, message = self._find_end_of_reading(request, usage)
         is_written = model in self._writers
         if not is_written or place == 0:
-            signed = _find_signed_cause(signs, stopped, place, message)
+            signed = find_signed_cause(signs, stopped, place, message)
             if signed is not None:
                 return signed
         effort = break_words.say_signs(
             [sign for sign in signs if sign.what.startswith("effort")], "settings"
         )
         if effort and place == 0 and _OPENAI.match(model):
-            return _Finding(
+            return MissExplanation(
                 "prefix-changed",
                 break_words.say_effort_is_prompt(effort, stopped),
                 message,
@@ -396,12 +383,12 @@ class _Detective:
             )
         beside = break_words.say_signs(signs, "settings")
         if not is_written or place is None or self._is_lost_early(usage, pause):
-            return _Finding(
+            return MissExplanation(
                 "unknown",
                 break_words.say_unknown(stopped, pause, is_written=is_written, beside=beside),
             )
         why = break_words.say_unrecorded_change(stopped, pause, place, beside)
-        return _Finding("prefix-changed", why, message, place, inferred=True)
+        return MissExplanation("prefix-changed", why, message, place, inferred=True)
 
     def _is_lost_early(self, usage: Usage, pause: float | None) -> bool:
         """Was not even the text before the first message read, after a long or unknown pause?"""
@@ -411,17 +398,15 @@ class _Detective:
 
     def _find_other_cache(
         self, request: Request, usage: Usage, pause: float | None
-    ) -> _Finding | None:
+    ) -> MissExplanation | None:
         """Return that the provider still had the prompt, if the counts of other requests show it."""
         held = self._find_later_read(request, usage)
-        if (
-            not held and pause is not None and pause <= FIVE_MINUTES_S
-        ):  # the rest of an older entry may end anywhere
+        if not held and _is_short(pause):
             held = self._find_earlier_read(request, usage)
         if not held:
             return None
         stopped, place, message = self._find_end_of_reading(request, usage)
-        return _Finding(
+        return MissExplanation(
             "other-cache",
             break_words.say_another_cache(stopped, held),
             message,
@@ -442,23 +427,14 @@ class _Detective:
         former, time = self._list_former(request), request.time
         for later in self.thread.requests[request.index + 1 : request.index + 1 + _AROUND]:
             pause, time = seconds_between(time, later.time), later.time
-            if (
-                later.usage is None
-                or later.model != request.model
-                or not is_prefix(request.view, later.view)
-            ):
+            if later.usage is None or later.model != request.model or not _is_short(pause):
                 break
-            if (
-                pause is None or pause > FIVE_MINUTES_S
-            ):  # the rest of an older entry may end anywhere
+            if not is_prefix(request.view, later.view):
                 break
             read = later.usage.cache_read
             old = next((earlier for end, earlier in reversed(former) if _is_end(end, read)), None)
-            if (
-                old is not None
-                and read > usage.cache_read + _NEAR
-                and not _is_end(usage.prompt, read)
-            ):
+            is_further = read > usage.cache_read + _NEAR and not _is_end(usage.prompt, read)
+            if old is not None and is_further:
                 return break_words.say_read_again(later.index, read, old.index)
         return ""
 
@@ -489,18 +465,11 @@ class _Detective:
 
 _OPENAI = re.compile(r"gpt-|o\d|codex")
 _NO_COMPACTIONS = ("rewind", "edit", "model switch", "prompt")
-_BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
 
 
-def _find_signed_cause(
-    signs: Sequence[Sign], stopped: str, place: int | None, message: str
-) -> _Finding | None:
-    """Return the cause that a sign beside the messages shows: a restart, changed tools; None if there is none."""
-    for kind, cause in _BY_SIGN.items():
-        words = break_words.say_signs(signs, kind)
-        if words:
-            return _Finding(cause, f"{words} {stopped}", message if place == 0 else "", place)
-    return None
+def _is_short(pause_s: float | None) -> bool:
+    """Is the pause known, and so short that what is left of an older entry does not end anywhere?"""
+    return pause_s is not None and pause_s <= FIVE_MINUTES_S
 
 
 def _is_end(end: int, read: int) -> bool:
@@ -521,51 +490,6 @@ def last_written_ttl(thread: Thread, index: int) -> int:
 def _id_at(request: Request, place: int) -> str:
     tail = request.view.tail(place)
     return tail[0].id if tail else ""
-
-
-def _price_resent(
-    usage: Usage, model: str, time: str, tokens: int
-) -> tuple[Decimal | None, Decimal | None]:
-    """Return what `tokens` that were not read from the cache cost, and what reading them would have saved."""
-    bill = billed(model, usage, time)
-    read = billed(model, Usage(cache_read=usage.prompt), time)
-    uncached = usage.input + usage.cache_write
-    if bill is None or read is None:
-        return None, None
-    if not uncached or not usage.prompt:
-        return Decimal(0), Decimal(0)
-    usd = (bill.input + bill.cache_write_5m + bill.cache_write_1h) * tokens / uncached
-    return usd, usd - read.total * tokens / usage.prompt
-
-
-def _find_prompt_change(former: Prompt, now: Prompt) -> _Finding | None:
-    """Return the change of tools or system prompt; None if there is none, or the file does not hold both."""
-    if former is now or former == now:
-        return None
-    if former.tools is not None and now.tools is not None and former.tools != now.tools:
-        return _Finding("tools-changed", break_words.say_tools_changed(*compare_tools(former, now)))
-    if former.system is not None and now.system is not None and former.system != now.system:
-        return _Finding(
-            "tools-changed",
-            break_words.say_system_changed(),
-            diff=changed_lines(former.system, now.system),
-        )
-    return None
-
-
-def _find_message_change(former: Request, request: Request, drop: Drop | None) -> _Finding | None:
-    """Return the first message that was sent before and has changed or is missing now; None if there is none."""
-    same, changes = find_parting(former.view, request.view)
-    if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
-        return None
-    was, now = former.view.tail(same), request.view.tail(same)
-    old, new = was[0] if was else None, now[0] if now else None
-    diff = changed_lines(message_lines(old) if old else "", message_lines(new) if new else "")
-    why = break_words.say_message_changed(
-        drop.why if drop is not None else "", same, len(former.view)
-    )
-    changed = new or old
-    return _Finding("prefix-changed", why, changed.id if changed else "", same, diff)
 
 
 def cause_sentence(miss: Rebilling) -> str:

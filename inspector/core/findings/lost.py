@@ -31,8 +31,9 @@ from inspector.core.findings.lost_rows import (
 from inspector.core.message import Message
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
+from inspector.core.replay.recorded_report import recorded, recorded_facts_lost
 from inspector.core.replay.regret import NOTHING_LOST, Loss, Losses
-from inspector.core.replay.report import Compacted, recorded, recorded_facts_lost
+from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread, first_place
 from inspector.core.tokens.change_sizes import change_sizes
 

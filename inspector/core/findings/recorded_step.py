@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 from inspector.core.arrivals import arrivals, thread_before
 from inspector.core.buffer import Buffer
-from inspector.core.drops import DropKind, Drops, change_fates, explain_record
+from inspector.core.drops import Drops, change_fates
+from inspector.core.drops.causes import DropKind, explain_record
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Economics
-from inspector.core.replay.report import recorded as recorded_report
+from inspector.core.replay.recorded_report import recorded as recorded_report
 from inspector.core.session import SideCall, Thread, first_place
 from inspector.core.tokens.change_sizes import BufferSize, change_sizes
 from inspector.core.tokens.prediction import Prediction, scale

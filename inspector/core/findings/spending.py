@@ -15,7 +15,8 @@ from inspector.core.findings.breaks import Rebilling, avoidable, cache_breaks, l
 from inspector.core.identity import SameObject
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Thrash, thrash
-from inspector.core.replay.report import Compacted, recorded
+from inspector.core.replay.recorded_report import recorded
+from inspector.core.replay.report import Compacted
 from inspector.core.session import Request, Session, SideCall, Thread, seconds_between
 from inspector.core.tokens.prices import (
     BILL_KINDS,

@@ -352,35 +352,37 @@ class Meter:
             at: Index of the request, for the measure of the calls for summaries.
             needs_after: The needs of the policy after the answer.
         """
-        calls = self._summaries(needs, sent.prompt, at, self._cached(cache, time)) if needs else []
+        calls = self._summaries(needs, sent.prompt, at, cache, time)
         self._model = model or self._model
-        if reported is not None:
-            usage = reported
-        elif not cache.caches:
-            usage = Usage(tokens, output=output)
-        else:
-            pause = seconds_between(self._time, time)
-            read = 0 if pause is not None and pause > self._ttl_s else self._read(sent, tokens)
-            read = read if cache.most is None else min(read, cache.most)
-            usage = replace(
-                cache_written(tokens - read, cache.ttl_s), cache_read=read, output=output
-            )
-        self._last, self._tokens, self._time, self._ttl_s = (
-            sent,
-            tokens,
-            time or self._time,
-            cache.ttl_s,
-        )
-        calls += (
-            self._summaries(needs_after, sent.prompt, at, self._cached(cache, time))
-            if needs_after
-            else []
-        )
+        usage = reported
+        if usage is None:
+            usage = self._estimated_usage(sent, tokens, output, time, cache)
+        self._last = sent
+        self._tokens = tokens
+        self._time = time or self._time
+        self._ttl_s = cache.ttl_s
+        calls += self._summaries(needs_after, sent.prompt, at, cache, time)
         return spent(usage, self._model, time, calls, self._summary_model)
 
+    def _estimated_usage(
+        self, sent: Buffer | Request, tokens: int, output: int, time: str, cache: CacheFacts
+    ) -> Usage:
+        if not cache.caches:
+            return Usage(tokens, output=output)
+        pause_s = seconds_between(self._time, time)
+        has_expired = pause_s is not None and pause_s > self._ttl_s
+        read = 0 if has_expired else self._read(sent, tokens)
+        if cache.most is not None:
+            read = min(read, cache.most)
+        written = cache_written(tokens - read, cache.ttl_s)
+        return replace(written, cache_read=read, output=output)
+
     def _summaries(
-        self, needs: Sequence[AnsweredNeed], prompt: Prompt, at: int, cached: SentBuffer | None
+        self, needs: Sequence[AnsweredNeed], prompt: Prompt, at: int, cache: CacheFacts, time: str
     ) -> list[SummaryCall]:
+        if not needs:
+            return []
+        cached = self._cached(cache, time)
         return summary_calls(needs, prompt, self._sizes.sizer(at), self._expected, cached)
 
     def _read(self, sent: Buffer | Request, tokens: int) -> int:

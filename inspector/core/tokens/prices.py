@@ -232,3 +232,18 @@ def sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
         if None in listed
         else sum((price for price in listed if price is not None), Decimal(0))
     )
+
+
+def price_resent(
+    usage: Usage, model: str, time: str, tokens: int
+) -> tuple[Decimal | None, Decimal | None]:
+    """Return what `tokens` that were not read from the cache cost, and what reading them would have saved."""
+    bill = billed(model, usage, time)
+    read = billed(model, Usage(cache_read=usage.prompt), time)
+    uncached = usage.input + usage.cache_write
+    if bill is None or read is None:
+        return None, None
+    if not uncached or not usage.prompt:
+        return Decimal(0), Decimal(0)
+    usd = (bill.input + bill.cache_write_5m + bill.cache_write_1h) * tokens / uncached
+    return usd, usd - read.total * tokens / usage.prompt

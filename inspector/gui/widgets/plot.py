@@ -11,9 +11,9 @@ from math import floor, log10
 from typing import Any, TypeAlias
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, QSizeF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QPicture, QPixmap
-from PySide6.QtWidgets import QGraphicsItem, QGraphicsView, QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPicture
+from PySide6.QtWidgets import QGraphicsItem, QSizePolicy, QWidget
 
 from inspector.gui.guard import Guarded, guarded, is_guarded, overrides
 from inspector.gui.look.build import column
@@ -21,7 +21,7 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import short
 from inspector.gui.look.theme import Theme
-from inspector.gui.widgets.label_space import LABELS_APART, LabelSpace
+from inspector.gui.widgets.overlay import Overlay, area_of, label_size
 from inspector.gui.widgets.request_range import end_place
 
 __all__ = [
@@ -258,142 +258,6 @@ class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
         painter.setPen(pen)
         for level in self._axis.levels(seen.top(), seen.bottom()):
             painter.drawLine(QPointF(seen.left(), level), QPointF(seen.right(), level))
-
-
-class Overlay(Guarded, QWidget):
-    """A transparent widget over a plot, for everything painted by hand. It passes mouse events through.
-
-    It reads positions from the view box whenever it paints.
-    """
-
-    def __init__(self, view: QGraphicsView, theme: Theme, box: pg.ViewBox) -> None:
-        super().__init__(view.viewport())
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
-        self.setStyleSheet("background: transparent")
-        view.viewport().installEventFilter(self)
-        box.sigRangeChanged.connect(self.update)
-        self._view, self._theme, self._box = view, theme, box
-        self._at: int | None = None
-        self._picture: QPixmap | None = None
-        """The last picture; None if it is outdated."""
-        self._pictured: tuple[object, ...] = ()
-        """Geometry and look of the last picture."""
-        self._area, self._pixels, self._range = QRectF(), QRectF(), QRectF()
-        """While painting: the covered pixels, and the visible range in pixels and in requests and tokens."""
-        self.labels = LabelSpace(self._area)
-        """The labels of the last picture."""
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the overlay as large as the plot."""
-        if event.type() == QEvent.Type.Resize:
-            self.setGeometry(self._view.viewport().rect())
-        return False
-
-    def show_playhead(self, at: int | None) -> None:
-        """Show the playhead at a request; None: after the last request."""
-        self._at = at
-        self.update()
-
-    def update(self, *_: object) -> None:
-        """Discard the picture and schedule a repaint."""
-        self._picture = None
-        super().update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint everything, or copy the last picture if only the plot below has changed."""
-        self._area, self._range = area_of(self._box), QRectF(self._box.viewRect())
-        self._pixels = QRectF(self._box.mapRectToScene(self._box.rect()))
-        font, ratio = ui_font(self._theme.small), self.devicePixelRatioF()
-        key = (self._area, self._range, self._pixels, self.size(), ratio, font, self._theme.colours)
-        if self._picture is None or self._pictured != key:
-            picture = QPixmap(self.size() * ratio)
-            picture.setDevicePixelRatio(ratio)
-            picture.fill(Qt.GlobalColor.transparent)
-            with QPainter(picture) as painter:
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                painter.setFont(font)
-                self.labels = LabelSpace(self._area, self._is_crossed)
-                self._paint(painter, self._area)
-            self._picture, self._pictured = picture, key
-        with QPainter(self) as painter:
-            painter.drawPixmap(0, 0, self._picture)
-
-    def _is_crossed(self, room: QRectF) -> bool:
-        return False
-
-    def _paint(self, painter: QPainter, area: QRectF) -> None:
-        raise NotImplementedError
-
-    def _point(self, x: float, y: float) -> QPointF:
-        """Convert request and tokens to pixels. Written out, as Qt's mapping takes six calls for each of thousands."""
-        area, seen = self._pixels, self._range
-        right = (x - seen.left()) / seen.width() * area.width()
-        up = (y - seen.top()) / seen.height() * area.height()
-        return QPointF(area.left() + right, area.bottom() - up)
-
-    def _place(self, at: int | None, count: int) -> float:
-        """Return the place on the axis of a request in a thread of `count` requests; None: of the end."""
-        return end_place(count) if at is None else float(at)
-
-    def _paint_playhead(self, painter: QPainter, x: float, foot: float, above: float = 2) -> None:
-        """Paint the line from the top down to `foot`, and the number of the request `above` pixels from the bottom."""
-        area, colour = self._area, self._theme.colours.playhead
-        painter.setPen(QPen(ink(colour), 1.5))
-        painter.drawLine(QPointF(x, area.top()), QPointF(x, foot))
-        word = "end" if self._at is None else str(self._at)
-        size = label_size(painter, word)
-        top, far = area.bottom() - size.height() - above, size.width()
-        lefts = (x + 4, x + 9, *(x - far - away for away in range(4, 60, 5)))
-        corners = [QPointF(left, top - n * size.height()) for n in range(9) for left in lefts]
-        room = self.labels.place(size, corners) or QRectF(
-            corners[0 if x + far + 4 < area.right() else 2], size
-        )
-        self._paint_on_ground(painter, room, word, colour)
-
-    def _paint_label(
-        self,
-        painter: QPainter,
-        words: str,
-        corners: Iterable[QPointF],
-        colour: str,
-        slides: bool = False,
-        short: str = "",
-        over: bool = True,
-    ) -> None:
-        """Paint a label at the first of its possible top left corners where nothing is; skip it if there is none.
-
-        `slides`, `over`: as in `LabelSpace.place`; `short`: a shorter text, tried before a curve is covered.
-        """
-        places = list(corners)
-        tries = ((words, False), (short, False), *(((short or words, True),) if over else ()))
-        for text, on_curve in tries:
-            if not text:
-                continue
-            room = self.labels.place(
-                label_size(painter, text), places, slides, LABELS_APART / 2, on_curve
-            )
-            if room is not None:
-                self._paint_on_ground(painter, room, text, colour)
-                return
-
-    def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:
-        """Paint a text on a background that covers curves and lines."""
-        if not self.labels.is_crossed(room):  # which would be hidden
-            painter.fillRect(room, ink(self._theme.colours.window))
-        painter.setPen(ink(colour))
-        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, words)
-
-
-def label_size(painter: QPainter, words: str) -> QSizeF:
-    """Return the size of a label in the painter's font, with a margin on either side."""
-    metrics = QFontMetricsF(painter.font())
-    return QSizeF(metrics.horizontalAdvance(words) + 4, metrics.height())
-
-
-def area_of(box: pg.ViewBox) -> QRectF:
-    """Return the pixels that a view box covers."""
-    return QRectF(box.mapRectToScene(box.boundingRect()))
 
 
 class Plot(Guarded, QWidget):

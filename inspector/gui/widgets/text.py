@@ -5,15 +5,13 @@ Only visible lines are coloured. Copying yields the original text, never what th
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
-    QFont,
     QFontMetricsF,
     QKeyEvent,
     QKeySequence,
@@ -29,13 +27,11 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import Colours
-from inspector.gui.look.fonts import mono_font, ui_font
+from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.theme import Theme
-from inspector.gui.widgets.code import CodeStretch, Kind
+from inspector.gui.widgets.code import CodeStretch
 from inspector.gui.widgets.folds import JsonFold, JsonFolds
 from inspector.gui.widgets.pieces import (
-    Look,
     Piece,
     PlacedPiece,
     Section,
@@ -43,6 +39,7 @@ from inspector.gui.widgets.pieces import (
     spans,
     split_sections,
 )
+from inspector.gui.widgets.text_looks import Looks, build_looks
 
 FIRST = 60_000
 """Characters inserted immediately: more than any screen shows."""
@@ -56,61 +53,6 @@ LONGEST = 3.0
 """Seconds spent on highlighting the code of one message: code crafted to take longer stays plain."""
 _Stretch: TypeAlias = tuple[int, int, QTextCharFormat]
 """Beginning and end in Qt's positions, and how it looks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Looks:
-    """The text formats of one palette, by the look of a piece and by the kind of a coloured stretch."""
-
-    texts: Mapping[Look, QTextCharFormat]
-    kinds: Mapping[Kind, QTextCharFormat]
-    token: QTextCharFormat
-    """Format of a spelt-out hidden character and of the sign at a broken line."""
-    hit: QTextCharFormat
-
-
-def build_looks(colours: Colours) -> Looks:
-    """Return the formats for one palette, at the application's font size."""
-    heading_font = ui_font(weight=QFont.Weight.DemiBold)
-    heading_font.setPointSizeF(max(7.0, heading_font.pointSizeF() - 1))
-    exact = _text_format(mono_font(), colours.text)
-    texts: dict[Look, QTextCharFormat] = {
-        "heading": _text_format(heading_font, colours.quiet),
-        "prose": _text_format(ui_font(), colours.text),
-        "code": exact,
-        "exact": exact,
-        "diff": exact,
-    }
-    colour_of: dict[Kind, str] = {
-        "key": colours.accent,
-        "string": colours.good,
-        "number": colours.on_tool,
-        "word": colours.on_tool,
-        "added": colours.good,
-        "removed": colours.high,
-        "place": colours.accent,
-        "comment": colours.quiet,
-    }
-    return Looks(
-        texts=texts,
-        kinds={kind: _colour_format(colour) for kind, colour in colour_of.items()},
-        token=_colour_format(colours.high, colours.faint),
-        hit=_colour_format(colours.text, colours.selected),
-    )
-
-
-def _text_format(font: QFont, colour: str) -> QTextCharFormat:
-    text_format = _colour_format(colour)
-    text_format.setFont(font)
-    return text_format
-
-
-def _colour_format(front: str, back: str = "") -> QTextCharFormat:
-    text_format = QTextCharFormat()
-    text_format.setForeground(QColor(front))
-    if back:
-        text_format.setBackground(QColor(back))
-    return text_format
 
 
 class PlainText(Guarded, QPlainTextEdit):

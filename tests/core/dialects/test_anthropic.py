@@ -12,11 +12,11 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects import neutral
 from inspector.core.dialects.anthropic import (
     read_anthropic_prompt,
-    read_anthropic_usage,
     read_wire_messages,
     write_anthropic_body,
     write_messages,
 )
+from inspector.core.dialects.anthropic_usage import read_anthropic_usage
 from inspector.core.jsontext import loads
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage

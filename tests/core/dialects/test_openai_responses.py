@@ -14,8 +14,8 @@ from inspector.core.dialects.openai_responses import (
     read_items,
     read_responses_prompt,
     read_responses_usage,
-    write_responses_body,
 )
+from inspector.core.dialects.openai_responses_body import write_responses_body
 from inspector.core.jsontext import loads
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt
-from inspector.core.dialects import anthropic, gemini, neutral, openai_chat, openai_responses
+from inspector.core.dialects import anthropic, gemini, neutral, openai_chat, openai_responses_body
 from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, Birth, transcript
 from inspector.core.jsontext import dumps, loads
@@ -96,14 +96,14 @@ def test_every_part_at_every_place_can_be_written(messages: tuple[Message, ...])
     for write in (
         anthropic.write_anthropic_body,
         openai_chat.write_chat_body,
-        openai_responses.write_responses_body,
+        openai_responses_body.write_responses_body,
     ):
         loads(dumps(write(Buffer(messages), "m", 1)).encode())
     loads(dumps(gemini.write_gemini_body(Buffer(messages), 1)).encode())
     loads(dumps(neutral.write_buffer(Buffer(messages))).encode())
     for format in WRITERS:  # noqa: A001
         transcript(format, Buffer(messages), BIRTH)
-    items = openai_responses.write_items(messages, {})
+    items = openai_responses_body.write_items(messages, {})
     results = [
         part for message in messages for part in message.parts if isinstance(part, ToolResult)
     ]

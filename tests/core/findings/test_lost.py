@@ -23,7 +23,7 @@ from inspector.core.findings.lost_rows import LostRow, NeededAgain, shown_lines
 from inspector.core.message import Message, Text
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import describe_fate
-from inspector.core.replay.report import recorded
+from inspector.core.replay.recorded_report import recorded
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript

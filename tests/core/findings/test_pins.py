@@ -21,7 +21,8 @@ from inspector.core.replay.pins import (
     pins_kept,
     recorded_pins,
 )
-from inspector.core.replay.report import recorded, replay_report
+from inspector.core.replay.recorded_report import recorded
+from inspector.core.replay.report import replay_report
 from inspector.core.session import Compaction, Request, Session, Thread
 
 RULE = "Never touch the migrations folder."

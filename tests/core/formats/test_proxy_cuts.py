@@ -7,8 +7,8 @@ from inspector.core.dialects.anthropic import ANTHROPIC
 from inspector.core.drops import drop_sizes, session_drops, thread_drops
 from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.findings.recorded_step import recorded_step
-from inspector.core.replay import report
 from inspector.core.replay.driver import Ground
+from inspector.core.replay.recorded_report import recorded
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import thread_pressures
@@ -184,7 +184,7 @@ def test_one_after_which_it_paused_counts_from_the_next_call_on() -> None:
     session = recording.session()
     assert _told(session) == [(4, "server-side", "summary", 0)]
     assert [len(request.view) for request in session.main.requests] == [1, 3, 5, 7, 2]
-    happened = report.recorded(Ground(_priced(session.main)))
+    happened = recorded(Ground(_priced(session.main)))
     assert not happened.spent.summariser_calls
     (step,), call = happened.compactions, session.main.requests[3]
     assert call.usage is not None
@@ -257,7 +257,7 @@ def test_one_inside_the_first_call_has_a_buffer_before_it() -> None:
         loss.before,
     )
     assert loss.before
-    (step,) = report.recorded(Ground(_priced(thread))).compactions
+    (step,) = recorded(Ground(_priced(thread))).compactions
     price = rates(MODEL, 720)
     assert price is not None
     assert step.economics.cost_usd == 20 * price.input + 40 * price.output

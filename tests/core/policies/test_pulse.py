@@ -24,10 +24,8 @@ from inspector.core.policies.pulse import (
     PulseSettings,
     PulseState,
     measure_messages,
-    prune,
-    split_by_turns,
-    turn_starts,
 )
+from inspector.core.policies.pulse.turns import prune, split_by_turns, turn_starts
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
 from tests.core.policies.build import AgentLoop, Script, assistant, buffer, play_loop, result, user

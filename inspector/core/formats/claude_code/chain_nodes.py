@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View
-from inspector.core.dialects.anthropic import has_counts, read_counts, read_edits
+from inspector.core.dialects.anthropic import read_edits
+from inspector.core.dialects.anthropic_usage import has_counts, read_counts
 from inspector.core.formats.claude_code.records import numbers
 from inspector.core.message import Message, Part, Thinking, ToolCall
 from inspector.core.usage import Usage, is_absurd

@@ -416,35 +416,37 @@ def prepare(
     if not entries[cut.first_kept].id:
         return None
     removed = entries[start : cut.first_kept]
-    if not legacy_start and not any(
-        entry.is_message or entry.kind in _BETWEEN for entry in removed
-    ):
+    if not legacy_start and not _holds_messages(removed):
         return None
     end = cut.turn_start if cut.split else cut.first_kept
     history, turn = entries[start:end], entries[end : cut.first_kept]
     to_summarise, prefix = _summarised_messages(history), _summarised_messages(turn)
     history_count = len(to_summarise) + _count_private(history)
     prefix_count = len(prefix) + _count_private(turn)
-    summary = None
-    if previous is not None and previous.message is not None:
-        summary = read_summary(previous.message)
+    summary = _read_entry_summary(previous)
     files = files_of((*to_summarise, *prefix), files_in(summary or ""))
-    first_kept, kept_messages = (
-        entries[cut.first_kept].id,
-        _sent_messages(entries[cut.first_kept :]),
-    )
     return Preparation(
-        first_kept,
+        entries[cut.first_kept].id,
         to_summarise,
         prefix,
         (history_count, prefix_count),
-        kept_messages,
+        _sent_messages(entries[cut.first_kept :]),
         cut.split,
         tokens_before,
         summary,
         files,
         lost=_sent_messages(entries[:start]),
     )
+
+
+def _read_entry_summary(compaction: Entry | None) -> str | None:
+    if compaction is None or compaction.message is None:
+        return None
+    return read_summary(compaction.message)
+
+
+def _holds_messages(entries: Sequence[Entry]) -> bool:
+    return any(entry.is_message or entry.kind in _BETWEEN for entry in entries)
 
 
 def _find_start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:

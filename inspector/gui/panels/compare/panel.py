@@ -12,7 +12,7 @@ from time import thread_time
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import harness_of
@@ -116,21 +116,19 @@ class ComparePanel(PlotPanel):
         self.trade_off, self.view = self._make_trade_off()
         self._below = splitter(self.trade_off, self.regrets)
         self._split = splitter(self.table, self._below)
-        page = QWidget()
-        self._stack = pages(page, self._empty, self._split)
-        foot = row(
-            (self.says, 1),
-            self.progress,
-            self.view,
-            self.regretted,
-            self.copy,
-            margins=(13, 0, 8, 1),
-        )
-        top = row(13, self.sweeping, (self.bar, 1), (self.sweep, 1))
-        column(top, (page, 1), foot, of=self, gap=0)
+        self._stack = self._lay_out()
         self.setFocusProxy(self.table)
         self._connect_controls()
         self._turn()
+
+    def _lay_out(self) -> QStackedLayout:
+        page = QWidget()
+        stack = pages(page, self._empty, self._split)
+        controls = (self.progress, self.view, self.regretted, self.copy)
+        foot = row((self.says, 1), *controls, margins=(13, 0, 8, 1))
+        top = row(13, self.sweeping, (self.bar, 1), (self.sweep, 1))
+        column(top, (page, 1), foot, of=self, gap=0)
+        return stack
 
     def _connect_controls(self) -> None:
         self.sweeping.toggled.connect(lambda _: self._turn())

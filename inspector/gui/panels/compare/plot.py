@@ -14,7 +14,8 @@ from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.table import style_of
 from inspector.gui.widgets.chart import paint_horizontal, paint_triangle, solid_pen
-from inspector.gui.widgets.plot import Overlay, Plot, label_size, pg, set_height
+from inspector.gui.widgets.overlay import Overlay, label_size
+from inspector.gui.widgets.plot import Plot, pg, set_height
 from inspector.workbench.compare import PLAIN
 
 FADED = 120

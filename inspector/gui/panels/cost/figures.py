@@ -7,7 +7,8 @@ from decimal import Decimal
 from itertools import accumulate
 
 from inspector.core.findings.advice import Advice
-from inspector.core.findings.breaks import NO_WASTE, BreakCause, Rebilling, avoidable
+from inspector.core.findings.break_causes import BreakCause
+from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
 from inspector.core.findings.spending import SessionCost, Subtotal, ThreadCost, subtotal_words
 from inspector.core.replay.report import Compacted
 from inspector.core.tokens.prices import BILL_KINDS, Bill, sum_prices

@@ -15,7 +15,8 @@ from inspector.gui.look.number_formats import dollars, dollars_up_to
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.cost.figures import CAUSE_NAMES, CostFigures
 from inspector.gui.widgets.chart import dashed_pen, paint_triangle, paint_vertical
-from inspector.gui.widgets.plot import Axis, Overlay, Plot, pg
+from inspector.gui.widgets.overlay import Overlay
+from inspector.gui.widgets.plot import Axis, Plot, pg
 
 COLOURS = dict(
     zip(BILL_KINDS, ("#cc79a7", "#56b4e9", "#e69f00", "#d55e00", "#009e73"), strict=True)

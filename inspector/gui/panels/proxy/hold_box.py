@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import time
 
-from PySide6.QtWidgets import QFrame, QProgressBar
+from PySide6.QtWidgets import QFrame, QProgressBar, QPushButton
 
 from inspector.core.validity import find_refusals
 from inspector.core.words import per_cent, plural
@@ -39,40 +39,27 @@ class HoldBox(QFrame):
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
         self.bar.setAccessibleName("Time that is left")
+        buttons = self._make_buttons(look, to)
+        self.look, self.stepped, self.compact, self.as_it_was, self.drop = buttons
+        lines = (self.who, self.size_, self.would, self.bar, self.left, self.made)
+        column(*lines, holding(flow(*buttons)), of=self, margins=(10, 8, 10, 8), gap=4)
+        self.show_hold(hold, Prospect())
+
+    def _make_buttons(
+        self, look: Callable[[HoldInfo], None], to: ProxyController
+    ) -> list[QPushButton]:
+        looked = "Go to this request: its buffer, the tiers, what each would free"
         stepped = "Send the request as changed by the steps; later turns are cut in the same way"
         compacted = "Send the request as compacted by the policy; summaries are made offline"
-        buttons = (
-            (
-                LOOK,
-                lambda: look(self.hold),
-                "Go to this request: its buffer, the tiers, what each would free",
-            ),
-            (STEPPED, lambda: to.forward(self.hold, True), stepped),
-            (COMPACT, lambda: to.compact(self.hold), compacted),
-            (
-                AS_IT_WAS,
-                lambda: to.forward(self.hold, False),
-                "Send the request unchanged, without your steps",
-            ),
-            (
-                DROP,
-                lambda: to.drop(self.hold),
-                "Answer it with an error; the provider never sees it",
-            ),
-        )
-        row_buttons = [button(words, clicked, about=about) for words, clicked, about in buttons]
-        self.look, self.stepped, self.compact, self.as_it_was, self.drop = row_buttons
-        parts = (
-            self.who,
-            self.size_,
-            self.would,
-            self.bar,
-            self.left,
-            self.made,
-            holding(flow(*row_buttons)),
-        )
-        column(*parts, of=self, margins=(10, 8, 10, 8), gap=4)
-        self.show_hold(hold, Prospect())
+        unchanged = "Send the request unchanged, without your steps"
+        dropped = "Answer it with an error; the provider never sees it"
+        return [
+            button(LOOK, lambda: look(self.hold), about=looked),
+            button(STEPPED, lambda: to.forward(self.hold, True), about=stepped),
+            button(COMPACT, lambda: to.compact(self.hold), about=compacted),
+            button(AS_IT_WAS, lambda: to.forward(self.hold, False), about=unchanged),
+            button(DROP, lambda: to.drop(self.hold), about=dropped),
+        ]
 
     def show_hold(self, hold: HoldInfo, prospect: Prospect) -> None:
         """Show a held request, and what steps and policy would change in it."""

@@ -176,13 +176,16 @@ class ProxyPanel(Panel):
         self._session: Session | None = None
         self._listing = LatestJob(desk.bridge)
         self._lay_out()
+        self._connect_table()
+        self._second = QTimer(self, interval=1000)
+        self._second.timeout.connect(self._tick)
+
+    def _connect_table(self) -> None:
         self.filter.save.clicked.connect(lambda _: self._save_har())
         self.table.chosen.connect(self._look_into)
         self.table.opened.connect(self._go_to)
         self.detail.go_wanted.connect(self._go_to)
         self.detail.closed.connect(self.table.setFocus)
-        self._second = QTimer(self, interval=1000)
-        self._second.timeout.connect(self._tick)
 
     def _lay_out(self) -> None:
         self.outcome = label(role="quiet", wrap=True)

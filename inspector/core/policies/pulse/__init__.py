@@ -11,15 +11,20 @@ result: so a call and its results are always in the same turn.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from inspector.core.errors import InspectorError
-from inspector.core.message import Json, Message, Opaque, Part, Thinking, ToolCall, ToolResult
+from inspector.core.message import Json, Message, ToolCall
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
+from inspector.core.policies.pulse.turns import (
+    prune,
+    split_by_turns,
+    split_into_units,
+    turn_starts,
+)
 from inspector.core.policies.replacements import inserted, remove_parts
 from inspector.core.policies.settings import (
     DERIVED,
@@ -61,12 +66,11 @@ REQUEST = (
     "## 关键片段 (key snippets)\n"
     "## 待确认 (to be confirmed)"
 )
-_SPACE = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
-    map(chr, range(0x2000, 0x200B))
+_EN_QUAD_TO_ZERO_WIDTH_SPACE = "".join(map(chr, range(0x2000, 0x200B)))
+_SPACE = (
+    " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + _EN_QUAD_TO_ZERO_WIDTH_SPACE
 )
 """What JavaScript's `trim` removes."""
-_GONE = ("reasoning", "thinking", "tool", "_call", "approval")
-"""Words in the kind of an opaque part that holds reasoning or a tool's state."""
 TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.50
 WINDOW_NAMES = frozenset({"window", "contextwindow", "contextwindowtokens"})
 NUMBERS = WINDOW_NAMES | {
@@ -157,52 +161,12 @@ class PulseState:
 
     def at(self, messages: Sequence[Message]) -> "PulseState":
         """Return the state for these messages: a new prompt begins a new call of the loop, without attempts."""
-        prompts = (
-            message.id
-            for message in reversed(messages)
-            if message.role == "user" and not message.summary
-        )
-        newest = next(prompts, "")
+        prompts = [m.id for m in messages if m.role == "user" and not m.summary]
+        newest = prompts[-1] if prompts else ""
         return self if newest == self.prompt else PulseState(0, newest)
 
 
 PulseContext: TypeAlias = PolicyContext[PulseSettings, PulseState]
-
-
-def turn_starts(messages: Sequence[Message]) -> list[int]:
-    """Return the indices of the messages that begin a turn. O(messages)."""
-    answered_at = {m.result.call_id: at for at, m in enumerate(messages) if m.result is not None}
-    with_results = {m.together for m in messages if m.together and m.result is not None}
-    starts, owed_until = [], -1
-    for at, message in enumerate(messages):
-        owed_until = max([owed_until, *(answered_at.get(call.id, -1) for call in message.calls)])
-        if message.role == "user" and at > owed_until and message.together not in with_results:
-            starts.append(at)
-    return starts
-
-
-def split_by_turns(
-    messages: Sequence[Message], keep: int
-) -> tuple[Sequence[Message], Sequence[Message]]:
-    """Return (old, recent). `recent` holds the newest `keep` turns; everything if there are no more."""
-    starts = turn_starts(messages)
-    at = starts[-keep] if len(starts) > keep else 0
-    return messages[:at], messages[at:]
-
-
-def prune(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Remove reasoning, calls and results, and keep the text: the mechanical half of the fallback."""
-    return remove_parts((message for message in messages if message.role != "tool"), _is_pruned)
-
-
-def _is_pruned(part: Part) -> bool:
-    match part:
-        case Thinking() | ToolCall() | ToolResult():
-            return True
-        case Opaque(kind):
-            return any(word in kind for word in _GONE)
-        case _:
-            return False
 
 
 def measure_messages(messages: Sequence[Message], settings: PulseSettings) -> int:
@@ -247,7 +211,7 @@ def _split_into_parts(
         return [tuple(messages)]
     parts: list[list[Message]] = []
     room = 0
-    for unit in _split_into_units(messages):
+    for unit in split_into_units(messages):
         size = measure_messages(unit, settings)
         if not parts or size > room:
             parts.append([])
@@ -255,15 +219,6 @@ def _split_into_parts(
         parts[-1] += unit
         room -= size
     return [tuple(part) for part in parts]
-
-
-def _split_into_units(messages: Sequence[Message]) -> list[Sequence[Message]]:
-    """Split the messages into units that stay together: turns and earlier summaries."""
-    edges = {0, len(messages), *turn_starts(messages)}
-    for at, message in enumerate(messages):
-        if message.summary:
-            edges |= {at, at + 1}
-    return [messages[start:end] for start, end in pairwise(sorted(edges))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,87 @@
+"""Causes of a cache miss that two requests, or a sign beside them, show."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from inspector.core.buffer import Prompt
+from inspector.core.diff import message_lines
+from inspector.core.drops import Drop, find_parting
+from inspector.core.findings import break_words
+from inspector.core.findings.prompt_change import changed_lines, compare_tools
+from inspector.core.session import Request, Sign, SignKind
+
+BreakCause: TypeAlias = Literal[
+    "expired",
+    "prefix-changed",
+    "model-changed",
+    "tools-changed",
+    "compaction",
+    "restart",
+    "other-cache",
+    "unknown",
+]
+"""other-cache: the provider still had the prompt, but answered from another of its caches that had seen less."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissExplanation:
+    """A cause, its evidence as a sentence, and the first changed place where there is one."""
+
+    cause: BreakCause
+    evidence: str
+    message: str = ""
+    place: int | None = None
+    diff: tuple[str, ...] = ()
+    inferred: bool = False
+    life_s: float | None = None
+
+
+_BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
+
+
+def find_signed_cause(
+    signs: Sequence[Sign], stopped: str, place: int | None, message: str
+) -> MissExplanation | None:
+    """Return the cause that a sign beside the messages shows: a restart, changed tools; None if there is none."""
+    for kind, cause in _BY_SIGN.items():
+        words = break_words.say_signs(signs, kind)
+        if words:
+            return MissExplanation(
+                cause, f"{words} {stopped}", message if place == 0 else "", place
+            )
+    return None
+
+
+def find_changed_prompt(former: Prompt, now: Prompt) -> MissExplanation | None:
+    """Return the change of tools or system prompt; None if there is none, or the file does not hold both."""
+    if former is now or former == now:
+        return None
+    if former.tools is not None and now.tools is not None and former.tools != now.tools:
+        return MissExplanation(
+            "tools-changed", break_words.say_tools_changed(*compare_tools(former, now))
+        )
+    if former.system is not None and now.system is not None and former.system != now.system:
+        return MissExplanation(
+            "tools-changed",
+            break_words.say_system_changed(),
+            diff=changed_lines(former.system, now.system),
+        )
+    return None
+
+
+def find_changed_message(
+    former: Request, request: Request, drop: Drop | None
+) -> MissExplanation | None:
+    """Return the first message that was sent before and has changed or is missing now; None if there is none."""
+    same, changes = find_parting(former.view, request.view)
+    if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
+        return None
+    was, now = former.view.tail(same), request.view.tail(same)
+    old, new = was[0] if was else None, now[0] if now else None
+    diff = changed_lines(message_lines(old) if old else "", message_lines(new) if new else "")
+    why = break_words.say_message_changed(
+        drop.why if drop is not None else "", same, len(former.view)
+    )
+    changed = new or old
+    return MissExplanation("prefix-changed", why, changed.id if changed else "", same, diff)

@@ -1,0 +1,55 @@
+"""Turns of Pulse Coder's buffer: where they begin, and what pruning takes out of them."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from inspector.core.message import Message, Opaque, Part, Thinking, ToolCall, ToolResult
+from inspector.core.policies.replacements import remove_parts
+
+_GONE = ("reasoning", "thinking", "tool", "_call", "approval")
+"""Words in the kind of an opaque part that holds reasoning or a tool's state."""
+
+
+def turn_starts(messages: Sequence[Message]) -> list[int]:
+    """Return the indices of the messages that begin a turn. O(messages)."""
+    answered_at = {m.result.call_id: at for at, m in enumerate(messages) if m.result is not None}
+    with_results = {m.together for m in messages if m.together and m.result is not None}
+    starts, owed_until = [], -1
+    for at, message in enumerate(messages):
+        owed_until = max([owed_until, *(answered_at.get(call.id, -1) for call in message.calls)])
+        if message.role == "user" and at > owed_until and message.together not in with_results:
+            starts.append(at)
+    return starts
+
+
+def split_by_turns(
+    messages: Sequence[Message], keep: int
+) -> tuple[Sequence[Message], Sequence[Message]]:
+    """Return (old, recent). `recent` holds the newest `keep` turns; everything if there are no more."""
+    starts = turn_starts(messages)
+    at = starts[-keep] if len(starts) > keep else 0
+    return messages[:at], messages[at:]
+
+
+def split_into_units(messages: Sequence[Message]) -> list[Sequence[Message]]:
+    """Split the messages into units that stay together: turns and earlier summaries."""
+    edges = {0, len(messages), *turn_starts(messages)}
+    for at, message in enumerate(messages):
+        if message.summary:
+            edges |= {at, at + 1}
+    return [messages[start:end] for start, end in pairwise(sorted(edges))]
+
+
+def prune(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Remove reasoning, calls and results, and keep the text: the mechanical half of the fallback."""
+    return remove_parts((message for message in messages if message.role != "tool"), _is_pruned)
+
+
+def _is_pruned(part: Part) -> bool:
+    match part:
+        case Thinking() | ToolCall() | ToolResult():
+            return True
+        case Opaque(kind):
+            return any(word in kind for word in _GONE)
+        case _:
+            return False

@@ -1,0 +1,242 @@
+"""What the recording itself did, as a report like that of a policy."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from inspector.core.drops import Drop, silent_losses
+from inspector.core.heavy import checkpoint
+from inspector.core.replay.costs import Spending, spent, total
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.pins import PinHistory, recorded_pins
+from inspector.core.replay.regret import At, Losses, LossLedger
+from inspector.core.replay.report import (
+    RECORDED,
+    TITLE,
+    Compacted,
+    CompactedKind,
+    ReplayReport,
+    ReportBook,
+    RequestRow,
+    counted_items,
+)
+from inspector.core.replay.summary_calls import (
+    SummaryCall,
+    recorded_summary_call,
+)
+from inspector.core.session import (
+    SERVER_SIDE,
+    Compaction,
+    Request,
+    SideCall,
+    first_place,
+    seconds_between,
+)
+from inspector.core.tokens.change_sizes import compaction_sizes
+from inspector.core.tokens.prices import side_model
+from inspector.core.usage import Usage
+
+
+def recorded(
+    ground: Ground,
+    *,
+    losses: bool = True,
+    drops: Mapping[int, Drop] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> ReplayReport:
+    """Return the figures of the recorded session.
+
+    A recorded summary among the side calls costs what it did. O(messages), and O(buffer) at each request whose buffer
+    was not only appended to.
+
+    Args:
+        ground: The thread.
+        losses: Find what compactions and silent drops lost? Without it takes a fifth of the time.
+        drops: The silent drops of the thread, by request; None: find them.
+        progress: Called after each request with the number of requests done, and of all.
+        cancelled: Asked after each request.
+
+    Raises:
+        Cancelled: `cancelled` returned True.
+    """
+    if drops is None:
+        drops = silent_losses(ground.thread) if losses else {}
+    book = _RecordedBook(ground, drops, follows=losses)
+    for request in counted_items(
+        ground.thread.requests, len(ground.thread.requests), progress, cancelled
+    ):
+        book.enter(request)
+    book.close()
+    return book.report(RECORDED, TITLE, {})
+
+
+def recorded_facts_lost(ground: Ground, drops: Mapping[int, Drop]) -> Losses:
+    """Return what the recorded compactions and silent drops lost, without sizes and cost: much quicker than `recorded`.
+
+    O(messages).
+
+    Args:
+        ground: The thread.
+        drops: Its silent drops, by request.
+    """
+    ledger = LossLedger(ground.facts, lambda _: 0)
+    walk = _RecordedWalk(ground, drops, ledger)
+    for request in ground.thread.requests:
+        checkpoint()
+        walk.enter(request)
+    walk.close()
+    return ledger.losses()
+
+
+class _RecordedWalk:
+    """Reports the recorded buffers of a thread to a ledger."""
+
+    def __init__(self, ground: Ground, drops: Mapping[int, Drop], ledger: LossLedger) -> None:
+        self._thread, self._arrivals, self._drops, self._ledger = (
+            ground.thread,
+            ground.arrivals,
+            drops,
+            ledger,
+        )
+        self.compactions = defaultdict[int, list[tuple[int, Compaction]]](list)
+        """The compactions before each request, with their numbers."""
+        for n, compaction in enumerate(ground.thread.compactions):
+            if compaction.before_request >= first_place(ground.thread):
+                at = min(compaction.before_request, len(ground.thread.requests))
+                self.compactions[at].append((n, compaction))
+
+    def enter(self, request: Request) -> None:
+        """Report the messages that arrived before a request, and the change of its buffer."""
+        index, arrival = request.index, self._arrivals[request.index]
+        compactions = self.compactions[index]
+        self._ledger.arrive(arrival.answer, index - 1)
+        self._ledger.arrive(arrival.new, index)
+        if compactions and not index and request.asked is not None:
+            self._ledger.arrive(request.asked, index)
+        drop = self._drops.get(index)
+        name: str = drop.kind if drop is not None else ""
+        if compactions:
+            name = compactions[-1][1].name
+        if name or arrival.swapped or arrival.gone:
+            at = At(index, name, _is_readable(compactions)) if name else None
+            self._ledger.change(request.view.messages(), at)
+
+    def close(self) -> None:
+        """Report the messages and the compactions after the last request."""
+        end = len(self._thread.requests)
+        last, compactions = self._arrivals[end], self.compactions[end]
+        self._ledger.arrive(last.answer, max(0, end - 1))
+        self._ledger.arrive(last.new, end)
+        if compactions:
+            at = At(end, compactions[-1][1].name, _is_readable(compactions))
+            self._ledger.change(self._thread.end.messages(), at)
+
+
+class _RecordedBook(ReportBook):
+    def __init__(self, ground: Ground, drops: Mapping[int, Drop], follows: bool) -> None:
+        super().__init__(ground)
+        self._follows = follows
+        """Does the ledger follow the facts?"""
+        self._drops, self._pins = drops, ground.pins
+        self._walk = _RecordedWalk(ground, drops, self.ledger)
+        self._recorded = self._walk.compactions
+        self._calls = defaultdict[int, list[SideCall]](list)
+        for call in ground.calls:
+            if (
+                call.thread == ground.thread.id
+                and call.kind == "compaction"
+                and call.made is not None
+                and call.usage
+            ):
+                self._calls[call.made].append(call)
+        self._model = ground.thread.model
+
+    def enter(self, request: Request) -> None:
+        """Add a request of the recording."""
+        index = request.index
+        if self._follows:
+            self._walk.enter(request)
+        tokens, kind = self._sizes.size(
+            index, self._sizes.weigh(request.view), request.prompt, True
+        )
+        cost = self._meter.request(
+            request, tokens, 0, (), request.model, request.time, self._cache[index], request.usage
+        )
+        cost = cost if request.usage is not None else replace(cost, estimated_usd=cost.cost_usd)
+        called = self._summaries(index, request.time)
+        cost = total((cost, called)) if called.summariser_calls else cost
+        self._model = request.model or self._model
+        fired = tuple(dict.fromkeys(compaction.name for _, compaction in self._recorded[index]))
+        self.rows.append(RequestRow(index, tokens, kind, len(request.view), fired, 0, cost))
+        self._enter_compactions(index, called)
+
+    def pins(self) -> tuple[PinHistory, ...]:
+        return recorded_pins(self._thread, self._pins)
+
+    def close(self) -> None:
+        """Add the compactions after the last request, and the calls for them."""
+        end = len(self._thread.requests)
+        if self._follows:
+            self._walk.close()
+        if self.rows:
+            called = self._summaries(end, self._thread.requests[-1].time)
+            self.rows[-1] = replace(self.rows[-1], spent=total((self.rows[-1].spent, called)))
+            self._enter_compactions(end, called)
+
+    def _enter_compactions(self, index: int, called: Spending) -> None:
+        """Add the compactions before a request; several of one name (messages edited one by one) are one step."""
+        steps = dict[str, Compacted]()
+        for _, compaction in self._recorded[index]:
+            step, earlier = self._recorded_step(index, compaction), steps.get(compaction.name)
+            if earlier is not None:
+                step = replace(step, tokens_before=earlier.tokens_before)
+            steps[compaction.name] = step
+        self._add_compactions(steps.values(), called)
+
+    def _recorded_step(self, index: int, compaction: Compaction) -> Compacted:
+        requests = self._thread.requests
+        before, after = compaction_sizes(self._thread, self._sizes.pressures, compaction).tokens
+        if before is None:
+            before = self.rows[max(0, index - 1)].tokens
+        if after is None:
+            after = self.rows[index].tokens if index < len(self.rows) else self._sizes.end
+        kind: CompactedKind = "summary" if compaction.kind == "summary" else "micro"
+        messages_before = len(requests[index - 1].view) if index else len(requests[0].asked or ())
+        messages_after = len(self._thread.place(index).view)
+        at = At(index, compaction.name, compaction.is_readable)
+        return Compacted(at, kind, before, after, messages_before, messages_after)
+
+    def _summaries(self, index: int, time: str) -> Spending:
+        """Price the calls for the recorded summaries before a request; none for what no model wrote."""
+        spendings = []
+        for number, compaction in self._recorded[index]:
+            calls = self._calls.get(number, ())
+            for call in calls:
+                if call.usage is not None:
+                    summary = SummaryCall(call.usage, call.usage.output)
+                    model = side_model(call, self._thread)
+                    spendings.append(spent(Usage(), model, call.time or time, (summary,)))
+            assumed = None if calls else self._assumed_call(index, compaction)
+            if assumed is not None:
+                called = spent(Usage(), self._model, time, (assumed,))
+                spendings.append(replace(called, estimated_usd=called.cost_usd))
+        return total(spendings)
+
+    def _assumed_call(self, index: int, compaction: Compaction) -> SummaryCall | None:
+        """Return the most likely call for a recorded summary that the file does not hold; None if there was none."""
+        if compaction.kind != "summary" or compaction.trigger == SERVER_SIDE or not index:
+            return None
+        sent = compaction_sizes(self._thread, self._sizes.pressures, compaction).before.tokens
+        last = self.rows[index - 1].tokens
+        pause = seconds_between(self._thread.requests[index - 1].time, compaction.time)
+        expired = pause is not None and pause > self._cache[index - 1].ttl_s
+        cached = 0 if expired or not self._cache[0].caches else last
+        output = self._expected.tokens
+        if compaction.summary is not None and compaction.is_readable:
+            output = self._sizes.sizer(index).row(compaction.summary)
+        return recorded_summary_call(last if sent is None else sent, cached, output)
+
+
+def _is_readable(compactions: Iterable[tuple[int, Compaction]]) -> bool:
+    return all(compaction.is_readable for _, compaction in compactions)
