@@ -31,7 +31,7 @@ COMMANDS = {
     "sessions": "transcripts found on this machine",
     "simulate": "a simulated provider on this machine, with faults on demand",
     "statusline": "the status line of Claude Code: pressure, requests to compaction, rules at risk",
-    "hook": "a hook of Claude Code that gives back what a compaction lost",
+    "hook": "a hook of coding agents that gives back what a compaction lost",
     "mcp": "answers about one session for an agent, over stdio",
     "report": "one HTML file about a session, without what is private",
     "desktop": "menu entry, icon and file type for this user",

@@ -1,18 +1,20 @@
-"""`context-inspector hook`: runs at Claude Code's PreCompact and SessionStart, and gives back what a compaction lost.
+"""`context-inspector hook`: runs where an agent compacts, and gives back what the compaction lost.
 
-Before a compaction it notes the rules and open wishes of the user that are in the buffer. Afterwards it prints what of
-them is no longer there, which the client puts into the context. A hook never stops the client: it exits with 0.
+Before a compaction it notes the rules of the user that are in the buffer. Afterwards it prints what is no longer there,
+which the client puts into the context. A hook never stops the client: it exits with 0. `hook_clients.py` says what each
+client calls, and changes its settings.
 """
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha1
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from inspector.cli.beside.settings import add_settings_options, offer_change
+from inspector.cli.beside.hook_clients import CLIENTS, offer_hook
+from inspector.cli.beside.settings import add_settings_options
 from inspector.cli.output import note, write_json
 from inspector.core.errors import InspectorError
 from inspector.core.findings.give_back import give_back_text, open_and_gone
@@ -23,16 +25,19 @@ from inspector.core.session import Session
 from inspector.resources import user_folder
 from inspector.transcripts.files import open_transcript
 
-EVENTS = {"PreCompact": "", "SessionStart": "compact"}
-"""Events of the client, with what they are matched by."""
 _MOST_CHARACTERS = 8_000
 """Of the text that goes back into the context."""
+_Event: TypeAlias = Mapping[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.description = (
-        "Reads the hook JSON of Claude Code on standard input (PreCompact, SessionStart)."
+    parser.description = "Reads the JSON of a client's hook on standard input."
+    parser.add_argument(
+        "--client",
+        choices=tuple(CLIENTS),
+        default="claude-code",
+        help="of --install and --remove: whose settings (default: claude-code)",
     )
     add_settings_options(parser, "the hook")
 
@@ -40,19 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Answer an event, or change the client's settings. Raises InspectorError."""
     if arguments.install or arguments.remove:
-        offer_change(arguments, remove_hooks if arguments.remove else add_hooks)
+        offer_hook(arguments)
         return
     event = _read_event()
     name, transcript = event.get("hook_event_name"), event.get("transcript_path")
-    if name not in EVENTS or not isinstance(transcript, str):
+    answer = _ANSWERS.get(name) if isinstance(name, str) else None
+    if answer is None or not isinstance(transcript, str | None):
         raise InspectorError(
-            "hook reads the JSON of Claude Code's PreCompact or SessionStart on standard input."
+            "hook reads the JSON of a client's hook on standard input; --install sets it up."
         )
     try:
-        if name == "PreCompact":
-            write_note(transcript)
-        elif event.get("source") == EVENTS[name] and (text := find_missing_text(transcript)):
-            write_json({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
+        if transcript and (document := answer(event, transcript)):  # an unsaved session has no file
+            write_json(document)
     except InspectorError as failure:
         note(str(failure))  # the client goes on without it
 
@@ -71,12 +75,8 @@ def _read_event() -> dict[str, Any]:
 def write_note(transcript: str) -> None:
     """Note what must survive the compaction that follows. Raises InspectorError."""
     session = open_transcript(Path(transcript))
-    path = _note_path(transcript)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    document = {"compactions": len(session.main.compactions), "rules": _present_rules(session)}
-    handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    with open(handle, "w", encoding="utf-8") as file:
-        file.write(dumps(document))
+    rules = _present_rules(session)
+    _save_note(transcript, {"compactions": len(session.main.compactions), "rules": rules})
 
 
 def find_missing_text(transcript: str) -> str:
@@ -87,15 +87,23 @@ def find_missing_text(transcript: str) -> str:
     session = open_transcript(Path(transcript))
     noted = _read_note(transcript)
     if len(session.main.compactions) > int(noted.get("compactions", -1)):
-        losses = recorded_losses(session, session.main).each
-        return give_back_text(open_and_gone(losses[-1].rows))[:_MOST_CHARACTERS] if losses else ""
+        return _write_losses(session)
     rules = [rule for rule in noted.get("rules", []) if isinstance(rule, str)]
     if not rules:
         return ""
-    lines = "\n".join(f"- {rule}" for rule in rules)
-    return f"The conversation was compacted. Rules of the user that were in it:\n{lines}"[
-        :_MOST_CHARACTERS
-    ]
+    text = "The conversation was compacted. Rules of the user that were in it:\n" + _list_lines(
+        rules
+    )
+    return text[:_MOST_CHARACTERS]
+
+
+def _write_losses(session: Session) -> str:
+    losses = recorded_losses(session, session.main).each
+    return give_back_text(open_and_gone(losses[-1].rows))[:_MOST_CHARACTERS] if losses else ""
+
+
+def _list_lines(rules: Sequence[str]) -> str:
+    return "\n".join(f"- {rule}" for rule in rules)
 
 
 def _present_rules(session: Session) -> list[str]:
@@ -115,6 +123,14 @@ def _note_path(transcript: str) -> Path:
     return user_folder("XDG_STATE_HOME", ".local/state") / "hook" / f"{name}.json"
 
 
+def _save_note(transcript: str, document: Mapping[str, Any]) -> None:
+    path = _note_path(transcript)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    with open(handle, "w", encoding="utf-8") as file:
+        file.write(dumps(document))
+
+
 def _read_note(transcript: str) -> dict[str, Any]:
     try:
         noted = loads(_note_path(transcript).read_bytes())
@@ -123,43 +139,50 @@ def _read_note(transcript: str) -> dict[str, Any]:
     return noted if isinstance(noted, dict) else {}
 
 
-# -- the client's settings ---------------------------------------------------------------------------------------------
+# -- the events of the clients -----------------------------------------------------------------------------------------
 
 
-def add_hooks(settings: dict[str, Any], command: str) -> dict[str, Any]:
-    """Return the settings with our command at each event, after what is there."""
-    bare = remove_hooks(settings, command)
-    hooks = dict(bare.get("hooks") or {})
-    for event, matcher in EVENTS.items():
-        entry = {
-            "matcher": matcher,
-            "hooks": [{"type": "command", "command": f"{command} hook", "timeout": 60}],
-        }
-        hooks[event] = [*hooks.get(event, []), entry]
-    return {**bare, "hooks": hooks}
+def _answer_pre_compact(event: _Event, transcript: str) -> _Event:
+    """Claude Code and Codex are about to compact."""
+    write_note(transcript)
+    return {}
 
 
-def remove_hooks(settings: dict[str, Any], command: str) -> dict[str, Any]:
-    """Return the settings without our command; events without any other hook go with it."""
-    hooks = settings.get("hooks")
-    if not isinstance(hooks, dict):
-        return settings
-    remaining: dict[str, Any] = {}
-    for event, entries in hooks.items():
-        others = _without_ours(entries) if isinstance(entries, list) else entries
-        if others or others == entries:
-            remaining[event] = others
-    rest = {name: value for name, value in settings.items() if name != "hooks"}
-    if remaining or not hooks:
-        return {name: remaining if name == "hooks" else value for name, value in settings.items()}
-    return rest
+def _answer_session_start(event: _Event, transcript: str) -> _Event:
+    """Claude Code and Codex start a session, or continue one with a compacted buffer."""
+    text = find_missing_text(transcript) if event.get("source") == "compact" else ""
+    return _add_context("SessionStart", text)
 
 
-def _without_ours(entries: Sequence[Any]) -> list[Any]:
-    return [entry for entry in entries if not _is_our_entry(entry)]
+def _answer_before_agent(event: _Event, transcript: str) -> _Event:
+    """Gemini CLI begins a turn of the user, perhaps with a buffer that it compacted in the turn before."""
+    session = open_transcript(Path(transcript))
+    count = len(session.main.compactions)
+    known = _read_note(transcript).get("compactions")
+    if known != count:
+        _save_note(transcript, {"compactions": count})
+    text = _write_losses(session) if isinstance(known, int) and count > known else ""
+    return _add_context("BeforeAgent", text)
 
 
-def _is_our_entry(entry: Any) -> bool:
-    hooks = entry.get("hooks") if isinstance(entry, dict) else None
-    commands = [hook.get("command") for hook in hooks or [] if isinstance(hook, dict)]
-    return len(commands) == 1 and str(commands[0]).endswith("context-inspector hook")
+def _answer_compacting(event: _Event, transcript: str) -> _Event:
+    """opencode writes the prompt for its summary, and takes text for it."""
+    rules = _present_rules(open_transcript(Path(transcript)))
+    if not rules:
+        return {}
+    text = "Keep these rules of the user in the summary, word for word:\n" + _list_lines(rules)
+    return {"context": [text[:_MOST_CHARACTERS]]}
+
+
+def _add_context(event: str, text: str) -> _Event:
+    if not text:
+        return {}
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+_ANSWERS: Mapping[str, Callable[[_Event, str], _Event]] = {
+    "PreCompact": _answer_pre_compact,
+    "SessionStart": _answer_session_start,
+    "BeforeAgent": _answer_before_agent,
+    "session.compacting": _answer_compacting,
+}

@@ -3,7 +3,6 @@
 import argparse
 import difflib
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -11,12 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from inspector.cli.beside.json_edit import edit_json
 from inspector.cli.output import note, write_lines
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, loads
 
 SettingsChange: TypeAlias = Callable[[dict[str, Any], str], dict[str, Any]]
 """(settings, our command) -> the settings with the change."""
+TextChange: TypeAlias = Callable[[str, str], str]
+"""(text of a file, our command) -> the changed text; empty for no file."""
 
 
 def add_settings_options(parser: argparse.ArgumentParser, what: str) -> None:
@@ -30,21 +32,40 @@ def add_settings_options(parser: argparse.ArgumentParser, what: str) -> None:
         "--remove", action="store_true", help=f"take {what} out of them again, after a question"
     )
     parser.add_argument(
-        "--settings", metavar="FILE", help="the settings (default: ~/.claude/settings.json)"
+        "--settings", metavar="FILE", help="the settings (default: those of this user)"
     )
     parser.add_argument("--yes", action="store_true", help="answer the question with yes")
 
 
-def offer_change(arguments: argparse.Namespace, change: SettingsChange) -> None:
-    """Show a change of the settings as a diff, ask, and make it. Raises InspectorError."""
-    path = Path(arguments.settings or Path.home() / ".claude" / "settings.json")
+def claude_settings() -> Path:
+    """Return the path of Claude Code's settings. They need not exist."""
+    home = os.environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(home) if home else Path.home() / ".claude") / "settings.json"
+
+
+def offer_change(arguments: argparse.Namespace, path: Path, change: SettingsChange) -> None:
+    """Show a change of JSON settings as a diff, ask, and make it. Raises InspectorError.
+
+    What the change does not touch keeps its form. Settings that become empty are removed with their file.
+    """
+
+    def change_text(before: str, command: str) -> str:
+        settings = _parse(before, path)
+        changed = change(settings, command)
+        if changed == settings:
+            return before
+        return edit_json(before, changed) if changed else ""
+
+    offer_text(arguments, path, change_text)
+
+
+def offer_text(arguments: argparse.Namespace, path: Path, change: TextChange) -> None:
+    """Show a change of a file as a diff, ask, and make it. Raises InspectorError."""
     before = _read(path)
-    settings = _parse(before, path)
-    changed = change(settings, shlex.quote(find_command()))
-    if changed == settings:
+    after = change(before, shlex.quote(find_command()))
+    if after == before:
         note(f"{path} needs no change.")
         return
-    after = _write_like(before, changed)
     write_lines(
         difflib.unified_diff(
             before.splitlines(), after.splitlines(), str(path), str(path), lineterm=""
@@ -54,7 +75,7 @@ def offer_change(arguments: argparse.Namespace, change: SettingsChange) -> None:
         note("Nothing was changed.")
         return
     _replace(path, before, after)
-    note(f"{path} was changed. --remove takes it back.")
+    note(f"{path} was changed. --remove takes it back." if after else f"{path} was removed.")
 
 
 def find_command() -> str:
@@ -85,15 +106,6 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     return settings
 
 
-def _write_like(before: str, settings: dict[str, Any]) -> str:
-    """Return the settings as JSON, indented as the file is."""
-    import json
-
-    indent = re.search(r"\n([ \t]+)", before)
-    text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
-    return text + "\n" if before.endswith("\n") or not before else text
-
-
 def _ask(question: str) -> bool:
     if not sys.stdin.isatty():
         raise InspectorError(
@@ -111,6 +123,9 @@ def _replace(path: Path, before: str, after: str) -> None:
         raise InspectorError(
             f"{path} was changed meanwhile, so nothing was written. Run the command again."
         )
+    if not after:
+        target.unlink(missing_ok=True)
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:

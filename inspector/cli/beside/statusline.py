@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from inspector.cli.beside.settings import add_settings_options, offer_change
+from inspector.cli.beside.settings import add_settings_options, claude_settings, offer_change
 from inspector.cli.output import write_json
 from inspector.cli.select import add_options
 from inspector.core.errors import InspectorError
@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the line, write an index, or change the client's settings. Raises InspectorError."""
     if arguments.install or arguments.remove:
-        offer_change(arguments, remove_line if arguments.remove else add_line)
+        path = Path(arguments.settings or claude_settings())
+        offer_change(arguments, path, remove_line if arguments.remove else add_line)
     elif arguments.refresh:
         index = refresh_index(arguments.refresh)
         if arguments.json:

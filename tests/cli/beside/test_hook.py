@@ -10,8 +10,10 @@ import pytest
 
 from inspector.__main__ import main
 from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
 
 SAMPLE = resource("sample.jsonl")
+GEMINI = Path(__file__).parents[2] / "data" / "gemini_cli" / "tides.jsonl"
 RULE = "no guessing of accounts"
 Capture = pytest.CaptureFixture[str]
 
@@ -76,6 +78,85 @@ def test_hook_on_a_transcript_that_is_not_there_does_not_stop_the_client(
     assert (code, out) == (0, "")
     assert err.count("\n") == 1
     assert answer(monkeypatch, capsys, hook_event_name="Stop")[0] == 1
+
+
+def test_hook_of_gemini_cli_gives_back_after_a_new_compaction_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, home: Path
+) -> None:
+    lines = GEMINI.read_bytes().splitlines(keepends=True)
+    end = next(n for n in range(len(lines)) if count_compactions(home, lines[: n + 1]))
+    chat = home / "chat.jsonl"
+    event = {"hook_event_name": "BeforeAgent", "transcript_path": str(chat), "prompt": "go on"}
+    chat.write_bytes(b"".join(lines[:end]))
+    assert answer(monkeypatch, capsys, **event) == (0, "", "")
+    chat.write_bytes(b"".join(lines))
+    _, out, _ = answer(monkeypatch, capsys, **event)
+    given = json.loads(out)["hookSpecificOutput"]
+    assert given["hookEventName"] == "BeforeAgent"
+    assert given["additionalContext"]
+    assert answer(monkeypatch, capsys, **event) == (0, "", "")
+
+
+def count_compactions(home: Path, lines: list[bytes]) -> int:
+    path = home / "part.jsonl"
+    path.write_bytes(b"".join(lines))
+    return len(open_transcript(path).main.compactions)
+
+
+def test_hook_of_opencode_answers_with_text_for_the_summary(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    event = {"hook_event_name": "session.compacting", "transcript_path": str(SAMPLE)}
+    _, out, _ = answer(monkeypatch, capsys, **event)
+    (text,) = json.loads(out)["context"]
+    assert RULE in text
+
+
+SETTINGS = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "gemini-cli": ".gemini/settings.json",
+}
+
+
+@pytest.mark.parametrize("client", list(SETTINGS))
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"model":"x"}',
+        '{\n\t"hooks": {"Other": [ {"hooks": [{"type": "command", "command": "mine.sh"}]} ]},\n\t"a": [1,2]\n}\n',
+        '{ "hooks" : { "Stop": [], "BeforeAgent": [{"hooks":[]}] } , "z": "\\u00e9" }',
+    ],
+)
+def test_removing_the_hook_gives_the_former_file_to_the_byte(
+    client: str, text: str, capsys: Capture, home: Path
+) -> None:
+    path = home / SETTINGS[client]
+    path.parent.mkdir()
+    path.write_text(text, "utf-8")
+    words = ["hook", "--client", client, "--yes"]
+    assert main([*words, "--install"]) == 0
+    assert json.loads(path.read_text("utf-8"))["hooks"]
+    assert "context-inspector hook" in path.read_text("utf-8")
+    assert main([*words, "--remove"]) == 0
+    assert path.read_text("utf-8") == text
+
+
+@pytest.mark.parametrize("client", [*SETTINGS, "opencode"])
+def test_a_file_that_only_holds_the_hook_is_removed_with_it(
+    client: str, capsys: Capture, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    words = ["hook", "--client", client, "--yes"]
+    assert main([*words, "--install"]) == 0
+    (path,) = (path for path in home.rglob("*") if path.is_file())
+    assert main([*words, "--install"]) == 0
+    assert "needs no change" in capsys.readouterr().err
+    assert main([*words, "--remove"]) == 0
+    assert not path.exists()
+    path.write_text("// mine\n[]", "utf-8")
+    assert main([*words, "--remove"]) == 1
+    assert path.read_text("utf-8") == "// mine\n[]"
 
 
 @pytest.mark.parametrize("command", ["hook", "statusline"])

@@ -1,0 +1,167 @@
+"""The clients that call `context-inspector hook`: which event of theirs, and how it gets into their settings."""
+
+import argparse
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inspector.cli.beside.settings import (
+    claude_settings,
+    find_command,
+    offer_change,
+    offer_text,
+)
+from inspector.cli.output import note
+from inspector.core.errors import InspectorError
+
+
+@dataclass(frozen=True, slots=True)
+class HookClient:
+    """A client whose settings name commands for its events."""
+
+    path: Path
+    """Its settings."""
+    matchers: Mapping[str, str | None]
+    """What each of our events is matched by; None for a client that needs no matcher."""
+    timeout: int
+    """As the client counts: seconds, or milliseconds."""
+    hint: str = ""
+    """What the user has to do then."""
+
+
+def find_client(name: str) -> HookClient:
+    """Return a client with its paths on this machine."""
+    around = {"PreCompact": "", "SessionStart": "compact"}
+    if name == "codex":
+        folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+        hint = "Codex runs a new hook when you have trusted it: type /hooks in Codex."
+        return HookClient(folder / "hooks.json", around, 60, hint)
+    if name == "gemini-cli":
+        home = Path(os.environ.get("GEMINI_CLI_HOME") or Path.home())
+        return HookClient(home / ".gemini" / "settings.json", {"BeforeAgent": None}, 60_000)
+    if name == "opencode":
+        home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        return HookClient(home / "opencode" / "plugins" / "context-inspector.js", {}, 60_000)
+    return HookClient(claude_settings(), around, 60)
+
+
+CLIENTS = ("claude-code", "codex", "gemini-cli", "opencode")
+
+
+def offer_hook(arguments: argparse.Namespace) -> None:
+    """Show the change of the client's settings, ask, and make it. Raises InspectorError."""
+    client = find_client(arguments.client)
+    path = Path(arguments.settings or client.path)
+    if arguments.client == "opencode":
+        offer_text(arguments, path, remove_plugin if arguments.remove else add_plugin)
+    elif arguments.remove:
+        offer_change(arguments, path, lambda settings, command: remove_hooks(settings))
+    else:
+        offer_change(
+            arguments, path, lambda settings, command: add_hooks(client, settings, command)
+        )
+    if client.hint and arguments.install:
+        note(client.hint)
+
+
+# -- settings as JSON --------------------------------------------------------------------------------------------------
+
+
+def add_hooks(client: HookClient, settings: dict[str, Any], command: str) -> dict[str, Any]:
+    """Return the settings with our command at each event, after what is there. Raises InspectorError."""
+    bare = remove_hooks(settings)
+    hooks = bare.get("hooks") or {}
+    if not isinstance(hooks, dict):
+        raise InspectorError("`hooks` is no object in these settings, so nothing was changed.")
+    added = dict(hooks)
+    for event, matcher in client.matchers.items():
+        call = {"type": "command", "command": f"{command} hook", "timeout": client.timeout}
+        entry = {"hooks": [call]} if matcher is None else {"matcher": matcher, "hooks": [call]}
+        others = hooks.get(event, [])
+        if not isinstance(others, list):
+            raise InspectorError(
+                f"`hooks.{event}` is no list in these settings, so nothing was changed."
+            )
+        added[event] = [*others, entry]
+    return {**bare, "hooks": added}
+
+
+def remove_hooks(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings without our command; events without any other hook go with it."""
+    hooks = settings.get("hooks")
+    if not isinstance(hooks, dict):
+        return settings
+    remaining: dict[str, Any] = {}
+    for event, entries in hooks.items():
+        others = _without_ours(entries) if isinstance(entries, list) else entries
+        if others or others == entries:
+            remaining[event] = others
+    if remaining or not hooks:
+        return {**settings, "hooks": remaining}
+    return {name: value for name, value in settings.items() if name != "hooks"}
+
+
+def _without_ours(entries: Sequence[Any]) -> list[Any]:
+    return [entry for entry in entries if not _is_our_entry(entry)]
+
+
+def _is_our_entry(entry: Any) -> bool:
+    hooks = entry.get("hooks") if isinstance(entry, dict) else None
+    commands = [hook.get("command") for hook in hooks or [] if isinstance(hook, dict)]
+    return len(commands) == 1 and str(commands[0]).endswith("context-inspector hook")
+
+
+# -- a plug-in of opencode ---------------------------------------------------------------------------------------------
+
+_SIGN = "// Written by `context-inspector hook --install --client opencode`; `--remove` removes this file.\n"
+_PLUGIN = """\
+import { execFile } from "node:child_process"
+import { homedir } from "node:os"
+import { join } from "node:path"
+
+const data = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share")
+
+const ask = (event) =>
+  new Promise((resolve) => {
+    const program = execFile(COMMAND, ["hook"], { timeout: TIMEOUT }, (error, stdout) => {
+      try {
+        resolve(error || !stdout ? [] : JSON.parse(stdout).context)
+      } catch {
+        resolve([])
+      }
+    })
+    program.stdin?.on("error", () => {})
+    program.stdin?.end(JSON.stringify(event))
+  })
+
+export const ContextInspector = async () => ({
+  "experimental.session.compacting": async ({ sessionID }, output) => {
+    const transcript_path = `${join(data, "opencode", "opencode.db")}#${sessionID}`
+    output.context.push(...(await ask({ hook_event_name: "session.compacting", transcript_path })))
+  },
+})
+"""
+
+
+def add_plugin(before: str, command: str) -> str:
+    """Return the text of the plug-in. Raises InspectorError if the file is somebody else's."""
+    _require_ours(before)
+    timeout = str(find_client("opencode").timeout)
+    text = _PLUGIN.replace("COMMAND", json.dumps(find_command())).replace("TIMEOUT", timeout)
+    return _SIGN + text
+
+
+def remove_plugin(before: str, command: str) -> str:
+    """Return no text: the file goes. Raises InspectorError if it is somebody else's."""
+    _require_ours(before)
+    return ""
+
+
+def _require_ours(text: str) -> None:
+    if text and not text.startswith(_SIGN):
+        raise InspectorError(
+            "This file was not written by `context-inspector hook`, so it is left alone."
+        )
