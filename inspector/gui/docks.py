@@ -121,6 +121,7 @@ class Docks(WorkspacePage):
         page.place(panel, place)
         if panel.TITLE == "Timeline":
             panel.height_changed.connect(self.timeline_height.fit)
+        panel.closed.connect(self.close_drawers)
         if self._shown is not None:
             _tell(panel, self._shown)
         if all(home != workspace for home, _, _ in self._unbuilt):
@@ -213,6 +214,7 @@ class Docks(WorkspacePage):
             "Message": width * 42 // 100,
             "Tiers": max(min(33 * figure, width * 44 // 100), width * 32 // 100),
             "Lost": max(height * 30 // 100, 10 * high),
+            "Search": max(height * 27 // 100, 9 * high),
             "Run": width * 45 // 100,
         }
 
@@ -240,6 +242,9 @@ class Docks(WorkspacePage):
         """Remember the layouts. Which workspace is shown is not remembered: every start opens on the answers."""
         self.restore_all()
         self.leave_page()
+        for workspace in self.workspaces.values():
+            for title in workspace.drawers:
+                workspace.close_drawer(title)
         self.timeline_height.keep(settings)
         for page in (self, *self.workspaces.values()):
             if page.laid_out:
@@ -274,9 +279,23 @@ class Docks(WorkspacePage):
             self.choose(self._home[title])
         dock = self.dock(title)
         if dock is not None:
+            if title in self.current.drawers:
+                self.current.open_drawer(title, self._sizes()[title])
             dock.show()
             dock.raise_()
         self.panel(title).setFocus()
+
+    def close_drawers(self) -> bool:
+        """Close the drawers of the workspace, so that the panel above has its room again. Return whether one
+        was open."""
+        page = self.current
+        opened = [title for title in page.drawers if not page.docks[title].isHidden()]
+        had_focus = self.focused in opened
+        for title in opened:
+            page.close_drawer(title)
+        if had_focus and "Buffer" in self.panels:
+            self.panels["Buffer"].setFocus()
+        return bool(opened)
 
     def _note_focus(self, focus: QObject | None) -> None:
         for title, panel in self.panels.items():
@@ -361,7 +380,9 @@ class Docks(WorkspacePage):
     def close_panel(self) -> None:
         """Put the panel with the focus away; it comes back when it is asked for."""
         self.restore_all()
-        if (title := self.focused) and (dock := self.dock(title)):
+        if (title := self.focused) in self.current.drawers:
+            self.close_drawers()
+        elif title and (dock := self.dock(title)):
             dock.hide()
 
     # -- State ---------------------------------------------------------------------------------------------------------

@@ -345,6 +345,13 @@ class MainWindow(Guarded, QMainWindow):
                 self.docks.bring(title)
             self.docks.panel(title).step(rows)
 
+    def step_hit(self, by: int) -> None:
+        """Go to the next hit, or with -1 to the previous one, and show it in the list and as a message."""
+        if self.workbench.state.session is not None:
+            self.docks.panel("Search").step(by)
+            if self.docks.current.name == self.docks.home("Search"):
+                self.docks.bring_in_front(("Buffer", "Message"), self.docks.maximised)
+
     def seek_message(self, kind: str, by: int) -> None:
         """Go to the next message of a kind in the buffer, or with -1 to the previous one."""
         if self.workbench.state.session is not None:
@@ -416,6 +423,8 @@ class MainWindow(Guarded, QMainWindow):
             self.docks.restore_all()
         elif event.key() == Qt.Key.Key_Escape and self.docks.is_page:
             self.docks.leave_page()
+        elif event.key() == Qt.Key.Key_Escape and self.docks.close_drawers():
+            return
         else:
             super().keyPressEvent(event)
 

@@ -28,7 +28,9 @@ WORKSPACES = ("Read", "Compact", "Cost", "Compare", "Calibrate", "Live")
 """Names, in the order of their keys (Ctrl+1 ...)."""
 PAGES: Mapping[str, str] = {"What was lost": "Compact"}
 """Pages that have all the room beside the gauge, and the workspace to which each belongs. They have no tab."""
-VERSION = 7
+DRAWERS: Mapping[str, str] = {"Search": "At a glance"}
+"""Panels below all others of their workspace, shown when they are asked for, and the panel that makes room for each."""
+VERSION = 8
 """Of the remembered layout: a layout of another version is not restored."""
 
 
@@ -45,6 +47,8 @@ class WorkspacePage(Guarded, QMainWindow):
         self.setWindowFlags(Qt.WindowType.Widget)
         self.docks: dict[str, QDockWidget] = {}
         self._places: list[tuple[Place, str]] = []
+        self._opened = set[str]()
+        """Titles of the drawers that were opened before, whose height is the user's."""
         self.fresh = QByteArray()
         """The layout as it is without a user's hand; empty until the last panel was placed."""
         self.laid_out = False
@@ -63,6 +67,9 @@ class WorkspacePage(Guarded, QMainWindow):
         if place == "centre":
             self.setCentralWidget(panel)
             return
+        if panel.TITLE in DRAWERS:
+            for corner in (Qt.Corner.BottomLeftCorner, Qt.Corner.BottomRightCorner):
+                self.setCorner(corner, _AREAS[place])  # it is as wide as the workspace
         neighbours = self._at(place)
         dock = QDockWidget(panel.TITLE)
         dock.setObjectName(f"{panel.objectName()}Dock")
@@ -116,8 +123,32 @@ class WorkspacePage(Guarded, QMainWindow):
         for place in _AREAS:
             for dock in self._at(place)[:1]:
                 dock.raise_()
+        for title in self.drawers:
+            self.docks[title].hide()
         self._retitle()
         self.fresh = self.saveState(VERSION)
+
+    @property
+    def drawers(self) -> list[str]:
+        """Titles of the drawers of the workspace."""
+        return [title for title in DRAWERS if title in self.docks]
+
+    def open_drawer(self, title: str, height: int) -> None:
+        """Show a drawer in place of the panel that makes room for it, the first time with a height in pixels."""
+        self._show_drawer(title, is_open=True)
+        if title not in self._opened and not self.docks[title].isFloating():
+            self._opened.add(title)
+            self.resizeDocks([self.docks[title]], [height], Qt.Orientation.Vertical)
+
+    def close_drawer(self, title: str) -> None:
+        """Hide a drawer, and show the panel that made room for it."""
+        self._show_drawer(title, is_open=False)
+
+    def _show_drawer(self, title: str, *, is_open: bool) -> None:
+        dock, neighbour = self.docks[title], self.docks.get(DRAWERS[title])
+        if neighbour is not None and not dock.isFloating():
+            neighbour.setVisible(not is_open)
+        dock.setVisible(is_open)
 
     def _at(self, place: Place) -> list[QDockWidget]:
         """The docks that belong there, in their order."""

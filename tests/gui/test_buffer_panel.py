@@ -13,7 +13,8 @@ from inspector.core.tokens.estimators import estimator
 from inspector.gui.desk import Desk
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.buffer.rows import BufferModel, buffer_heads
-from tests.gui.hands import press, write
+from inspector.gui.widgets.painted import split_line
+from tests.gui.hands import click, press, write
 from tests.gui.made import session
 from tests.gui.test_window import choose
 
@@ -53,6 +54,31 @@ def test_order_when_the_user_chose_another_one_is_that_of_the_next_window(
     next_panel.receive(desk.workbench.state)
     assert ids(next_panel) == ids(panel)
     assert next_panel.order.text() == "Newest first ▾"
+
+
+def test_two_lines_when_chosen_make_every_row_higher_and_are_remembered(
+    panel: BufferPanel, desk: Desk, qtbot: QtBot
+) -> None:
+    panel.desk.workbench.move(2)
+    height = panel.view.rowHeight(0)
+    click(panel.two_lines)
+    spacing = panel.view.fontMetrics().lineSpacing()
+    assert panel.view.rowHeight(0) == panel.view.rowHeight(4) == height + spacing
+    next_panel = BufferPanel(desk)
+    qtbot.addWidget(next_panel)
+    next_panel.show()
+    next_panel.receive(desk.workbench.state)
+    assert next_panel.two_lines.isChecked()
+    assert next_panel.view.rowHeight(0) == height + spacing
+
+
+def test_line_when_it_is_split_breaks_between_words_or_letters(panel: BufferPanel) -> None:
+    metrics = panel.view.fontMetrics()
+    width = metrics.horizontalAdvance("python -m pytest")
+    assert split_line("python -m pytest tests", metrics, width) == ("python -m pytest", "tests")
+    first, rest = split_line("四舍五入的错误先写一个失败的测试再修", metrics, width)
+    assert first + rest == "四舍五入的错误先写一个失败的测试再修"
+    assert 0 < metrics.horizontalAdvance(first) <= width
 
 
 @pytest.mark.parametrize(("width", "has_sizes"), [(420, False), (1200, True)])

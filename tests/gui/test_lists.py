@@ -29,6 +29,8 @@ from inspector.gui.panels.lists.validity import ValidityPanel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import cut_words
 from inspector.gui.widgets.table import Column, Rows
+from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press, write
 
@@ -228,8 +230,8 @@ def test_search_finds_where_a_text_comes_and_goes(
     write(panel.field, "needle")
     qtbot.waitUntil(lambda: panel.says.text() == "2 messages")
     assert cells(panel.table) == [
-        ["user", "alpha needle", "0", "1", "auto compaction", "main"],
-        ["user", "delta NEEDLE", "2", "", "", "main"],
+        ["user", "", "alpha needle", "12 chars", "0", "1", "auto compaction", "main"],
+        ["user", "", "delta NEEDLE", "12 chars", "2", "", "", "main"],
     ]
     press(panel.field, Qt.Key.Key_Return)
     assert (desk.workbench.state.at, desk.workbench.state.selected) == (0, "a")
@@ -243,18 +245,57 @@ def test_search_finds_where_a_text_comes_and_goes(
     assert (desk.workbench.state.at, desk.workbench.state.selected) == (2, "a")
 
 
+def test_search_when_a_result_matches_names_its_file_and_size(
+    place: Place, desk: Desk, qtbot: QtBot
+) -> None:
+    panel = place(SearchPanel)
+    assert isinstance(panel, SearchPanel)
+    desk.workbench.open(open_transcript(resource("sample.jsonl")))
+    qtbot.waitUntil(lambda: len(desk.workbench.state.thread_id) > 0)
+    panel.take("class RateBook")
+    qtbot.waitUntil(lambda: bool(panel.table.rows))
+    result = next(row for row in cells(panel.table) if row[0] == "result")
+    assert result[1].startswith("Read ")
+    assert result[1].endswith(".py")
+    assert result[3].endswith(" lines")
+
+
+def test_table_when_it_has_many_rows_gives_each_two_lines_and_measures_none(
+    qtbot: QtBot,
+) -> None:
+    asked = list[int]()
+
+    def spell(row: int) -> str:
+        asked.append(row)
+        return "words " * 90
+
+    table = Rows[int]("Many", (Column("text", spell, lines=3),))
+    qtbot.addWidget(table)
+    table.resize(400, 300)
+    table.show()
+    table.show_rows(range(100_000))
+    qtbot.wait(1)
+    high, one = table.rowHeight(99_999), table.fontMetrics().lineSpacing()
+    assert high == table.rowHeight(0) >= 2 * one
+    table.scrollToBottom()
+    table.grab()
+    assert len(set(asked)) < 100
+    table.show_rows(range(2))
+    assert table.rowHeight(0) > high  # a short list has as many lines as the text needs, here three
+
+
 def test_search_when_its_panel_is_as_wide_as_usual_shows_most_of_a_line(
     place: Place, desk: Desk, qtbot: QtBot
 ) -> None:
     panel = place(SearchPanel)
     assert isinstance(panel, SearchPanel)
-    panel.resize(560, 400)
+    panel.resize(1000, 400)
     write(panel.field, "needle")
     qtbot.waitUntil(lambda: bool(panel.table.rows))
     figure = panel.fontMetrics().horizontalAdvance("0")
-    assert panel.table.columnWidth(1) >= 32 * figure
-    by = panel.table.model().index(0, 4)
-    shown = panel.table.columnWidth(4) - 18
+    assert panel.table.columnWidth(2) >= 32 * figure
+    by = panel.table.model().index(0, REMOVED)
+    shown = panel.table.columnWidth(REMOVED) - 18
     assert panel.table.fontMetrics().horizontalAdvance(by.data()) <= shown, by.data()
 
 

@@ -258,6 +258,30 @@ def test_card_of_the_fullest_request_when_another_window_is_chosen_shows_that_sh
     qtbot.waitUntil(lambda: "(38.1%)" in glance.cards["filled"].words)
 
 
+def test_search_when_hits_are_stepped_through_keeps_list_and_message_in_sight(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
+    before = seen(opened)
+    opened.show_panel("Files")
+    press(opened, Qt.Key.Key_F, CONTROL)
+    found = opened.docks.panel("Search")
+    assert isinstance(found, SearchPanel)
+    assert "At a glance" not in seen(opened)  # it makes room
+    write(found.field, "rounding")
+    qtbot.waitUntil(lambda: len(found.table.rows) > 3 and not opened.bridge.busy)
+    selected = []
+    for key in (Qt.Key.Key_F3, Qt.Key.Key_F3):
+        press(found.field, key)
+        assert {"Search", "Buffer", "Message"} <= set(seen(opened))
+        selected.append(opened.workbench.state.selected)
+    assert selected == [match.hit.message.id for match in found.table.rows[:2]]
+    press(found.field, Qt.Key.Key_F3, Qt.KeyboardModifier.ShiftModifier)
+    assert opened.workbench.state.selected == selected[0]
+    press(found.field, Qt.Key.Key_Escape)
+    assert seen(opened) == before
+    assert opened.docks.panel("Buffer").isAncestorOf(opened.focusWidget())
+
+
 def test_hits_are_opened_one_after_the_other(opened: MainWindow, qtbot: QtBot) -> None:
     """By Return: each is in sight; Qt ended the program where it scrolled while its list of colours was replaced."""
     opened.ask_panel("Search", "rounding")

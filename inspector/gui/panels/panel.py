@@ -61,6 +61,8 @@ class Panel(Guarded, QWidget):
     """Does it show its own headline, so that it needs no caption?"""
     LIVE: ClassVar[bool] = False
     """Does it show the run or the proxy? Other panels are not called for each word of a model's answer."""
+    closed = Signal()
+    """Emitted when the user presses a button of the panel that closes it."""
     heightened = Signal()
     """Emitted before the panel changes its fixed height."""
     height_changed = Signal()

@@ -3,6 +3,7 @@
 Each row is painted into a cached picture, so that moving and scrolling mostly copy pictures.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -222,6 +223,40 @@ def paint_subject(painter: QPainter, room: QRect, row: MessageRow, colour: str, 
         paint_text(painter, rest, line, quiet)
 
 
+def paint_subject_above(
+    painter: QPainter, above: QRect, below: QRect, row: MessageRow, colour: str, quiet: str
+) -> None:
+    """Paint the subject of a message in one line and its text in the next; a long subject or text takes both.
+
+    Args:
+        above: room of the first line.
+        below: room of the second line, which may be wider.
+    """
+    metrics = painter.fontMetrics()
+    first, second = visible(row.subject or row.line).text, visible(row.line).text
+    is_path = bool(row.subject) and " " not in first
+    if is_path:
+        first = metrics.elidedText(first, Qt.TextElideMode.ElideLeft, above.width())
+    elif metrics.horizontalAdvance(first) > above.width():
+        first, second = split_line(first, metrics, above.width())
+        quiet = colour
+    elif not row.subject:
+        second = ""
+    paint_text(painter, above, first, colour)
+    paint_text(painter, below, second, quiet)
+
+
+def split_line(text: str, metrics: QFontMetrics, width: int) -> tuple[str, str]:
+    """Split a text that is wider than `width` pixels: at the last blank before that, else between two letters."""
+    most = bisect_right(
+        range(len(text)), width, key=lambda end: metrics.horizontalAdvance(text[:end])
+    )
+    fitting = max(0, most - 1)
+    blank = text.rfind(" ", 0, fitting + 1)
+    end = blank if blank > 0 else fitting
+    return text[:end], text[end:].lstrip()
+
+
 def paint_bold(painter: QPainter, room: QRect, text: str, colour: str, how: int = MIDDLE) -> None:
     """Paint one line in a slightly heavier weight."""
     plain, bold = QFont(painter.font()), QFont(painter.font())
@@ -267,6 +302,11 @@ class PaintedList(WholeRows):
             self._keeps_in_sight = True
             self.scrollTo(index)
         self.viewport().update()
+
+    def fit_rows(self) -> None:
+        """Make the rows as high as the delegate now paints them."""
+        self._set_row_height()
+        self._show_current()
 
     def _let_scroll(self) -> None:
         self._keeps_in_sight = False

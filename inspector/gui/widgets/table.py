@@ -72,7 +72,9 @@ _BESIDE = 18
 _HEADING = 26
 """Pixels of a heading besides its text. Qt does not answer for a hidden column."""
 _MANY = 1_000
-"""In a table with more rows every row is one line high."""
+"""In a table with more rows no row is measured: all have the same height."""
+LINES_OF_MANY = 2
+"""Lines of a row of a table with more rows than that, if one of its columns may have several."""
 
 
 class TableModel(Guarded, QAbstractTableModel, Generic[T]):
@@ -174,7 +176,11 @@ class WholeRows(Guarded, QTableView):
         """Fit the height of the rows to a new font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self.verticalHeader().setDefaultSectionSize(self._height(self.fontMetrics()))
+            self._set_row_height()
+
+    def _set_row_height(self) -> None:
+        """Make all rows as high as the font needs."""
+        self.verticalHeader().setDefaultSectionSize(self._height(self.fontMetrics()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -275,6 +281,8 @@ class _Cells(Guarded, QStyledItemDelegate):
 class Rows(FittedTable[T], Generic[T]):
     """The table of most panels."""
 
+    _wraps: Sequence[int] = ()
+    """The columns whose texts may take several lines."""
     SPREADS: ClassVar[bool] = False
     """Is room that no column needs shared among all of them?"""
     chosen = Signal(int, int)
@@ -404,8 +412,10 @@ class Rows(FittedTable[T], Generic[T]):
     def lines_of(self, row: int, column: int) -> int:
         """Return the number of lines that the text of a cell takes, at most those of its column."""
         most = self._model.columns[column].lines
-        if most == 1 or len(self.rows) > _MANY or self.isColumnHidden(column):
+        if most == 1 or self.isColumnHidden(column):
             return 1
+        if self._has_many:
+            most = min(most, LINES_OF_MANY)
         text, room, metrics = (
             self._text(row, column),
             self.columnWidth(column) - _BESIDE,
@@ -422,9 +432,24 @@ class Rows(FittedTable[T], Generic[T]):
     def _text(self, row: int, column: int) -> str:
         return str(self._model.index(row, column).data())
 
+    @property
+    def _has_many(self) -> bool:
+        return len(self.rows) > _MANY
+
+    def _set_row_height(self) -> None:
+        """Make all rows as high as the font needs: in a long table of texts two lines, measuring none of them. O(1)."""
+        shown = any(not self.isColumnHidden(column) for column in self._wraps)
+        lines = LINES_OF_MANY if shown and self._has_many else 1
+        high = self._height(self.fontMetrics()) + (lines - 1) * self.fontMetrics().lineSpacing()
+        if lines > 1 or high != self.verticalHeader().defaultSectionSize():
+            self.verticalHeader().setDefaultSectionSize(high)
+
     def _fit_heights(self) -> None:
-        """Make rows as high as their texts need; in a long table every row stays one line high."""
-        if not self._wraps or len(self.rows) > _MANY:
+        """Make rows as high as their texts need; those of a long table all have the same height."""
+        if not self._wraps:
+            return
+        self._set_row_height()
+        if self._has_many:
             return
         upright, spacing = self.verticalHeader(), self.fontMetrics().lineSpacing()
         for row in range(len(self.rows)):

@@ -61,8 +61,8 @@ _ONLY = 220
 """Most pixels of the chip that names the only messages shown."""
 SOUGHT = {"Errors": "error", "Edits": "edit of a file", "User": "message of the user"}
 """Kinds of messages that a key leads to, in the singular."""
-ORDER_KEY = "buffer/order"
-"""Key of the setting that holds the chosen order."""
+ORDER_KEY, LINES_KEY = "buffer/order", "buffer/lines"
+"""Keys of the settings that hold the chosen order and the number of lines of a message."""
 MANY = 5_000
 """Messages of a thread from which on computing names and sizes takes longer than a frame."""
 UNSETTLED = 8
@@ -86,6 +86,13 @@ class BufferPanel(Panel):
         self.order = _menu_button(
             "Sort the messages", ORDERS, self._choose_order, _remembered_order(desk.settings)
         )
+        self.two_lines = small_button(
+            "2 lines",
+            self._choose_lines,
+            about="Show the text of each message in a second line, below its file or command",
+            name="Two lines a message",
+            checkable=True,
+        )
         self.count = label(role="quiet")
         self.only = small_button(
             "", lambda: desk.workbench.look_into(()), about="Show all messages again", role="chip"
@@ -105,6 +112,8 @@ class BufferPanel(Panel):
         self.setFocusProxy(self.view)
         self.model.arrange(_remembered_order(desk.settings))
         self._lay_out()
+        self.two_lines.setChecked(desk.settings.text(LINES_KEY) == "2")
+        self._show_lines()
 
     def _lay_out(self) -> None:
         self.text.setMaximumWidth(230)
@@ -117,6 +126,7 @@ class BufferPanel(Panel):
             self.text,
             self.kind,
             self.order,
+            self.two_lines,
             margins=(13, 2, 8, 2),
             gap=6,
         )
@@ -251,6 +261,15 @@ class BufferPanel(Panel):
         self.desk.settings.keep_text(ORDER_KEY, order)
         self.model.arrange(_remembered_order(self.desk.settings))
         self._show_selected(self.desk.workbench.state.selected)
+
+    def _choose_lines(self) -> None:
+        self.desk.settings.keep_text(LINES_KEY, "2" if self.two_lines.isChecked() else "1")
+        self._show_lines()
+
+    def _show_lines(self) -> None:
+        """Show each message in one line or in two. O(1), however many there are."""
+        self.delegate.has_two_lines = self.two_lines.isChecked()
+        self.view.fit_rows()
 
     def _filter(self) -> None:
         """Show the rows that match the filters. Text is searched in whole messages, off the GUI thread."""

@@ -16,6 +16,7 @@ from inspector.core.tokens.estimators import Estimator, count
 from inspector.core.tokens.prediction import UNSCALED
 from inspector.gui.look.colours import Colours, fate_colour, ink, role_colour
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import PAINTED_ROW
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.chart import paint_rounded
 from inspector.gui.widgets.painted import (
@@ -25,6 +26,7 @@ from inspector.gui.widgets.painted import (
     PaintedRow,
     paint_bold,
     paint_subject,
+    paint_subject_above,
     paint_text,
     role_width,
 )
@@ -207,6 +209,12 @@ class BufferDelegate(PaintedRow):
     tool = 7
     """Width of the column of tools in digits."""
     _lettered = False
+    has_two_lines = False
+    """Is the text of a message below its subject, and not behind it?"""
+
+    def height(self, metrics: QFontMetrics) -> int:
+        """Return the pixels of a row, for a font."""
+        return super().height(metrics) + (metrics.lineSpacing() if self.has_two_lines else 0)
 
     def letter(self, on: bool) -> None:
         """Leave room for the letters of fates, which messages have after steps."""
@@ -224,7 +232,9 @@ class BufferDelegate(PaintedRow):
     def paint_row(
         self, painter: QPainter, rect: QRect, row: BufferRow, marked: int, c: Colours
     ) -> None:
-        columns = self.columns(rect, painter.fontMetrics())
+        metrics = painter.fontMetrics()
+        top = rect.adjusted(0, 0, 0, -metrics.lineSpacing()) if self.has_two_lines else rect
+        columns = self.columns(top, metrics)
         paint_text(painter, columns.number, str(row.number), c.quiet, RIGHT)
         self._paint_change(painter, rect, columns, row, c)
         self._paint_role(painter, columns, row.row, c)
@@ -234,9 +244,14 @@ class BufferDelegate(PaintedRow):
             self._paint_bar(painter, QRectF(columns.bar), row, c)
         paint_text(painter, columns.tokens, grouped(row.tokens), c.text, RIGHT)
         subject = columns.subject
-        right = self._paint_badges(painter, rect, subject.right(), row, c)
+        right = self._paint_badges(painter, top, subject.right(), row, c)
         room = subject.adjusted(0, 0, right - subject.right(), 0)
-        paint_subject(painter, room, row.row, c.text, c.quiet)
+        if self.has_two_lines:
+            below = QRect(subject.left(), 0, columns.tokens.right() - subject.left(), rect.height())
+            below.setTop(top.bottom() - PAINTED_ROW // 2)
+            paint_subject_above(painter, room, below, row.row, c.text, c.quiet)
+        else:
+            paint_subject(painter, room, row.row, c.text, c.quiet)
 
     def _paint_change(
         self, painter: QPainter, rect: QRect, columns: "BufferColumns", row: BufferRow, c: Colours

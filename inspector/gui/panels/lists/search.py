@@ -1,5 +1,8 @@
-"""Search in the buffer and through the session: which messages hold a text, when each came and when it left. A row
-leads to the first request with the message; a click on "last" to the last one, on "removed by" to the one after."""
+"""Search in the buffer and through the session: which messages hold a text, what each is about, the first and the last
+request with it. It opens below the buffer and the message, so that all three are in sight.
+
+A row leads to the first request with the message; a click on *Last* to the last one, on *Removed by* to the one after.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +12,7 @@ from typing import ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
+from inspector.core.calls import CallIndex
 from inspector.core.errors import Cancelled
 from inspector.core.findings.search import Hit, find_text
 from inspector.core.message import part_text
@@ -16,18 +20,18 @@ from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import choice, delayed, field, row, small_button
+from inspector.gui.look.build import choice, column, delayed, field, row, small_button
+from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import CONTROL_GAP, LIST_HEAD
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
-from inspector.workbench.message_rows import message_role
+from inspector.workbench.message_rows import NO_CALLS, MessageRow, message_row
 from inspector.workbench.state import FoundText, State
 
-MOST = 5_000
-"""Rows that are shown."""
 SCOPES = ("this buffer", "this thread", "all threads")
-LAST, REMOVED = 3, 4
+LAST, REMOVED = 5, 6
 """The columns that lead to the last request that holds the message, and to the first that no longer does."""
 
 
@@ -37,6 +41,13 @@ class MessageHit:
 
     thread: Thread
     hit: Hit
+    calls: CallIndex = NO_CALLS
+    """The calls of the thread, which name the file or command of a result."""
+
+    @property
+    def row(self) -> MessageRow:
+        """What the message is and holds."""
+        return message_row(self.hit.message, self.calls)
 
     @property
     def came(self) -> int | None:
@@ -58,10 +69,13 @@ class SearchPanel(ListPanel[MessageHit]):
     """A field to type in and the messages that hold what was typed."""
 
     TITLE: ClassVar[str] = "Search"
+    HEADED: ClassVar[bool] = True
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
-        Column("Role", lambda match: message_role(match.hit.message), 7, least=9),
-        Column("Message", lambda match: _excerpt(match.hit), least=32, lines=2),
+        Column("Role", lambda match: match.row.role, 7, least=9),
+        Column("About", lambda match: _about(match.row), 38, least=16, lines=2),
+        Column("Text", lambda match: _excerpt(match.hit), least=32, lines=2),
+        Column("Size", lambda match: match.row.size, 10, figures=True),
         Column("First", lambda match: _request(match, match.came, "in no buffer"), 4, figures=True),
         Column("Last", lambda match: _request(match, match.last, ""), 4, figures=True),
         Column("Removed by", lambda match: _by(match), 15, least=15),
@@ -83,8 +97,18 @@ class SearchPanel(ListPanel[MessageHit]):
         self.scope.currentIndexChanged.connect(self._search)
         self.case = small_button("Aa", about="Match case", name="Match case", checkable=True)
         self.case.toggled.connect(self._search)
-        form = row((self.field, 1), self.case, self.scope, margins=(10, 5, 8, 0), gap=8)
-        self.lay_out((self.says, 1), margins=(13, 3, 8, 1), above=[form])
+        close = small_button("✕", self.closed.emit, about="Close the search   Esc", name="Close")
+        form = row(
+            label("SEARCH", role="caption"),
+            (self.field, 2),
+            self.case,
+            self.scope,
+            (self.says, 1),
+            close,
+            margins=LIST_HEAD,
+            gap=CONTROL_GAP,
+        )
+        column(form, (self.table, 1), of=self, gap=0)
 
     def show_state(self, state: State) -> None:
         """Search again in another session or thread or, if only the buffer is searched, at another request."""
@@ -138,7 +162,7 @@ class SearchPanel(ListPanel[MessageHit]):
         )
 
     def _show_found(self, matches: Sequence[MessageHit]) -> None:
-        self.table.show_rows(matches[:MOST])
+        self.table.show_rows(matches)
         self.table.leave_out(len(self.COLUMNS) - 1, self.scope.currentIndex() != 2)
         self.says.setText(_says(self._state.session, self.field.text(), matches))
         self.desk.workbench.show_found(_places(self.field.text(), matches) if matches else None)
@@ -198,9 +222,7 @@ def _says(session: Session | None, text: str, matches: Sequence[MessageHit]) -> 
         return ""
     if not matches:
         return "Nothing holds this text."
-    return plural(len(matches), "message") + (
-        f", the first {grouped(MOST)} shown" if len(matches) > MOST else ""
-    )
+    return plural(len(matches), "message")
 
 
 def found_in(
@@ -212,10 +234,18 @@ def found_in(
         if task.cancelled():
             raise Cancelled("The search was stopped.")
         hits = find_text(thread, text, case)
+        calls = CallIndex(thread.messages) if hits else NO_CALLS
         matches += (
-            MessageHit(thread, hit) for hit in hits if only is None or id(hit.message) in only
+            MessageHit(thread, hit, calls)
+            for hit in hits
+            if only is None or id(hit.message) in only
         )
     return tuple(matches)
+
+
+def _about(row: MessageRow) -> str:
+    """Return the tool and the file, command or query of a message."""
+    return f"{row.tool} {row.subject}".strip()
 
 
 def _excerpt(hit: Hit) -> str:
