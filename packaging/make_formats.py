@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT))
 from inspector.core.dialects.catalogue import DIALECTS  # noqa: E402
 from inspector.core.export import WRITERS  # noqa: E402
 from inspector.core.formats.detect import FORMATS  # noqa: E402
+from inspector.core.formats.format import AgentFolder  # noqa: E402
 
 PAGE = ROOT / "docs" / "formats.md"
 TABLE = re.compile(r"^\| format \|.*?\n\n", re.DOTALL | re.MULTILINE)
@@ -33,8 +34,23 @@ def _rows() -> Iterator[str]:
         told = one.contents
         what = f"{one.title}: {told.more}" if told.more else one.title
         export = "as its dialect" if one.name in DIALECTS else _yes(one.name in WRITERS)
-        cells = [f"`{one.name}`", what, _yes(one.grows), _yes(bool(one.folders)), export]
+        cells = [f"`{one.name}`", what, _yes(one.grows), _found_in(one.folders), export]
         yield f"| {' | '.join([*cells, told.tokens, told.system, told.tools])} |"
+
+
+def _found_in(folders: Sequence[AgentFolder]) -> str:
+    """Return where sessions are found, each place once; those of macOS are on the page in words."""
+    places: list[str] = []
+    for folder in folders:
+        if folder.under.startswith("Library"):
+            continue
+        fixed = folder.pattern.split("/")[:-1]
+        while fixed and fixed[-1] == "*":
+            fixed.pop()
+        path = "/".join(part for part in ("~", folder.under, *fixed) if part)
+        variable = f" ({folder.variable})" if folder.variable else ""
+        places.append(f"`{path}`{variable}")
+    return ", ".join(dict.fromkeys(places)) or "no"
 
 
 def _yes(true: bool) -> str:

@@ -206,6 +206,6 @@ FORMAT = Format(
     grows=True,
     folders=(AgentFolder("*/*.messages.json", ".cline/data/sessions", "CLINE_SESSION_DATA_DIR"),),
     contents=Contents(
-        tokens="yes", system="yes", more="`*.messages.json`, with what lies beside it"
+        tokens="yes", system="yes", more="`*.messages.json`, with the files beside it"
     ),
 )

@@ -62,7 +62,7 @@ FORMATS = (
             tokens="yes, where its provider told any",
             system="of the trajectory beside it",
             tools="as the prompt",
-            more="pi's v3, with records of its own: files, or its database",
+            more="pi's v3 with additional records: files, or its database",
         ),
     ),
     Format(

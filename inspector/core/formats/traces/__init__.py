@@ -59,6 +59,6 @@ FORMATS = (
             AgentFolder(vscode_log.FILES, ".config", "XDG_CONFIG_HOME"),
             AgentFolder(vscode_log.FILES, "Library/Application Support"),
         ),
-        contents=Contents("yes", "yes", "yes", "`main.jsonl` with what lies beside it"),
+        contents=Contents("yes", "yes", "yes", "`main.jsonl` with the files beside it"),
     ),
 )  # fmt: skip
