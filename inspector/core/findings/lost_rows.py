@@ -27,15 +27,8 @@ VERDICT_WORDS: Mapping[LostVerdict, str] = {
     "done": "done",
 }
 """The words for people."""
-LostFate: TypeAlias = Literal["lost", "paraphrased", "done", "unknown"]
-"""lost: the verdict is *gone* or *unsure*; paraphrased: it is *carried*; done and unknown: they are."""
-_FATES: Mapping[LostVerdict, LostFate] = {
-    "gone": "lost",
-    "unsure": "lost",
-    "carried": "paraphrased",
-    "done": "done",
-    "unknown": "unknown",
-}
+LostFate: TypeAlias = Literal["lost", "paraphrased"]
+"""paraphrased: the verdict is *carried*; lost: any other, as the buffer no longer has the words."""
 SHOWN = 10
 """Rows that are shown before "more"."""
 _WISHES = ("instruction", "constraint")
@@ -82,8 +75,8 @@ class LostRow:
 
     @property
     def fate(self) -> LostFate:
-        """Return what the verdict means for the count of what is lost."""
-        return _FATES[self.verdict]
+        """Return whether the row counts as lost or as paraphrased; `verdict` says more."""
+        return "paraphrased" if self.verdict == "carried" else "lost"
 
     @property
     def is_open(self) -> bool:

@@ -414,7 +414,12 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["facts"]["lost"] == sum(
         row["fate"] != "paraphrased" for row in document["lost"]
     )
-    assert {row["fate"] for row in document["lost"] if row["verdict"] == "done"} == {"done"}
+    verdicts_by_fate = {
+        fate: {row["verdict"] for row in document["lost"] if row["fate"] == fate}
+        for fate in ("lost", "paraphrased")
+    }
+    assert verdicts_by_fate["paraphrased"] == {"carried"}
+    assert {"gone", "done"} <= verdicts_by_fate["lost"] <= {"gone", "unsure", "done", "unknown"}
     assert document["paid_after_requests"] is not None
     assert document["cost_usd"] > 0
     assert {row["kind"] for row in document["lost"]} <= set(KINDS)
