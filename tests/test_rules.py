@@ -194,6 +194,9 @@ def test_the_architecture_names_files_that_are_there() -> None:
     assert not {one for one in named if not (ROOT / one).exists()}
     packages = {"/".join(name.split("/")[:2]) for name in OURS if name.count("/") > 1}
     assert packages <= named
+    for room, holds in re.findall(r"^\| `(inspector/[\w/]+)` \| (.*)$", pages[0], re.MULTILINE):
+        short = re.findall(r"`(\w+\.py)`", holds)
+        assert not [name for name in short if not list((ROOT / room).rglob(name))]
 
 
 _MACHINE = re.compile(r"/work/(?:main|shared)|/root/\.|/opt/(?:wheels|pypi)")
