@@ -151,6 +151,12 @@ def paint_triangle(painter: QPainter, corners: Sequence[tuple[float, float]], co
     painter.fillPath(shape, ink(colour))
 
 
+def paint_pointer(painter: QPainter, x: float, tip: float, colour: str) -> None:
+    """Fill a triangle whose lower corner is at (x, tip)."""
+    top = tip - 7
+    paint_triangle(painter, ((x, tip), (x - 4, top), (x + 4, top)), colour)
+
+
 def paint_band(painter: QPainter, room: QRectF, colour: str | QColor) -> None:
     """Fill a stretch of a row, at least a pixel wide."""
     fill = ink(colour) if isinstance(colour, str) else colour

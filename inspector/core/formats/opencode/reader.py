@@ -19,6 +19,8 @@ NAME = "opencode"
 _SECOND = "opencode2."
 TABLES = ("database", "session", "message", "part")
 SECOND_TABLES = (f"{_SECOND}database", f"{_SECOND}session_v2", f"{_SECOND}session_message")
+_REVERTED = "The user has taken turns back: the next call sends only the turns before them."
+_PRUNED = "Results that opencode cleared later are shown unchanged in the buffers: {:,}."
 
 
 class OpencodeReader(StoredReader[FirstSession | SecondSession]):
@@ -33,37 +35,47 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
     def _take(self, line: int, value: Any, file: str) -> None:
         if not isinstance(value, dict):
             self._problems.note(line, "not a record of a session", value, file)
-        elif isinstance(row := value.get("row"), dict) and value.get("table") in (
-            *TABLES,
-            *SECOND_TABLES,
-        ):
-            self._take_row(line, str(value["table"]), row)
-        elif isinstance(info := value.get("info"), dict) and isinstance(
-            value.get("messages"), list
-        ):
-            self._take_export(line, info, value["messages"])
-        else:
-            self._problems.note(line, "not an opencode session", value, file)
+            return
+        row = value.get("row")
+        table = value.get("table")
+        if isinstance(row, dict) and table in (*TABLES, *SECOND_TABLES):
+            self._take_row(line, str(table), row)
+            return
+        info = value.get("info")
+        messages = value.get("messages")
+        if isinstance(info, dict) and isinstance(messages, list):
+            self._take_export(line, info, messages)
+            return
+        self._problems.note(line, "not an opencode session", value, file)
 
     def _take_row(self, line: int, table: str, row: Mapping[str, Any]) -> None:
         if table.startswith(_SECOND):
-            self._start, table = SecondSession, table.removeprefix(_SECOND).removeprefix("session_")
-        name = string(row, "id")
+            self._start = SecondSession
+            table = table.removeprefix(_SECOND).removeprefix("session_")
         if table == "database":
             self._take_database(row)
         elif table in ("session", "v2"):
-            self._session(name).describe(row)
-        elif isinstance(data := row.get("data"), dict):
-            session, message = self._session(string(row, "session_id")), {**data, "id": name}
-            if table == "part":
-                self._take_part(line, session, message, string(row, "message_id"))
-            else:
-                self._problems.note_absurd(data.get("tokens"), line, data)
-                message["time"] = {"created": row.get("time_created")} | {**object_of(data, "time")}
-                session.take_message(message, row)
+            self._session(string(row, "id")).describe(row)
         else:
+            self._take_data(line, table, row)
+
+    def _take_data(self, line: int, table: str, row: Mapping[str, Any]) -> None:
+        """Take a message or a part: the object in the column `data`."""
+        name = string(row, "id")
+        data = row.get("data")
+        if not isinstance(data, dict):
             what = f"the {table} {name[:60]!r} holds no JSON object: it was left out"
-            self._problems.note(line, what, row.get("data"))
+            self._problems.note(line, what, data)
+            return
+        session = self._session(string(row, "session_id"))
+        named = {**data, "id": name}
+        if table == "part":
+            self._take_part(line, session, named, string(row, "message_id"))
+            return
+        self._problems.note_absurd(data.get("tokens"), line, data)
+        created = {"created": row.get("time_created")}
+        named["time"] = created | {**object_of(data, "time")}
+        session.take_message(named, row)
 
     def _take_part(
         self, line: int, session: FirstSession | SecondSession, part: Mapping[str, Any], name: str
@@ -71,7 +83,8 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
         kind = part.get("type")
         self._problems.note_absurd(part.get("tokens"), line, part)
         session.take_part(part, name)
-        if (not isinstance(kind, str) or kind not in KINDS) and str(kind) not in self._unknown:
+        is_known = isinstance(kind, str) and kind in KINDS
+        if not is_known and str(kind) not in self._unknown:
             self._unknown.add(str(kind))
             self._problems.note(line, f"unknown part type {str(kind)[:40]!r}", part)
 
@@ -79,7 +92,8 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
         self._main = string(info, "id")
         session = self._session(self._main)
         session.describe(info)
-        names, part_names = UniqueIds(), UniqueIds()
+        names = UniqueIds()
+        part_names = UniqueIds()
         for place, message in enumerate(messages):
             about = message.get("info") if isinstance(message, dict) else None
             if not isinstance(about, dict):
@@ -88,14 +102,23 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
             name = self._claim(names, string(about, "id") or f"message-{place:06}")
             self._problems.note_absurd(about.get("tokens"), line, about)
             session.take_message({**about, "id": name}, {"place": place})
-            for part_place, part in enumerate(list_of(message.get("parts"))):
-                if isinstance(part, dict):
-                    part_name = self._claim(
-                        part_names, string(part, "id") or f"{name}-{part_place:06}"
-                    )
-                    self._take_part(line, session, {**part, "id": part_name}, name)
-                else:
-                    self._problems.note(line, "not a part of a message", part)
+            self._take_exported_parts(line, session, name, message, part_names)
+
+    def _take_exported_parts(
+        self,
+        line: int,
+        session: FirstSession | SecondSession,
+        name: str,
+        message: Mapping[str, Any],
+        part_names: UniqueIds,
+    ) -> None:
+        """Take the parts of the exported message that is called `name`."""
+        for place, part in enumerate(list_of(message.get("parts"))):
+            if not isinstance(part, dict):
+                self._problems.note(line, "not a part of a message", part)
+                continue
+            part_name = self._claim(part_names, string(part, "id") or f"{name}-{place:06}")
+            self._take_part(line, session, {**part, "id": part_name}, name)
 
     def _claim(self, names: UniqueIds, name: str) -> str:
         claimed = names.claim(name)
@@ -105,15 +128,14 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
     def _told_of(self, main: FirstSession | SecondSession) -> tuple[str, Sequence[str]]:
         notes = note_shared_ids(self._shared_ids, "messages and parts")
         if isinstance(main.about.get("revert"), dict):
-            notes.append(
-                "The user has taken turns back: the next call sends what stands before them."
-            )
-        if parent := parent_session(main.about):
+            notes.append(_REVERTED)
+        parent = parent_session(main.about)
+        if parent:
             notes.append(f"This is the session of a sub-agent, started by {parent}.")
-        if source := text_at(main.about, "fork_session_id"):
+        source = text_at(main.about, "fork_session_id")
+        if source:
             notes.append(f"This session was forked from {source}.")
-        if pruned := sum(session.pruned_later() for session in self._sessions.values()):
-            notes.append(
-                f"Results that opencode cleared later are shown unchanged in the buffers: {pruned:,}."
-            )
+        pruned = sum(session.pruned_later() for session in self._sessions.values())
+        if pruned:
+            notes.append(_PRUNED.format(pruned))
         return f"opencode {string(main.about, 'version')}".rstrip(), notes

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from inspector.core.replay.report import ReplayReport
 from inspector.gui.look.colours import ink
@@ -13,7 +13,7 @@ from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.table import style_of
-from inspector.gui.widgets.chart import paint_horizontal, paint_triangle, solid_pen
+from inspector.gui.widgets.chart import paint_horizontal, paint_pointer, solid_pen
 from inspector.gui.widgets.overlay import Overlay, label_size
 from inspector.gui.widgets.plot import Plot, pg, set_height
 from inspector.workbench.compare import PLAIN
@@ -39,7 +39,8 @@ class ComparePlot(Plot):
 
     def show_reports(self, reports: Sequence[ReplayReport], picked: str) -> None:
         """Show the curves of these reports, that of the picked policy in front."""
-        if [*map(id, reports)] != [*map(id, self._reports)]:
+        drawn = [id(report) for report in self._reports]
+        if [id(report) for report in reports] != drawn:
             self._draw(reports)
         self._picked = picked
         self._set_pens()
@@ -53,24 +54,25 @@ class ComparePlot(Plot):
             self.show_count(count)
             self.show_all()
         self._reports = reports
-        names = {report.policy for report in reports}
-        for name in [name for name in self.curves if name not in names]:
+        for name in set(self.curves) - {report.policy for report in reports}:
             self.plot.removeItem(self.curves.pop(name))
         requests = np.arange(count, dtype=float)
         for report in reports:
             if report.policy not in self.curves:
                 self.curves[report.policy] = self._add_curve(self.plot)
+            curve = self.curves[report.policy]
             tokens = np.array([row.tokens for row in report.rows], dtype=np.float64)
-            self.curves[report.policy].setData(requests, tokens, antialias=False)
+            curve.setData(requests, tokens, antialias=False)
 
     def _scale(self) -> None:
         """Fit the axis to the window and the curves; the curve without compaction may leave it unless it is picked."""
-        fitted = [
-            report for report in self._reports if report.policy != PLAIN or self._picked == PLAIN
-        ]
-        heights = [report.peak for report in fitted or self._reports]
+        fitted = self._reports
+        if self._picked != PLAIN:
+            compacting = [report for report in self._reports if report.policy != PLAIN]
+            fitted = compacting or self._reports
+        highest = max((report.peak for report in fitted), default=1)
         window = self._reports[0].window if self._reports else None
-        set_height(self.plot, max([*heights, 1]), window, HEADROOM)
+        set_height(self.plot, max(highest, 1), window, HEADROOM)
 
     def about(self, at: int) -> str:
         words = [f"request {at}"]
@@ -85,11 +87,7 @@ class ComparePlot(Plot):
     def _set_pens(self) -> None:
         is_point = self.count == 1  # a single request has no line
         for name, curve in self.curves.items():
-            pen = style_of(name).pen(self._theme.colours)
-            if self._picked and name != self._picked:
-                faded = QColor(pen.color())
-                faded.setAlpha(FADED)
-                pen.setColor(faded)
+            pen = self._pen_of(name)
             curve.setPen(pen)
             if is_point:
                 curve.setSymbolSize(6)
@@ -97,6 +95,16 @@ class ComparePlot(Plot):
                 curve.setSymbolBrush(pen.color())
             curve.setSymbol("o" if is_point else None)
             curve.setZValue(10 if name == self._picked else 0)
+
+    def _pen_of(self, name: str) -> QPen:
+        """Return the pen of a curve, faded if another one is picked."""
+        pen = style_of(name).pen(self._theme.colours)
+        if not self._picked or name == self._picked:
+            return pen
+        faded = QColor(pen.color())
+        faded.setAlpha(FADED)
+        pen.setColor(faded)
+        return pen
 
 
 class CompareOverlay(Overlay):
@@ -142,19 +150,25 @@ class CompareOverlay(Overlay):
         """Write the peak of each curve that leaves the plot at its top."""
         top = self._range.bottom()
         for report in self._reports:
-            if report.peak <= top:
-                continue
-            first = next(at for at, row in enumerate(report.rows) if row.tokens > top)
-            x = self._point(first, 0).x()
-            words = f"↑ {report.title}, up to {grouped(report.peak)}"
-            width = label_size(painter, words).width()
-            corners = [QPointF(left, area.top() + 1) for left in (x + 4, x - width - 4)]
-            colour = style_of(report.policy).colour(self._theme.colours)
-            self._paint_label(painter, words, corners, colour, slides=True)
+            if report.peak > top:
+                self._paint_peak(painter, area, report, top)
+
+    def _paint_peak(
+        self, painter: QPainter, area: QRectF, report: ReplayReport, top: float
+    ) -> None:
+        """Write the peak of a curve where it first is above `top` tokens."""
+        first = next(at for at, row in enumerate(report.rows) if row.tokens > top)
+        x = self._point(first, 0).x()
+        words = f"↑ {report.title}, up to {grouped(report.peak)}"
+        right_of_it = QPointF(x + 4, area.top() + 1)
+        left_of_it = QPointF(x - label_size(painter, words).width() - 4, area.top() + 1)
+        colour = style_of(report.policy).colour(self._theme.colours)
+        self._paint_label(painter, words, [right_of_it, left_of_it], colour, slides=True)
 
     def _paint_letters(self, painter: QPainter, area: QRectF) -> None:
         """Paint the letter of each policy beside the plot, at the end of its curve."""
-        plain, bold = ui_font(self._theme.small), QFont(painter.font())
+        plain = ui_font(self._theme.small)
+        bold = QFont(painter.font())
         bold.setWeight(QFont.Weight.Bold)
         height = QFontMetricsF(painter.font()).height() - 3  # the letters have no descenders
         for y, name in self._letter_places(area, height):
@@ -168,7 +182,8 @@ class CompareOverlay(Overlay):
     def _letter_places(self, area: QRectF, height: float) -> list[tuple[float, str]]:
         """Return the pixel and the policy of each letter that has room, from the top."""
         last_visible = int(self._range.right())
-        highest, lowest = area.top() + 5, area.bottom() - height / 2
+        highest = area.top() + 5
+        lowest = area.bottom() - height / 2
         places = list[tuple[float, str]]()
         for report in self._reports:
             last = max(0, min(last_visible, len(report.rows) - 1))
@@ -183,7 +198,8 @@ class CompareOverlay(Overlay):
         Of several at one pixel, one is painted.
         """
         colour = style_of(report.policy).colour(self._theme.colours)
-        strokes, triangles = dict[int, float](), dict[int, QPointF]()
+        strokes = dict[int, float]()
+        triangles = dict[int, QPointF]()
         for step in report.compactions:
             at = step.at.before_request
             former = max(0, min(at, len(report.rows)) - 1)
@@ -194,10 +210,11 @@ class CompareOverlay(Overlay):
                 triangles[round(point.x())] = point
         painter.setPen(solid_pen(colour))
         foot = area.bottom()
-        painter.drawLines([QLineF(x, foot - 5, x, foot) for x in strokes.values()])
+        for x in strokes.values():
+            painter.drawLine(QLineF(x, foot - 5, x, foot))
         for point in triangles.values():
-            x, tip = point.x(), max(area.top() + 8, point.y() - 3)
-            paint_triangle(painter, ((x, tip), (x - 4, tip - 7), (x + 4, tip - 7)), colour)
+            tip = max(area.top() + 8, point.y() - 3)
+            paint_pointer(painter, point.x(), tip, colour)
 
     def _paint_regrets(self, painter: QPainter, report: ReplayReport) -> None:
         """Paint a cross on the curve at each request that needed a lost fact; of several within 3 pixels, one."""

@@ -14,7 +14,7 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import dollars, dollars_up_to
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.cost.figures import CAUSE_NAMES, CostFigures
-from inspector.gui.widgets.chart import dashed_pen, paint_triangle, paint_vertical
+from inspector.gui.widgets.chart import dashed_pen, paint_pointer, paint_vertical
 from inspector.gui.widgets.overlay import Overlay
 from inspector.gui.widgets.plot import Axis, Plot, pg
 
@@ -43,7 +43,8 @@ class CostPlot(Plot):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Dollars of every request", (6, 4, 8, 4))
-        self._dollars, self._sums = Axis("left", dollars_up_to(1)), Axis("left", dollars_up_to(1))
+        self._dollars = Axis("left", dollars_up_to(1))
+        self._sums = Axis("left", dollars_up_to(1))
         self._graphics.ci.layout.setSpacing(2)
         self.plot = self._add_plot(left=self._dollars, bottom=Axis("bottom", _spell_request))
         self.total = self._add_plot(row=1, left=self._sums, bottom=Axis("bottom", _spell_request))
@@ -59,17 +60,24 @@ class CostPlot(Plot):
 
     def show_figures(self, figures: CostFigures | None) -> None:
         """Show the cost of a thread; None: an empty plot."""
-        edges = figures.edges if figures else [-0.5]
-        tops: Sequence[Sequence[float]] = figures.tops if figures else [[] for _ in BILL_KINDS]
-        self._cost = figures.cost if figures else None
+        if figures is None:
+            self._cost = None
+            no_tops: Sequence[Sequence[float]] = [[] for _ in BILL_KINDS]
+            self._show_bars([-0.5], no_tops)
+            self._show_running([])
+        else:
+            self._cost = figures.cost
+            self._show_bars(figures.edges, figures.tops)
+            self._show_running(figures.running)
+        self.overlay.show_figures(figures)
+
+    def _show_bars(self, edges: Sequence[float], tops: Sequence[Sequence[float]]) -> None:
         for kind, top in zip(BILL_KINDS, tops, strict=True):
             self._curves[kind].setData(np.array(edges), np.array(top))
-        self.show_count(len(figures.cost.bills) if figures else 0)
+        self.show_count(len(self._cost.bills) if self._cost else 0)
         self.show_all()
         highest = max(tops[-1], default=0.0) or 0.01
         _fit_axis(self.plot, self._dollars, highest * HEADROOM)
-        self._show_running(figures.running if figures else [])
-        self.overlay.show_figures(figures)
 
     def _show_running(self, running: Sequence[float]) -> None:
         """Draw the cost of the thread up to each request, on an axis as wide as that of the bars."""
@@ -100,11 +108,8 @@ class CostPlot(Plot):
             amount = getattr(bill, kind)
             if amount:
                 words.append(f"{NAMES[kind]} {dollars(amount)}")
-        words += [
-            f"cache miss: {CAUSE_NAMES[miss.cause]}"
-            for miss in self._cost.breaks
-            if miss.request == at
-        ]
+        misses = [miss for miss in self._cost.breaks if miss.request == at]
+        words += [f"cache miss: {CAUSE_NAMES[miss.cause]}" for miss in misses]
         return " · ".join(words)
 
     def _sum_to(self, at: int) -> Decimal:
@@ -146,8 +151,10 @@ class CostOverlay(Overlay):
         right = left + room.width() * per_pixel
         edges = self._figures.edges
         first = max(0, bisect_right(edges, left) - 1)
-        bars = self._figures.tops[-1][first : bisect_right(edges, right)]
-        return self._point(0, max(bars, default=0.0)).y() < room.bottom()
+        end = bisect_right(edges, right)
+        bars = self._figures.tops[-1][first:end]
+        highest = self._point(0, max(bars, default=0.0))
+        return highest.y() < room.bottom()
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
         figures = self._figures
@@ -170,12 +177,14 @@ class CostOverlay(Overlay):
     def _paint_misses(self, painter: QPainter, area: QRectF, cost: ThreadCost) -> None:
         """Paint a triangle over the bar of each cache miss."""
         colours = self._theme.colours
+        highest_tip = area.top() + _LEGEND_HEIGHT
         for miss in cost.breaks:
             bill = cost.bills[miss.request]
-            point = self._point(miss.request, float(bill.total) if bill else 0)
-            x, tip = point.x(), max(area.top() + _LEGEND_HEIGHT, point.y() - 3)
+            usd = float(bill.total) if bill else 0
+            point = self._point(miss.request, usd)
+            tip = max(highest_tip, point.y() - 3)
             colour = colours.good if miss.cause == "compaction" else colours.high
-            paint_triangle(painter, ((x, tip), (x - 4, tip - 7), (x + 4, tip - 7)), colour)
+            paint_pointer(painter, point.x(), tip, colour)
 
     def _paint_legend(self, painter: QPainter, area: QRectF, figures: CostFigures) -> None:
         """Paint the names of colours and marks at the top, as many as have room."""
@@ -186,15 +195,15 @@ class CostOverlay(Overlay):
             if x + name_width + 14 > area.right():
                 return
             swatch = 0 if is_mark else 13
-            background = QRectF(
-                x - 3, top + 1, name_width + swatch + 6, 18
-            )  # no line may run through a name
+            # no line may run through a name
+            background = QRectF(x - 3, top + 1, name_width + swatch + 6, 18)
             painter.fillRect(background, ink(colours.window))
             if not is_mark:
                 painter.fillRect(QRectF(x, top + 5, 9, 9), ink(colour))
-            painter.setPen(ink(colour if is_mark else colours.quiet))
+            text_colour = colour if is_mark else colours.quiet
+            painter.setPen(ink(text_colour))
             painter.drawText(QPointF(x + swatch, top + 14), name)
-            x += name_width + (16 if is_mark else 27)
+            x += name_width + swatch + (16 if is_mark else 14)
 
     def _legend_entries(self, figures: CostFigures) -> Iterator[tuple[str, str, bool]]:
         """Yield (colour, name, whether the name begins with a mark instead of a swatch)."""

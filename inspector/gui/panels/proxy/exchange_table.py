@@ -56,9 +56,7 @@ class ExchangeTable(FittedTable[ListedExchange]):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        header.setSortIndicatorShown(
-            False
-        )  # Qt's sign would cover the heading, which contains its own
+        header.setSortIndicatorShown(False)  # it would cover the heading, which has its own
         self._exchanges.replaced.connect(self._restore_choice)
         for changed in (self._model.modelReset, self._model.rowsInserted, self._model.dataChanged):
             changed.connect(lambda *_: self._fit())
@@ -101,11 +99,14 @@ class ExchangeTable(FittedTable[ListedExchange]):
         if at is None:
             self.clearSelection()
         elif at != self.currentIndex().row() or not self.selectedIndexes():
-            visible = (n for n in range(len(COLUMNS)) if not self.isColumnHidden(n))
-            self.setCurrentIndex(self._model.index(at, next(visible, 0)))
-            QTimer.singleShot(
-                0, self, lambda: self.scrollTo(self.currentIndex())
-            )  # new rows have no place yet
+            self._choose_row(at)
+
+    def _choose_row(self, at: int) -> None:
+        visible = (n for n in range(len(COLUMNS)) if not self.isColumnHidden(n))
+        first_visible = next(visible, 0)
+        self.setCurrentIndex(self._model.index(at, first_visible))
+        # new rows have no place yet
+        QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))
 
     def _fit(self) -> None:
         """Choose the visible columns and their widths. Empty columns are hidden."""
@@ -126,17 +127,20 @@ class ExchangeTable(FittedTable[ListedExchange]):
     def _measure_columns(self) -> tuple[dict[int, int], dict[int, int]]:
         """Return the pixels that each column needs for its whole texts, and its usual width; without empty columns."""
         rows = (*self.rows[:_MEASURED], *self.rows[-_MEASURED:])
-        letters, heads = self.fontMetrics(), self.horizontalHeader().fontMetrics()
+        letters = self.fontMetrics()
+        heads = self.horizontalHeader().fontMetrics()
         digit = letters.horizontalAdvance("0")
-        full, usual = dict[int, int](), dict[int, int]()
+        full = dict[int, int]()
+        usual = dict[int, int]()
         for n, shown_column in enumerate(COLUMNS):
             texts = {shown_column.text(row) for row in rows} - {""}
             if rows and not texts:
                 continue
             heading = heads.horizontalAdvance(shown_column.title) + 2 * digit
             longest = max(map(letters.horizontalAdvance, texts), default=0) + 2
+            planned = max(shown_column.width * digit, heading) + 2 * _PAD
             full[n] = max(longest, heading) + 2 * _PAD
-            usual[n] = min(full[n], max(shown_column.width * digit, heading) + 2 * _PAD)
+            usual[n] = min(full[n], planned)
         if WATERFALL in usual:
             usual[WATERFALL] = _BARS * digit
         return full, usual
@@ -157,8 +161,11 @@ def _share_room(widths: dict[int, int], room: int) -> None:
     """Give the remaining pixels to the waterfall or, if it is hidden, to all columns alike."""
     left = max(0, room - sum(widths.values()))
     wider = [WATERFALL] if WATERFALL in widths else sorted(widths)
+    given = 0
     for place, n in enumerate(wider, 1):
-        widths[n] += left * place // len(wider) - left * (place - 1) // len(wider)
+        due = left * place // len(wider)
+        widths[n] += due - given
+        given = due
 
 
 class ExchangeFilter(QWidget):
@@ -207,7 +214,8 @@ class _ExchangeCell(PaintedCell):
         if index.column() == WATERFALL:
             self._paint_bar(painter, inner, row, c)
             return
-        text, colour = str(index.data() or ""), _colour(c, row, index.column())
+        text = str(index.data() or "")
+        colour = _colour(c, row, index.column())
         alignment = RIGHT if COLUMNS[index.column()].figures else MIDDLE
         paint_text(painter, inner, text, colour, alignment)
 
@@ -220,16 +228,26 @@ class _ExchangeCell(PaintedCell):
             bar_width = max(10, room.width() - text_width)
             left, first, right = (room.left() + share * bar_width for share in shares)
             right = max(right, left + 2)
-            height = room.height() * 0.4
-            top = room.center().y() - height / 2 + 1
-            before, after = (c.high, c.high) if row.what.has_failed else (c.missing, c.accent)
-            painter.fillRect(QRectF(left, top, first - left, height), ink(before))
-            painter.fillRect(QRectF(first, top, right - first, height), ink(after))
+            colours = (c.high, c.high) if row.what.has_failed else (c.missing, c.accent)
+            _paint_phases(painter, room, (left, first, right), colours)
             text_left = int(right) + _GAP
         painter.setPen(ink(c.quiet))
         text_room = QRect(text_left, room.top(), text_width, room.height())
         alignment = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(text_room, alignment, COLUMNS[WATERFALL].text(row))
+
+
+def _paint_phases(
+    painter: QPainter,
+    room: QRect,
+    edges: tuple[float, float, float],
+    colours: tuple[str, str],
+) -> None:
+    """Paint the two parts of a bar between three pixels, in the middle of the row."""
+    height = room.height() * 0.4
+    top = room.center().y() - height / 2 + 1
+    for left, right, colour in zip(edges, edges[1:], colours, strict=False):
+        painter.fillRect(QRectF(left, top, right - left, height), ink(colour))
 
 
 def _colour(c: Colours, row: ListedExchange, at: int) -> str:
@@ -242,6 +260,7 @@ def _colour(c: Colours, row: ListedExchange, at: int) -> str:
 
 def filtered_table(theme: Theme, bridge: Bridge) -> tuple[QWidget, ExchangeFilter, ExchangeTable]:
     """Return a widget with the filter above the table, and both of these."""
-    over, table = ExchangeFilter(), ExchangeTable(theme, bridge)
+    over = ExchangeFilter()
+    table = ExchangeTable(theme, bridge)
     over.chosen.connect(table.show_only)
     return holding(column(over, (table, 1), gap=4)), over, table
