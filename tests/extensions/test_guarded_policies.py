@@ -28,7 +28,7 @@ PARTED = (
 )
 FATE = ('fate: FateName = "summarised" if new else "dropped"', 'fate: FateName = "eaten"')
 MARK = ('settings.limit, "slide_share"', 'settings.limit, "slide_part"')
-TIER = ('"slide_share", (TIER,))', '"slide_share", ("glide",))')
+TIER = ('"slide_share", (TIER,)', '"slide_share", ("glide",)')
 CLASS = ("POLICY = SlidingPolicy()", "POLICY = SlidingPolicy")
 DUE = (
     "tokens, limit = self.tokens(context), context.settings.limit\n",
