@@ -132,7 +132,7 @@ def needs_refresh(transcript: str, index: Mapping[str, Any]) -> bool:
 
 
 def start_refresh(transcript: str) -> None:
-    """Measure the transcript in another process, which nobody waits for. One at a time."""
+    """Measure the transcript in another process without waiting for it. One at a time."""
     import subprocess
 
     lock = index_path(transcript) + ".lock"

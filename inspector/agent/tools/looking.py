@@ -72,7 +72,7 @@ def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> tuple[
             continue
         size += len(line)
         if len(lines) == count or (size > limits.read_bytes and lines):
-            return lines, f"go on with offset={number}"
+            return lines, f"continue with offset={number}"
         lines.append(line.decode("utf-8", "replace"))
     return lines, ""
 

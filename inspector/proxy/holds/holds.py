@@ -208,7 +208,7 @@ class Holds(Gate):
             which = "the cut" if len(state.cuts) == 1 else f"{done.left} of {len(state.cuts)} cuts"
             self.note(
                 f"{call.key.client or 'The client'} sends another conversation than the one that was cut (it "
-                f"compacted by itself, or went back): {which} cannot be made again."
+                f"compacted on its own, or went back): {which} cannot be made again."
             )
         if not call.side:
             state.lost = done.left

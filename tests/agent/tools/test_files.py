@@ -17,7 +17,7 @@ def test_lines_from_here_to_there(do: Do) -> None:
     """1-based; what follows is told with the number to go on with."""
     assert (
         do("read_file", path="a.txt", offset=2, limit=1).content
-        == "two\n… lines 2 to 2; go on with offset=3 …"
+        == "two\n… lines 2 to 2; continue with offset=3 …"
     )
     assert do("read_file", path="a.txt", offset=3).content == "three\n"
     assert do("read_file", path="a.txt", numbers=True, limit=1).content.startswith("     1\tone\n")
@@ -54,7 +54,7 @@ def test_huge_lines_and_huge_files(workspace: Path) -> None:
 
         assert read("line") == "x" * 1_000 + " … 49,001 bytes of this line left out …\nshort\n"
         assert "binary" in read("sparse")
-        assert read("many").endswith("line\n… lines 1 to 100; go on with offset=101 …")
+        assert read("many").endswith("line\n… lines 1 to 100; continue with offset=101 …")
         assert read("many", offset=9_999) == "line\nline\n"
 
 
