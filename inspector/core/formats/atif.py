@@ -269,8 +269,8 @@ FORMATS = (
         grows=True,
         contents=Contents(
             "yes",
-            "where a system step begins it",
-            "where the agent's definition has them",
+            "if a system step begins it",
+            "if the agent's definition has them",
             "harbor; with those of the runs that it started",
         ),
     ),

@@ -59,7 +59,7 @@ FORMATS = (
             AgentFolder("agents/*/agent/openclaw-agent.sqlite", ".openclaw", "OPENCLAW_STATE_DIR"),
         ),
         contents=Contents(
-            tokens="yes, where its provider told any",
+            tokens="if reported",
             system="of the trajectory beside it",
             tools="as the prompt",
             more="pi's v3 with additional records: files, or its database",

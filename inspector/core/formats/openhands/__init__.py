@@ -15,7 +15,7 @@ FORMATS = (
         is_many=True,
         grows=True,
         contents=Contents(
-            "where the answer is kept",
+            "if the answer is kept",
             "in newer files",
             "as the prompt",
             "also `output.jsonl`, a session a line",

@@ -228,9 +228,7 @@ FORMATS = tuple(
         f"{dialect.title} payload",
         partial(sniff_payload, dialect),
         partial(PayloadReader, dialect),
-        contents=Contents(
-            "where there is a response", "yes", "yes", "body of a request or a response"
-        ),
+        contents=Contents("of a response", "yes", "yes", "body of a request or a response"),
     )
     for dialect in DIALECTS.values()
 )

@@ -21,5 +21,5 @@ FORMAT = Format(
     PiReader,
     grows=True,
     folders=(AgentFolder("sessions/*/*.jsonl", ".pi/agent", "PI_CODING_AGENT_DIR"),),
-    contents=Contents(tokens="yes", system="since v3, where pi wrote it", tools="as the prompt"),
+    contents=Contents(tokens="yes", system="since v3, if pi wrote it", tools="as the prompt"),
 )

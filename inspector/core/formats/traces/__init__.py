@@ -33,17 +33,16 @@ def _format(
     )
 
 
-_TOLD = "where the span tells it"
-_LANGFUSE_TOLD = "where the observation or its metadata tells it"
+_IF_RECORDED = "if recorded"
 FORMATS = (
-    _format("otel", "OpenTelemetry trace", sniff_otel, spans_of, "yes", _TOLD, _TOLD, "OTLP JSON, the SDKs' JSON"),
+    _format("otel", "OpenTelemetry trace", sniff_otel, spans_of, "yes", _IF_RECORDED, _IF_RECORDED, "OTLP JSON, the SDKs' JSON"),
     _format("openinference", "OpenInference trace (Phoenix)", sniff_openinference, spans_of, "yes", "yes", "yes"),
     _format("langfuse", "Langfuse trace", sniff_langfuse, langfuse_spans,
-            "yes", _LANGFUSE_TOLD, "as the prompt", "JSON or CSV"),
+            "yes", _IF_RECORDED, "as the prompt", "JSON or CSV"),
     _format("langsmith", "LangSmith trace", sniff_langsmith, langsmith_spans,
-            "yes", "yes", "where the run tells them"),
+            "yes", "yes", _IF_RECORDED),
     _format("openai-agents", "OpenAI Agents SDK trace", sniff_agents, agents_spans,
-            "of the response, where it was added", "as the tokens", "as the tokens"),
+            "if the response was added", "as the tokens", "as the tokens"),
     _format("vscode-replay", "VS Code chat replay", REPLAY_SIGNS, replay_spans,
             "yes", "yes", "yes", "`*.chatreplay.json`"),
     Format(

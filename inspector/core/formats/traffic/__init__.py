@@ -17,7 +17,7 @@ def _format(
     *,
     grows: bool = False,
 ) -> Format:
-    contents = Contents(tokens="where there is a response", system="yes", tools="yes", more=more)
+    contents = Contents(tokens="of a response", system="yes", tools="yes", more=more)
     return Format(
         name, title, sniff, partial(reader, name), is_many=True, grows=grows, contents=contents
     )
