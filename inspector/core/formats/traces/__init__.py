@@ -35,7 +35,8 @@ def _format(
 
 _IF_RECORDED = "if recorded"
 FORMATS = (
-    _format("otel", "OpenTelemetry trace", sniff_otel, spans_of, "yes", _IF_RECORDED, _IF_RECORDED, "OTLP JSON, the SDKs' JSON"),
+    _format("otel", "OpenTelemetry trace", sniff_otel, spans_of,
+            "yes", _IF_RECORDED, _IF_RECORDED, "OTLP JSON, the SDKs' JSON"),
     _format("openinference", "OpenInference trace (Phoenix)", sniff_openinference, spans_of, "yes", "yes", "yes"),
     _format("langfuse", "Langfuse trace", sniff_langfuse, langfuse_spans,
             "yes", _IF_RECORDED, "as the prompt", "JSON or CSV"),
