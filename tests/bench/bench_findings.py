@@ -21,7 +21,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from tests.bench.made import make_instructed_session, make_session
-from tests.bench.run import Row
+from tests.bench.run import Row, keeping_bytecode
 from tests.shared import transcripts
 
 SIZES = (100, 300)
@@ -72,22 +72,29 @@ def _generated() -> list[Row]:
 
 
 def _instructed() -> list[Row]:
-    """`pins` where the user asks for something else all the time."""
+    """`pins` and `lost` where the user asks for something else all the time."""
+    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         small, large = (
             make_instructed_session(Path(folder) / f"{size}.jsonl", size) for size in INSTRUCTED
         )
-        pins = _command("pins", large)
-        grown = pins / _command("pins", small) * INSTRUCTED[0] / INSTRUCTED[1]
-        what = f"many instructions: pins a megabyte, {INSTRUCTED[1]} MB / {INSTRUCTED[0]} MB"
-        return [
-            (
-                "many instructions, 30 MB: pins / reading",
-                pins / _command("buffer", large),
-                "x (asked: at most 2)",
-            ),
-            (what, grown, "x (asked: at most 1.3)"),
-        ]
+        reading = _command("buffer", large)
+        for name in ("pins", "lost"):
+            taken = _command(name, large)
+            grown = taken / _command(name, small) * INSTRUCTED[0] / INSTRUCTED[1]
+            rows += [
+                (
+                    f"many instructions, 30 MB: {name} / reading",
+                    taken / reading,
+                    "x (asked: at most 2)" if name == "pins" else "x",
+                ),
+                (
+                    f"many instructions: {name} a megabyte, {INSTRUCTED[1]} MB / {INSTRUCTED[0]} MB",
+                    grown,
+                    "x (asked: at most 1.3)",
+                ),
+            ]
+    return rows
 
 
 def _command(name: str, path: Path, times: int = 3) -> float:
@@ -99,6 +106,7 @@ def _command(name: str, path: Path, times: int = 3) -> float:
             [sys.executable, "-m", "inspector", name, str(path), "--json"],
             check=True,
             stdout=subprocess.DEVNULL,
+            env=keeping_bytecode(),
         )
         after = os.times()
         found.append(

@@ -16,7 +16,7 @@ from time import process_time
 from inspector.core.errors import InspectorError
 from inspector.core.findings.lost import lost_by_compactions
 from inspector.transcripts.files import open_transcript
-from tests.bench.run import Row
+from tests.bench.run import Row, keeping_bytecode
 from tests.shared import transcripts
 
 WORST = 5
@@ -74,7 +74,11 @@ def seconds(words: Sequence[str]) -> float:
     before = os.times()
     root = Path(__file__).resolve().parents[2]
     subprocess.run(
-        [sys.executable, "-m", "inspector", *words], cwd=root, check=True, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "inspector", *words],
+        cwd=root,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env=keeping_bytecode(),
     )
     after = os.times()
     return (

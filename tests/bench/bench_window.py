@@ -22,6 +22,7 @@ from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.settings import Settings
 from inspector.gui.window import MainWindow
+from tests.bench.run import keeping_bytecode
 from tests.gui.hands import hold, let_go, pull, turn_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,16 +104,13 @@ def starts() -> tuple[float, float]:
 
 def seconds_of(program: str, *arguments: str) -> float:
     """Of one process, which may keep what it compiles, as installed programs do."""
-    environment = {
-        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
-    }
     start = perf_counter()
     subprocess.run(
         [sys.executable, "-c", program, *arguments],
         cwd=ROOT,
         check=True,
         stderr=subprocess.DEVNULL,
-        env=environment,
+        env=keeping_bytecode(),
     )
     return perf_counter() - start
 

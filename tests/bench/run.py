@@ -50,6 +50,11 @@ def verdict(text: str, figure: float) -> str:
     )
 
 
+def keeping_bytecode() -> dict[str, str]:
+    """Return an environment in which a process may keep what it compiles, as installed programs do."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _machine() -> str:
     """Processor, cores, system and Python, in one line."""
     processor = platform.processor() or platform.machine()

@@ -10,41 +10,21 @@ time proportional to the messages that it removed and left.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
-from typing import TypeAlias
 
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.names import unescaped
 from inspector.core.facts.reading import facts, retold_rules, texts, wishes
+from inspector.core.facts.run_index import WORD, WordRun
 from inspector.core.facts.sentences import LONGEST
 from inspector.core.facts.wording import Saying, join_lines
 from inspector.core.message import Message
 
-_WORD = re.compile(r"\w+", re.ASCII)
-"""Chinese has no spaces: a fact without other words is searched in every message."""
-
 
 def find_words(text: str) -> set[str]:
     """Return the words of a text, by which facts are looked up."""
-    return set(_WORD.findall(text))
+    return set(WORD.findall(text))
 
 
-WordRun: TypeAlias = tuple[str, ...]
-"""Up to three words in a row that show that a text may name a fact."""
-
-
-def word_runs(text: str) -> set[WordRun]:
-    """Return every run of one, two and three words of a text, the empty run, and long numbers in words. O(text)."""
-    text_words = _WORD.findall(text)
-    runs: set[WordRun] = {(), *zip(text_words, strict=True)}
-    runs.update((number,) for number in _LONG_NUMBER.findall(text))
-    runs.update(pairwise(text_words))
-    runs.update(zip(text_words, text_words[1:], text_words[2:], strict=False))
-    return runs
-
-
-_LONG_NUMBER = re.compile(r"(?<=[A-Za-z_])\d{8,}(?!\w)", re.ASCII)
-"""As in `discussion_r2734900785`."""
 _NUMBERED = re.compile(r"/(?:pull|issues?|merge_requests)/(\d+)/?$", re.ASCII)
 _COMMENT = re.compile(r"#[A-Za-z_-]*(\d{8,})$", re.ASCII)
 
@@ -123,7 +103,7 @@ class FactIndex:
             return number
         number = self._ids[fact] = len(self.facts)
         self.facts.append(fact)
-        fact_words = _WORD.findall(fact.text)
+        fact_words = WORD.findall(fact.text)
         if fact.kind in SENTENCES:
             self._sayings[number] = Saying(fact.text)
             if fact.text[0].isalpha():  # in a summary its first letter may be small

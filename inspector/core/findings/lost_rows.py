@@ -7,7 +7,7 @@ these, the others come after.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import commonpath
 from typing import Literal, TypeAlias
@@ -210,20 +210,65 @@ _LEAST_WORDS = 4
 
 
 def _mark_repeats(rows: Sequence[LostRow]) -> list[LostRow]:
-    """Mark the wishes that a longer one holds, and a longer one that is made of several others. O(wishes²)."""
-    wishes = [place for place, row in enumerate(rows) if row.fact.kind in _WISHES and row.is_open]
-    texts = {
-        place: f" {' '.join(_WORD.findall(rows[place].fact.text.lower()))} " for place in wishes
-    }
-    long_enough = [place for place in wishes if texts[place].count(" ") > _LEAST_WORDS]
+    """Mark the wishes that a longer one holds, and a longer one that is made of several others.
+
+    O(words of the wishes): a sentence has a bounded number of them.
+    """
+    wishes = _WordTree()
+    words_by_place = dict[int, list[str]]()
+    for place, row in enumerate(rows):
+        if row.fact.kind in _WISHES and row.is_open:
+            words = _WORD.findall(row.fact.text.lower())
+            if len(words) >= _LEAST_WORDS:
+                words_by_place[place] = words
+                wishes.add(words, place)
     repeats = set[int]()
-    for whole in long_enough:
-        shorter = [place for place in long_enough if len(texts[place]) < len(texts[whole])]
-        parts = [place for place in shorter if texts[place] in texts[whole]]
-        repeats.update([whole] if len(parts) > 1 else parts)
+    for place, words in words_by_place.items():
+        parts = wishes.find_parts(words)
+        repeats.update([place] if len(parts) > 1 else parts)
     return [
         replace(row, is_repeat=True) if place in repeats else row for place, row in enumerate(rows)
     ]
+
+
+class _WordTree:
+    """Sentences by their words, so that those inside another sentence are found without a look at all others."""
+
+    def __init__(self) -> None:
+        self._children = dict[str, _WordTree]()
+        """By the word that comes next."""
+        self._places: list[int] = []
+        """Of the sentences that end here."""
+
+    def add(self, words: Sequence[str], place: int) -> None:
+        """Add a sentence under a number."""
+        tree = self
+        for word in words:
+            child = tree._children.get(word)
+            if child is None:
+                child = tree._children[word] = _WordTree()
+            tree = child
+        tree._places.append(place)
+
+    def find_parts(self, words: Sequence[str]) -> set[int]:
+        """Return the numbers of the shorter sentences that this one holds; of many, two at least."""
+        parts = set[int]()
+        for start in range(len(words)):
+            parts.update(self._find_begun(words, start))
+            if len(parts) > 1:
+                break
+        return parts
+
+    def _find_begun(self, words: Sequence[str], start: int) -> Iterator[int]:
+        """Yield the numbers of the shorter sentences that begin at a word of this one."""
+        tree = self
+        for place in range(start, len(words)):
+            child = tree._children.get(words[place])
+            if child is None:
+                return
+            tree = child
+            if place - start + 1 < len(words):
+                yield from tree._places
 
 
 @dataclass(frozen=True, slots=True)

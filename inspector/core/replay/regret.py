@@ -19,13 +19,12 @@ from inspector.core.facts.fact import SENTENCES, Fact, distinct
 from inspector.core.facts.index import (
     BufferFacts,
     FactIndex,
-    WordRun,
     key_run,
     other_name,
-    word_runs,
 )
 from inspector.core.facts.names import names
 from inspector.core.facts.reading import call_text, used
+from inspector.core.facts.run_index import RunIndex, WordRun
 from inspector.core.facts.wording import NOT_CARRIED, Echo, Retelling, Speech, join_lines
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
@@ -174,7 +173,7 @@ class LossLedger:
         """Facts that are gone. One that returned is noticed when it is referred to, or removed again."""
         self._lost_sentences = set[int]()
         """The sentences among them."""
-        self._by_run: dict[WordRun, set[int]] = {}
+        self._by_run = RunIndex()
         """The facts among them by a run of words that every text with the fact has."""
         self._touched = set[int]()
         self._quoted = set[int]()
@@ -277,7 +276,7 @@ class LossLedger:
     def _lose(self, fact: int, at: At, message: str) -> None:
         loss = self._lost[fact] = Loss(self._index.facts[fact], at, message)
         for run in self._keys(fact):
-            self._by_run.setdefault(run, set()).add(fact)
+            self._by_run.add(run, fact)
         self._ever_lost.add(fact)
         if loss.fact.kind in SENTENCES:
             self._lost_sentences.add(fact)
@@ -290,7 +289,7 @@ class LossLedger:
                 del self._lost[fact]
                 self._lost_sentences.discard(fact)
                 for run in self._keys(fact):
-                    self._by_run[run].discard(fact)
+                    self._by_run.remove(run, fact)
 
     def _forget_returned(self, removed: Sequence[int]) -> None:
         """Forget the lost facts that returned with messages which are removed now, or were cited in them."""
@@ -317,10 +316,7 @@ class LossLedger:
     def _named_in(self, text: str) -> set[int]:
         """Return the facts that are gone and that the text names. O(text)."""
         line = join_lines(text)
-        runs = self._by_run.keys() & word_runs(line)
-        return {
-            fact for run in runs for fact in self._by_run[run] if self._is_named(fact, text, line)
-        }
+        return {fact for fact in self._by_run.find(line) if self._is_named(fact, text, line)}
 
     def _is_named(self, fact: int, text: str, line: str) -> bool:
         """Does a text name a fact? `line`: the text as one line."""
