@@ -71,6 +71,8 @@ class TranscriptReading:
         self._passed: dict[Path, FileStat | None] = {}
         """Files that are no companions (None), or held nothing when they were as the value says."""
         self._session_id = ""
+        self._is_id_known = False
+        """Was nothing fed since the id was looked at?"""
 
     def by_other_formats(self) -> Iterator["TranscriptReading"]:
         """Yield a reading of the same file, not begun, by each of the other formats that may read it."""
@@ -84,6 +86,7 @@ class TranscriptReading:
 
     def read_main(self, first: Callable[[Session], None] | None = None) -> None:
         """Feed the main file. Raises NothingToRead, Cancelled."""
+        self._is_id_known = False
         self.files[0].feed(self.reader, first)
         if self._wanted and not (session := self.reader.session()).threads:
             ids = [held.id for held in session.held]
@@ -95,18 +98,25 @@ class TranscriptReading:
     def read_more(self) -> bool:
         """Feed what was appended to the files; was there anything? Raises Rewritten."""
         fed = [file.read_more() for file in self.files]
+        self._is_id_known &= not any(fed)
         return any(fed)
 
     def new_companions(self) -> list[tuple[Path, str]]:
         """Return path and name of the files that may belong to the session and were not looked at yet."""
-        session_id = self.reader.session().id if self._growing else ""
-        if session_id != self._session_id:  # what was no companion may be one of this session
-            self._session_id, self._passed = session_id, {file.path: None for file in self.files}
+        if not self._is_id_known:
+            self._look_at_id()
         main = self.files[0]
         if isinstance(main, ZippedFile):
             beside = main.beside(self.format.companions(PurePath(main.member)))
             return [(path, name) for path, name in beside if self._is_new(path)]
         return self._new_files_beside()
+
+    def _look_at_id(self) -> None:
+        """Forget which files are no companions if the id of the session has changed: they may be some of this one."""
+        self._is_id_known = True
+        session_id = self.reader.session().id if self._growing else ""
+        if session_id != self._session_id:
+            self._session_id, self._passed = session_id, {file.path: None for file in self.files}
 
     def _new_files_beside(self) -> list[tuple[Path, str]]:
         folder = self._file.parent
@@ -138,6 +148,7 @@ class TranscriptReading:
             self._passed[path] = None if head.values else self._passed[path]
             self.progress.done += companion.size
             return False
+        self._is_id_known = False
         companion.feed(self.reader)
         self._passed[path] = None
         self.files.append(companion)

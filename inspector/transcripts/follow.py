@@ -14,7 +14,7 @@ from time import monotonic
 
 from inspector.core.errors import Cancelled, InspectorError, NothingToRead, UnknownFormat
 from inspector.core.session import Session
-from inspector.transcripts.database import transcript_stat
+from inspector.transcripts.database import split_session_path, transcript_stat
 from inspector.transcripts.discover import NewestSession
 from inspector.transcripts.files import (
     TranscriptReading,
@@ -24,7 +24,7 @@ from inspector.transcripts.files import (
     refuse_nothing,
 )
 from inspector.transcripts.transcript_file import ReadProgress, Rewritten
-from inspector.transcripts.unpack import FileStat, is_packed
+from inspector.transcripts.unpack import FileStat, file_stat, is_packed
 
 OFTEN = 0.1
 """Seconds between two looks."""
@@ -167,9 +167,8 @@ class Follower:
 
     def _report(self) -> None:
         """Tell what happened to the file, each once: a loss only when the file has not come back for a while."""
-        why = (
-            self._why if transcript_stat(self.path) is not None else f"{self.path} no longer exists"
-        )
+        exists = file_stat(split_session_path(self.path)[0]) is not None
+        why = self._why if exists else f"{self.path} no longer exists"
         if why:
             self._report_loss(why)
             return
@@ -245,9 +244,11 @@ class Follower:
 
     def _read_companions(self, transcript: TranscriptReading) -> bool:
         """Feed the companions that have come since; were there any? A tenth of the time at most."""
-        begun, has_found, session = monotonic(), False, transcript.reader.session()
-        for path, name in transcript.new_companions():
-            with suppress(NothingToRead):  # it is looked at again when it has changed
-                has_found = transcript.read_companion(path, name, session) or has_found
+        begun, has_found = monotonic(), False
+        if companions := transcript.new_companions():
+            session = transcript.reader.session()
+            for path, name in companions:
+                with suppress(NothingToRead):  # it is looked at again when it has changed
+                    has_found = transcript.read_companion(path, name, session) or has_found
         self._due = monotonic() + max(_COMPANIONS, 10 * (monotonic() - begun))
         return has_found

@@ -47,6 +47,7 @@ class Gauge(Panel):
         super().__init__(desk)
         self.folded = False
         self._state = State()
+        self._now: GaugeReading | None = None
         self._caption = label("PRESSURE", role="caption")
         self._ratio = label("–", role="pressure")
         self._kind = label(role="badge")
@@ -87,7 +88,7 @@ class Gauge(Panel):
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        now = reading(state)
+        now = self._now = reading(state)
         self._state = state
         self.tank.show_reading(now)
         self.legend.show_reading(now)
@@ -136,7 +137,7 @@ class Gauge(Panel):
     def _show_due(self) -> None:
         """The chip keeps its place while it is not known what is due."""
         self._lingers.stop()
-        now = reading(self._state)
+        now = self._now
         due = now.due if now is not None else None
         words = now.due_words if now is not None else ""
         mark(self._due, "due", bool(due))

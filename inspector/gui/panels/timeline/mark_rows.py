@@ -17,6 +17,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPixmap,
+    QPolygonF,
     QResizeEvent,
     QWheelEvent,
 )
@@ -315,13 +316,15 @@ class MarkRows(Guarded, QWidget):
         )
 
     def _paint_folds(self, painter: QPainter, folds: Sequence[Fold]) -> None:
-        colours = self._frame.theme.colours
+        """Paint the marks of a row, and beside those that stand for several their number."""
+        colours, metrics = self._frame.theme.colours, self._frame.metrics
+        if folds:
+            paint_marks(painter, [fold.room.topLeft() for fold in folds], folds[0].kind, colours)
+        painter.setPen(ink(colours.quiet))
+        middle = (metrics.ascent() - metrics.descent()) / 2
         for fold in folds:
-            paint_mark(painter, fold.room.topLeft(), fold.kind, colours)
             if len(fold.marks) > 1:
-                painter.setPen(ink(colours.quiet))
-                metrics = self._frame.metrics
-                foot = fold.room.center().y() + (metrics.ascent() - metrics.descent()) / 2
+                foot = fold.room.center().y() + middle
                 painter.drawText(QPointF(fold.room.left() + SIZE + 3, foot), str(len(fold.marks)))
 
     def _paint_bands(self, painter: QPainter, row: BandRow, top: int, across: LinearScale) -> None:
@@ -420,20 +423,26 @@ def mark_colour(colours: Colours, kind: MarkKind) -> str:
     }[kind]
 
 
-def paint_mark(painter: QPainter, corner: QPointF, kind: MarkKind, colours: Colours) -> None:
-    """Paint the shape of a kind in its square."""
-    colour, square = ink(mark_colour(colours, kind)), QRectF(corner.x(), corner.y(), SIZE, SIZE)
+def paint_marks(
+    painter: QPainter, corners: Sequence[QPointF], kind: MarkKind, colours: Colours
+) -> None:
+    """Paint the shape of a kind in squares with these upper left corners."""
+    colour = ink(mark_colour(colours, kind))
     if kind == "cache miss":
         painter.setPen(QPen(colour, 1.8))
-        inner = square.adjusted(1, 1, -1, -1)
-        painter.drawLine(inner.topLeft(), inner.bottomRight())
-        painter.drawLine(inner.bottomLeft(), inner.topRight())
+        inner = QRectF(1, 1, SIZE - 2, SIZE - 2)
+        for corner in corners:
+            square = inner.translated(corner)
+            painter.drawLine(square.topLeft(), square.bottomRight())
+            painter.drawLine(square.bottomLeft(), square.topRight())
         return
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
     if kind == "user message":
-        painter.drawEllipse(square.adjusted(0.5, 0.5, -0.5, -0.5))
-    else:
-        painter.drawPolygon(
-            [QPointF(corner.x() + x * SIZE, corner.y() + y * SIZE) for x, y in _SHAPES[kind]]
-        )
+        disc = QRectF(0.5, 0.5, SIZE - 1, SIZE - 1)
+        for corner in corners:
+            painter.drawEllipse(disc.translated(corner))
+        return
+    shape = QPolygonF([QPointF(x * SIZE, y * SIZE) for x, y in _SHAPES[kind]])
+    for corner in corners:
+        painter.drawPolygon(shape.translated(corner))

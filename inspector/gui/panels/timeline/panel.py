@@ -91,6 +91,7 @@ class Timeline(PlotPanel):
         self._hidden: set[str] = set()
         self._widest_legend = 0
         """Pixels of the widest legend so far: nothing moves when another way is chosen."""
+        self._spoken_pressure = ""
         self._misses: tuple[Rebilling, ...] = ()
         self._job_marks: dict[str, tuple[Mark, ...]] = {}
         self._user_marks: UserMarks | None = None
@@ -238,8 +239,15 @@ class Timeline(PlotPanel):
         if self.plot is None:
             return
         if self.is_new("curves", state.thread, state.pressures, state.believed):
+            is_late = self._drawing.busy
             self._drawing.cancel()
-            self._draw_curves(state, state.thread)
+            waits = self._draw_curves(state, state.thread)
+            if waits and not is_late:
+                return  # the rest is drawn with the curves, so that the plot is painted once
+        self._draw_beside_curves()
+
+    def _draw_beside_curves(self) -> None:
+        state = self._state
         lines = gauge_lines(state)
         self._show_lines(state, lines)
         self._draw_areas()
@@ -259,8 +267,12 @@ class Timeline(PlotPanel):
         trigger = client_trigger(session, thread, pressures, window)
         self.plot.show_lines(TimelineLines(window or assumed_window(), not window, lines, trigger))
 
-    def _draw_curves(self, state: State, thread: Thread | None) -> None:
-        """Draw the curves; those of a long session are worked out elsewhere, and nothing old is shown meanwhile."""
+    def _draw_curves(self, state: State, thread: Thread | None) -> bool:
+        """Draw the curves; those of a long session are worked out elsewhere.
+
+        Returns:
+            Are those of the same session, when it was shorter, shown meanwhile? Of another session nothing is.
+        """
         from inspector.gui.panels.timeline.curves import Curves, make_curves
         from inspector.gui.panels.timeline.plot import is_grown
 
@@ -268,18 +280,20 @@ class Timeline(PlotPanel):
             self.plot.show_curves(make_curves(series(state, self.plot.curves.series)), thread)
             self._curves_of = thread
             self.say("")
-            return
-        if not is_grown(self._curves_of, thread):
+            return False
+        has_shorter = is_grown(self._curves_of, thread)
+        if not has_shorter:
             self.plot.show_curves(Curves(), None)
 
         def show(curves: Curves) -> None:
             self.plot.show_curves(curves, thread)
             self.say("")
-            self._draw_marks()  # its compactions are marks, too
+            self._draw_beside_curves()  # its compactions are marks, too
 
         former = self.plot.curves.series
         self._drawing.run(lambda task: make_curves(series(state, former)), show)
         self._curves_of = thread
+        return has_shorter
 
     def _draw_areas(self) -> None:
         """Work out what filled the buffer, off this thread, if that is shown. Areas of a shorter session stay until the
@@ -375,8 +389,9 @@ class Timeline(PlotPanel):
         self.plot.describe(self._spoken(state))
 
     def _keep_marks(self, name: str, marks: tuple[Mark, ...]) -> None:
-        self._job_marks[name] = marks
-        self._draw_marks()
+        if self._job_marks.get(name) != marks:
+            self._job_marks[name] = marks
+            self._draw_marks()
 
     def _find_misses(self, session: Session, thread: Thread) -> None:
         def show(misses: tuple[Rebilling, ...]) -> None:
@@ -408,8 +423,10 @@ class Timeline(PlotPanel):
 
     def _spoken(self, state: State) -> str:
         place = "the end" if state.at is None else f"request {state.at}"
+        if self.is_new("spoken pressure", state):
+            self._spoken_pressure = spoken_pressure(reading(state))
         marks = self.plot.mark_rows.accessibleDescription()
-        return f"{place} of {plural(self.plot.count, 'request')}: {spoken_pressure(reading(state))}. Marks: {marks}"
+        return f"{place} of {plural(self.plot.count, 'request')}: {self._spoken_pressure}. Marks: {marks}"
 
     # -- the selected range --------------------------------------------------------------------------------------------
 
