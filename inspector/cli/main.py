@@ -34,6 +34,7 @@ COMMANDS = {
     "hook": "a hook of coding agents that gives back what a compaction lost",
     "mcp": "answers about one session for an agent, over stdio",
     "report": "one HTML file about a session, without what is private",
+    "bundle": "one session to share, with note, pins and steps, without what is private",
     "desktop": "menu entry, icon and file type for this user",
 }
 """Name and what it does. A command is `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
@@ -43,6 +44,7 @@ _FOLDERS = {
     "mcp": "beside.",
     "desktop": "beside.",
     "report": "sharing.",
+    "bundle": "sharing.",
 }
 """Of commands that are not beside this file."""
 

@@ -36,9 +36,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the pins. Raises InspectorError."""
     chosen = select(arguments)
     thread = chosen.thread
-    histories = recorded_pins(thread, PinIndex(collect_pins(thread, arguments.pin)))
+    shared = chosen.session.shared
+    given = [*(shared.pins if shared is not None else ()), *arguments.pin]
+    histories = recorded_pins(thread, PinIndex(collect_pins(thread, given)))
     window = replace(chosen, at=len(thread.requests)).window(arguments.window)
-    ground = Ground(thread, window.tokens, arguments.pin)
+    ground = Ground(thread, window.tokens, given)
     names = dict.fromkeys(arguments.policy or ())
     chosen_policies = [find_policy(name) for name in names]
     user_settings = tuple(arguments.set or ())

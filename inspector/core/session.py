@@ -271,6 +271,17 @@ class HeldSession:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedWork:
+    """What came along with a session in a bundle."""
+
+    note: str = ""
+    """What the sender says about it."""
+    pins: tuple[str, ...] = ()
+    steps: tuple[Any, ...] = ()
+    """Trees of steps, each a document as saved steps are."""
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """Everything a transcript holds."""
 
@@ -293,6 +304,8 @@ class Session:
     """The sessions of a file or folder that holds many, this one among them; empty where it holds one."""
     exchanges: Sequence[ExchangeSummary] = ()
     """What passed a proxy, in the order in which it came; only its recordings and other captures hold any."""
+    shared: SharedWork | None = None
+    """Set for a session that was read from a bundle."""
 
     def __post_init__(self) -> None:
         """Number the threads that share an id with an earlier one: an id names one thread, whatever the file says."""

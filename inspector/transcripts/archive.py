@@ -4,24 +4,23 @@ them read.
 Nothing is unpacked to disk. Of an evaluation log only the wanted sample is read.
 """
 
-import io
 import os
 import zipfile
-import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO, Any
+from typing import Any
 
 from inspector.core.errors import InspectorError, NothingToRead
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Head
 from inspector.core.formats.many import find_place
-from inspector.core.jsontext import NotJson, loads
-from inspector.core.session import HeldSession, Problem
+from inspector.core.session import HeldSession
 from inspector.core.untyped import digits_of, objects_of
 from inspector.extensions.formats import all_formats
+from inspector.transcripts.archive_members import MemberSource, open_archive, read_json_member
+from inspector.transcripts.bundle import BundleFile, is_bundle
 from inspector.transcripts.database import (
     MAGIC,
     SIGN,
@@ -32,12 +31,7 @@ from inspector.transcripts.database import (
 )
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
-from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
-
-try:
-    from lzma import LZMAError
-except ImportError:  # a Python without it says so by RuntimeError
-    LZMAError = zlib.error  # type: ignore[misc,assignment]
+from inspector.transcripts.unpack import ZIP
 
 _SUFFIXES = frozenset(
     (
@@ -64,18 +58,6 @@ _MOST, _LOOKED = 10_000, 200_000
 """Files that are listed of a folder, and names that are looked at for them."""
 _TRIED = 50
 """Files of which a head is read, to find the first transcript."""
-_CHUNK = 1 << 18
-_BAD = (
-    zipfile.BadZipFile,
-    zlib.error,
-    LZMAError,
-    NotImplementedError,
-    RuntimeError,
-    EOFError,
-    OSError,
-    ValueError,
-)
-"""What unpacking may raise: damaged (its names, too), packed in a way that is unknown here, or with a password."""
 
 
 def sessions_in_folder(folder: Path) -> list[HeldSession]:
@@ -133,54 +115,12 @@ def _is_known(file: Callable[[], TranscriptFile | DatabaseSession]) -> bool:
     return True
 
 
-@contextmanager
-def _opened(path: Path, member: str = "") -> Iterator[zipfile.ZipFile]:
-    """The archive, or the one that is a file of it. Raises NothingToRead for whatever is wrong with it."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if not member:
-                yield archive
-            elif archive.getinfo(member).file_size > LONGEST_PACKED:
-                raise NothingToRead(
-                    f"{path}: {member} unpacks to more than {LONGEST_PACKED >> 20:,} MB"
-                )
-            else:
-                with zipfile.ZipFile(io.BytesIO(archive.read(member))) as inner:
-                    yield inner
-    except _BAD as error:
-        raise NothingToRead(f"{path} cannot be unpacked: {error}") from None
-
-
-class MemberSource(Source):
-    """Reads one file of an archive."""
-
-    def __init__(self, path: Path, member: str) -> None:
-        super().__init__(path)
-        self._member, self.longest = member, LONGEST_PACKED
-
-    def chunks(self) -> Generator[bytes, None, None]:
-        with _opened(self.path) as archive:
-            self.size = archive.getinfo(self._member).compress_size
-            with archive.open(self._member) as file:
-                yield from self._of(self._pieces(file))
-        self.done = self.size
-
-    def _pieces(self, file: IO[bytes]) -> Iterator[bytes]:
-        try:
-            while chunk := file.read(_CHUNK):
-                yield chunk
-        except _BAD as error:
-            self.problems.append(
-                Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked")
-            )
-
-
 class ZippedFile(TranscriptFile):
     """A transcript in a zip file: the one that is wanted (`MEMBER`, `MEMBER#SESSION` of one that holds many), else the
     first that a format knows."""
 
     def __init__(self, path: Path, session: str, progress: ReadProgress, growing: bool) -> None:
-        with _opened(path) as archive:
+        with open_archive(path) as archive:
             self._names = [
                 member.filename for member in archive.infolist() if _may_be_transcript(member)
             ]
@@ -260,7 +200,7 @@ def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
 
 def is_eval_log(path: Path, member: str = "") -> bool:
     """Is the zip file, or one that is a file of it, an evaluation log?"""
-    with _opened(path, member) as archive:
+    with open_archive(path, member) as archive:
         names = archive.namelist()
     return "header.json" in names or "_journal/start.json" in names
 
@@ -278,8 +218,8 @@ class EvalLog(TranscriptFile):
 
 def _document(path: Path, member: str, session: str) -> Any:
     """Return an evaluation log as the document of a `.json` log, with only one sample whole."""
-    with _opened(path, member) as archive:
-        names, read = archive.namelist(), partial(_json, path, archive)
+    with open_archive(path, member) as archive:
+        names, read = archive.namelist(), partial(read_json_member, path, archive)
         header = read("header.json" if "header.json" in names else "_journal/start.json")
         samples: list[Any] = [
             _named(name) for name in names if name.startswith("samples/") and name.endswith(".json")
@@ -299,15 +239,6 @@ def _document(path: Path, member: str, session: str) -> Any:
         if place is not None:
             samples[place] = read(samples[place]["member"])
     return {**(header if isinstance(header, dict) else {}), "samples": samples}
-
-
-def _json(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
-    if archive.getinfo(name).file_size > LONGEST_PACKED:
-        raise NothingToRead(f"{path}: {name} unpacks to more than {LONGEST_PACKED >> 20:,} MB")
-    try:
-        return loads(archive.read(name))
-    except NotJson as why:
-        raise NothingToRead(f"{path}: {name} is not JSON: {why}") from None
 
 
 def _named(member: str) -> dict[str, Any]:
@@ -332,6 +263,8 @@ def open_source(
     if database := database_of(path):
         return DatabaseSession(*database, progress)
     file, session = split_session_path(path)
+    if begins_with(file, ZIP) and is_bundle(file):
+        return BundleFile(file, progress, growing)
     if begins_with(file, ZIP):
         return (EvalLog if is_eval_log(file) else ZippedFile)(file, session, progress, growing)
     return TranscriptFile(file, progress, growing=growing)

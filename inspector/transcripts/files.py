@@ -25,12 +25,13 @@ from inspector.transcripts.archive import (
     open_source,
     sessions_in_folder,
 )
+from inspector.transcripts.bundle import BundleFile, is_bundle
 from inspector.transcripts.choosing import choose_formats, is_read, refuse_unread
-from inspector.transcripts.database import session_path, split_session_path
-from inspector.transcripts.feeder import Feeder
+from inspector.transcripts.database import begins_with, session_path, split_session_path
+from inspector.transcripts.feeder import Feeder, Value
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
-from inspector.transcripts.unpack import FileStat, Source, file_stat, find_files
+from inspector.transcripts.unpack import ZIP, FileStat, Source, file_stat, find_files
 
 _MOST_IDS = 10
 """Sessions that a sentence names."""
@@ -53,20 +54,26 @@ class TranscriptReading:
         self.path = first_in_folder(path, self._folder) if is_folder else path
         self._opened, self.progress, self._growing = path, progress, growing
         main = open_source(self.path, progress, growing)
-        self.choices, self.head = choose_formats(main, format)
+        self.shared = main.shared if isinstance(main, BundleFile) else None
+        self.choices, self.head = choose_formats(
+            main, main.format if isinstance(main, BundleFile) else format
+        )
         """The formats that may read the file, the surest first, and what they were chosen by."""
         self.format = chosen or self.choices[0]
         self.reader = self.format.start()
         self._file, self._wanted = split_session_path(self.path)
+        self.inner = ""
+        """Which session of a file of many is read; empty for the first."""
         if isinstance(main, TranscriptFile):
             if self.format.is_text:
                 main.read_as_text()
             if self.format.repeated:
                 main.expect_repeated(self.format.repeated)
-            if inner := main.inner if isinstance(main, ZippedFile) else self._wanted:
+            self.inner = _inner_session(main, self._wanted)
+            if self.inner:
                 if not self.format.is_many:
-                    raise NothingToRead(f"{self._file} holds one session, and no {inner!r}")
-                self.reader = self.format.start(inner)
+                    raise NothingToRead(f"{self._file} holds one session, and no {self.inner!r}")
+                self.reader = self.format.start(self.inner)
         self.files: list[TranscriptFile | DatabaseSession] = [main]
         self._passed: dict[Path, FileStat | None] = {}
         """Files that are no companions (None), or held nothing when they were as the value says."""
@@ -106,6 +113,8 @@ class TranscriptReading:
         if not self._is_id_known:
             self._look_at_id()
         main = self.files[0]
+        if isinstance(main, BundleFile):
+            return []
         if isinstance(main, ZippedFile):
             beside = main.beside(self.format.companions(PurePath(main.member)))
             return [(path, name) for path, name in beside if self._is_new(path)]
@@ -166,6 +175,8 @@ class TranscriptReading:
         for file in self.files:
             problems += file.problems
         problems.sort(key=lambda problem: (problem.file, problem.line))
+        if self.shared is not None and self.shared.note:
+            notes.append(f"The sender of the bundle says: {self.shared.note}")
         all_notes = (*session.notes, *notes)
         return replace(
             session,
@@ -173,6 +184,7 @@ class TranscriptReading:
             problems=tuple(problems),
             notes=all_notes,
             held=tuple(held),
+            shared=self.shared,
         )
 
     def _held_sessions(self, session: Session) -> list[HeldSession]:
@@ -185,6 +197,15 @@ class TranscriptReading:
             for session in listed or session.held
         ]
         return held if len(held) > 1 else []
+
+
+def _inner_session(main: TranscriptFile, wanted: str) -> str:
+    """Return which session of a file of many is to be read; empty for the first."""
+    if isinstance(main, ZippedFile):
+        return main.inner
+    if isinstance(main, BundleFile):
+        return wanted or main.session_id
+    return wanted
 
 
 def open_transcript(
@@ -225,12 +246,21 @@ def whole_exchanges(path: Path | str) -> Iterator[WholeExchange]:
 
     Raises NothingToRead.
     """
-    feeder, whole, source = Feeder(), WholeExchanges(), Source(Path(path))
+    whole = WholeExchanges()
+    for line, value in _recorded_lines(Path(path)):
+        yield from whole.take(line, value)
+    yield from whole.rest()
+
+
+def _recorded_lines(path: Path) -> Iterator[Value]:
+    """Yield the lines of a recording, which may be in a bundle."""
+    if begins_with(path, ZIP) and is_bundle(path):
+        yield from BundleFile(path, ReadProgress(), growing=False).lines()
+        return
+    feeder, source = Feeder(), Source(path)
     for chunk in source.chunks():
         feeder.longest = source.longest
-        for line, value in feeder.read(chunk):
-            yield from whole.take(line, value)
-    yield from whole.rest()
+        yield from feeder.read(chunk)
 
 
 def find_exchange(path: Path | str, line: int) -> WholeExchange | None:

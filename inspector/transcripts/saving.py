@@ -53,7 +53,13 @@ def buffer_text(buffer: Buffer, shape: str, format: str, model: str) -> str:  # 
     return transcript(format, buffer, Birth(str(uuid4()), now, str(Path.cwd()), model))
 
 
-def save_text(text: str | Iterable[str], path: str, force: bool, source: str = "") -> None:
+def check_target(path: str, force: bool) -> None:
+    """Raise InspectorError if a file exists that may not be replaced."""
+    if not force and Path(path).exists():
+        raise InspectorError(f"{path} exists; --force replaces it, another name keeps it.")
+
+
+def save_text(text: str | bytes | Iterable[str], path: str, force: bool, source: str = "") -> None:
     """Whole or not at all; a long one in pieces. `source` is the transcript it was made from.
 
     Raises InspectorError where the file exists and `force` is not set, where it is the source itself, and where it
@@ -65,8 +71,7 @@ def save_text(text: str | Iterable[str], path: str, force: bool, source: str = "
             f"{path} is the transcript itself; it is never overwritten. Choose another name."
         )
     try:
-        if target.exists() and not force:
-            raise InspectorError(f"{path} exists; --force replaces it, another name keeps it.")
+        check_target(path, force)
         _write(text, target)
     except (OSError, ValueError) as failure:
         why = failure.strerror or failure if isinstance(failure, OSError) else failure
@@ -82,13 +87,17 @@ def save_har(session: Session, target: str, force: bool) -> None:
     save_text(har_text(whole_exchanges(session.path), __version__), target, force, session.path)
 
 
-def _write(text: str | Iterable[str], target: Path) -> None:
+def _write(text: str | bytes | Iterable[str], target: Path) -> None:
     handle, draft = tempfile.mkstemp(
         dir=target.parent, prefix=".draft-"
     )  # its own name may be as long as names can be
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.writelines((text,) if isinstance(text, str) else text)
+        if isinstance(text, bytes):
+            with os.fdopen(handle, "wb") as binary:
+                binary.write(text)
+        else:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.writelines((text,) if isinstance(text, str) else text)
         Path(draft).replace(target)
     except BaseException:
         Path(draft).unlink(missing_ok=True)

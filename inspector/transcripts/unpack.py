@@ -64,6 +64,17 @@ def find_files(folder: Path, pattern: str) -> Iterator[Path]:
         yield from folder.glob(pattern)
 
 
+def most_unpacked(size: int) -> int:
+    """Return how many bytes a packed file of `size` bytes may unpack to."""
+    return max(_PLENTY, _RATIO * size)
+
+
+def describe_excess(unpacked: int) -> Problem:
+    """Say that reading stopped after so many unpacked bytes."""
+    what = f"reading stopped after {unpacked >> 20:,} MB: the file unpacks to more than"
+    return Problem(0, f"{what} {_RATIO} times its size; the rest is not shown")
+
+
 def is_packed(path: Path) -> bool:
     """Does it begin as gzip or zstd does?"""
     try:
@@ -138,11 +149,8 @@ class Source:
                     if unpacked := member.decompress(data, _CHUNK):
                         yield unpacked
                     unpacked_so_far += len(unpacked)
-                    if unpacked_so_far > max(_PLENTY, _RATIO * self.done):
-                        what = f"reading stopped after {unpacked_so_far >> 20:,} MB: the file unpacks to more than"
-                        self.problems.append(
-                            Problem(0, f"{what} {_RATIO} times its size; the rest is not shown")
-                        )
+                    if unpacked_so_far > most_unpacked(self.done):
+                        self.problems.append(describe_excess(unpacked_so_far))
                         return
                     data = member.unused_data if member.eof else member.unconsumed_tail
         except zlib.error as error:

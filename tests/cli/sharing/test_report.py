@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from inspector.__main__ import main
-from inspector.cli.sharing.redaction import Redaction
 from inspector.resources import resource
+from inspector.workbench.sharing.redaction import PrivateText, PrivateTexts, Redaction
 
 SAMPLE = resource("sample.jsonl")
 KEY = "sk-ant-api03-" + "Ab3dEf6hIj9k" * 4
@@ -82,14 +82,35 @@ def test_report_without_a_review_is_not_written_and_lists_what_is_private(
     assert "--force" in capsys.readouterr().err
 
 
+def find_private(*texts: str) -> tuple[PrivateText, ...]:
+    private = PrivateTexts()
+    for number, text in enumerate(texts):
+        private.add_text(f"text {number}", text)
+    return private.found
+
+
 def test_redaction_replaces_a_user_name_as_a_word_only() -> None:
-    redaction = Redaction(["/Users/anna/work", "anna banana", "git@example.com:x", "/home/user/a"])
-    assert [(one.kind, one.text, one.times) for one in redaction.found] == [
-        ("e-mail", "git@example.com", 1),
-        ("home folder", "anna", 1),
+    found = find_private(
+        "/Users/anna/work", "anna banana", "git@example.com:x", "/home/user/a", "/Users/anna"
+    )
+    assert [(one.kind, one.text, one.times, one.place) for one in found] == [
+        ("home folder", "anna", 2, "text 0"),
+        ("e-mail", "git@example.com", 1, "text 2"),
     ]
+    redaction = Redaction(found)
     assert (
         redaction.replace("/Users/anna/work by anna, banana")
         == "/Users/(home folder)/work by (home folder), banana"
     )
-    assert Redaction(["nothing here"]).replace("nothing here") == "nothing here"
+    assert Redaction(find_private("nothing here")).replace("nothing here") == "nothing here"
+    dev = Redaction(find_private("/home/dev/a"))
+    assert dev.replace("/home/dev/a >/dev/null") == "/home/(home folder)/a >/dev/null"
+
+
+def test_redaction_keeps_what_the_user_unticked_and_writes_what_they_chose() -> None:
+    found = find_private("/home/anna/x", "bob@example.org", "@pytest.mark.skip +@pytest.fixture.x")
+    assert [one.text for one in found] == ["anna", "bob@example.org"]
+    chosen = Redaction(found[:1], {"anna": 'x"\\y'})
+    assert chosen.replace("/home/anna/x, bob@example.org") == "/home/xy/x, bob@example.org"
+    value = {"anna": [1, None, {"path": "-home-anna-x"}]}
+    assert chosen.replace_in_value(value) == {"xy": [1, None, {"path": "-home-xy-x"}]}

@@ -8,30 +8,24 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
-from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.core.policies.place import buffer_at
 from inspector.core.session import Session
 from inspector.core.words import plural
-from inspector.extensions.policies import find_policy
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
 from inspector.gui.navigation import go_to
 from inspector.transcripts.database import split_session_path
 from inspector.transcripts.saving import NATIVE, buffer_text, save_text
-from inspector.workbench.policy_input import recorded_tree
 from inspector.workbench.regression import pytest_text
+from inspector.workbench.shared_steps import find_origin
 from inspector.workbench.state import State
-from inspector.workbench.steps import Step
 from inspector.workbench.steps_file import (
     StepsReplay,
     StepsSource,
-    place_of,
     replay_steps,
     source_of,
-    starts_before,
     write_steps,
 )
 
@@ -157,7 +151,7 @@ class StepsFiles:
     def _replay(self, document: Any) -> None:
         session = self._desk.workbench.state.session
         if session is not None:
-            self._run(lambda: replay_steps(document, *_origin(session, document)), self._show)
+            self._run(lambda: replay_steps(document, *find_origin(session, document)), self._show)
 
     def _show(self, replay: StepsReplay) -> None:
         workbench, steps = self._desk.workbench, replay.steps
@@ -192,38 +186,6 @@ def _read(path: str) -> Any:
         raise InspectorError(f"{Path(path).name} is not JSON: {why}.") from None
     source_of(document)
     return document
-
-
-def _origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
-    """The buffer where saved steps start, as their policy has it, and the recorded one of them, if they start before
-    that. Raises InspectorError."""
-    thread_id, request = place_of(document)
-    try:
-        thread = session.thread(thread_id)
-    except KeyError:
-        raise InspectorError(
-            f"These steps start in thread {thread_id!r}, which this session does not have."
-        ) from None
-    if request is not None and not 0 <= request < len(thread.requests):
-        raise InspectorError(
-            f"These steps start at request {request}, which this session does not have."
-        )
-    by, at = (
-        find_policy(str(document.get("policy"))),
-        len(thread.requests) if request is None else request,
-    )
-    if not starts_before(document):
-        return buffer_at(by, thread, at), None
-    from inspector.core.drops import thread_drops  # not before something is open
-    from inspector.core.findings.recorded_step import recorded_step
-
-    change = recorded_step(thread, thread_drops(thread, session), at)
-    if change is None:
-        raise InspectorError(
-            f"These steps start before a compaction at request {at}, which this session does not have."
-        )
-    tree = recorded_tree(thread, request, by, by.settings(), change)
-    return tree.origin, tree.step
 
 
 def _source(state: State) -> StepsSource:

@@ -1,0 +1,116 @@
+"""A bundle (`.ctx`): a zip file with the records of one session and what somebody found in it.
+
+`bundle.json` says the format of the records and holds note, pins and steps; `records.jsonl` has a line for each record,
+as its reader was fed. Other members are ignored. Nothing is unpacked to disk.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from inspector.core.errors import NothingToRead
+from inspector.core.jsontext import dumps
+from inspector.core.session import SharedWork
+from inspector.core.untyped import text_of
+from inspector.transcripts.archive_members import MemberSource, open_archive, read_json_member
+from inspector.transcripts.binary_values import unmark_bytes
+from inspector.transcripts.feeder import Feeder, Value
+from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
+
+KIND, VERSION = "context-inspector bundle", 1
+SUFFIX = ".ctx"
+MANIFEST, RECORDS = "bundle.json", "records.jsonl"
+_TIME = (1980, 1, 1, 0, 0, 0)
+"""Of the members: the same content gives the same bytes."""
+
+
+class Record(NamedTuple):
+    """What a reader was fed: the line and the file that it was on, and the value as JSON."""
+
+    line: int
+    file: str
+    written: str
+
+
+def is_bundle(path: Path) -> bool:
+    """Is a zip file a bundle? Raises NothingToRead for a damaged one."""
+    with open_archive(path) as archive:
+        names = archive.namelist()
+    return MANIFEST in names and RECORDS in names
+
+
+def write_bundle(manifest: Mapping[str, Any], records: Iterable[Record]) -> bytes:
+    """Return a bundle."""
+    whole = {"kind": KIND, "version": VERSION, **manifest}
+    lines = [
+        f'{{"line":{line},"file":{dumps(file)},"value":{written}}}\n'
+        for line, file, written in records
+    ]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in ((MANIFEST, dumps(whole)), (RECORDS, "".join(lines))):
+            member = zipfile.ZipInfo(name, _TIME)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(member, text.encode("utf-8", "surrogatepass"))
+    return buffer.getvalue()
+
+
+class BundleFile(TranscriptFile):
+    """The records of a bundle, fed as if they came from the files that they were in."""
+
+    def __init__(self, path: Path, progress: ReadProgress, growing: bool) -> None:
+        """Raises NothingToRead for a bundle of a later version, or one that is damaged."""
+        with open_archive(path) as archive:
+            manifest = read_json_member(path, archive, MANIFEST)
+        if not isinstance(manifest, Mapping) or manifest.get("kind") != KIND:
+            raise NothingToRead(f"{path} is no bundle of this program")
+        if manifest.get("version") != VERSION:
+            raise NothingToRead(
+                f"{path} was written by a later version of this program; update it to open the bundle"
+            )
+        self.format = text_of(manifest.get("format"))
+        self.session_id = text_of(manifest.get("session"))
+        self.shared = SharedWork(
+            text_of(manifest.get("note")),
+            tuple(text for text in _list_of(manifest.get("pins")) if isinstance(text, str)),
+            tuple(_list_of(manifest.get("steps"))),
+        )
+        source = partial(MemberSource, path, RECORDS)
+        super().__init__(path, progress, growing=growing, source=source)
+
+    def read_as_text(self) -> None:
+        """Do nothing: the records of a text are its lines."""
+
+    def expect_repeated(self, path: Sequence[str]) -> None:
+        """A list stands under these names in the values of many records."""
+        super().expect_repeated(("value", *path))
+
+    def lines(self) -> Iterator[Value]:
+        """Yield all records of the session's own file: line and value."""
+        feeder, source = Feeder(), MemberSource(self.path, RECORDS)
+        for chunk in source.chunks():
+            feeder.longest = source.longest
+            yield from map(_unwrap, feeder.read(chunk))
+
+    def _take(self, values: Iterable[Value]) -> None:
+        feed = self._reader.feed
+        for line_and_record in values:
+            line, value = _unwrap(line_and_record)
+            record = line_and_record[1]
+            feed(line, value, text_of(record.get("file")) if isinstance(record, Mapping) else "")
+
+
+def _unwrap(line_and_record: Value) -> Value:
+    """Return the line and the value of a record; of what is none, no value."""
+    _, record = line_and_record
+    if not isinstance(record, Mapping):
+        return 0, None
+    line = record.get("line")
+    return line if isinstance(line, int) else 0, unmark_bytes(record.get("value"))
+
+
+def _list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
