@@ -57,9 +57,17 @@ class Prospect:
     steps: Steps | None = None
     left: int | None = None
     """Tokens that the steps leave."""
-    proposal: "Proposal | None" = None
+    proposals: "Mapping[str, Proposal]" = field(default_factory=lambda: MappingProxyType({}))
+    """What the policy would do, by tier; under "" what all tiers that are due would do together."""
     policy: str = ""
-    """Its title."""
+    """The title of the policy."""
+    titles: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The titles of its tiers, by name."""
+
+    @property
+    def proposal(self) -> "Proposal | None":
+        """What all tiers that are due would do; None: not known."""
+        return self.proposals.get("")
 
 
 @dataclass(frozen=True, slots=True)

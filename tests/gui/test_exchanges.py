@@ -166,7 +166,7 @@ def test_a_request_is_held_and_sent_on_while_another_workspace_is_shown(stage: S
     assert stage.window.docks.current.name == "Live"
     stage.until(lambda: tabs.tabText(tabs.currentIndex()) == "Live ●")
     stage.until(
-        lambda: box.would.isVisible() and box.visibleRegion().boundingRect().size() == box.size()
+        lambda: box.table.isVisible() and box.visibleRegion().boundingRect().size() == box.size()
     )
     assert box.as_it_was.visibleRegion().boundingRect().size() == box.as_it_was.size()
     stage.until(lambda: stage.panel.table.rows and stage.panel.table.rows[0].what.is_waiting)

@@ -176,8 +176,8 @@ def test_a_clients_request_is_held_compacted_and_sent_on(
         step(window, qtbot, "L0")
         click_name(window.top.workspaces, "Live ●")
         (box,) = proxy.boxes.values()
-        qtbot.waitUntil(box.stepped.isEnabled)
-        click(box.stepped)
+        qtbot.waitUntil(lambda: box.choice.title == "With your 1 step")
+        click(box.forward)
         assert call.result()
         sent = loads(provider.world.seen[-1].body)["messages"]
         assert len(sent) == len(told)

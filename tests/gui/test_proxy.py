@@ -19,6 +19,7 @@ from inspector.cli.follow import RequestPrinter
 from inspector.core.jsontext import loads
 from inspector.gui.panels.proxy.bar import ProxyBar
 from inspector.gui.panels.proxy.hold_box import HoldBox
+from inspector.gui.panels.proxy.hold_choices import STEPPED
 from inspector.gui.panels.proxy.panel import EACH, OFF, WATERMARK, ProxyPanel
 from inspector.gui.proxies.dialog import ADDRESS, COPIED, ConnectDialog, ProxyDialog
 from inspector.gui.window import MainWindow
@@ -211,20 +212,24 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     bar = cast(ProxyBar, stage.window.proxy_bar)
     assert bar.chip.text() == "‖ 1 request held"
     assert "waits for you, forwarded unchanged in " in bar.says.whole
-    assert not box.stepped.isEnabled()
+    assert titles(box) == ["Unchanged"]
+    assert not box.forward.isEnabled()
     first = stage.bench.state.buffer().messages
     stage.edit(lambda: stage.bench.editing.drop([message.id for message in first[:3]]))
     stage.edit(lambda: stage.bench.editing.rewrite(first[4].id, 0, "three, and briefly"))
-    stage.until(lambda: "2 steps" in box.made.text())
-    assert box.stepped.isEnabled()
-    assert "2 messages instead of 5" in box.made.text()
-    stage.until(lambda: "tokens to " in box.made.text())
-    assert "By Roku: nothing is due" in box.would.text()
-    assert not box.compact.isEnabled()
+    stage.until(lambda: "With your 2 steps" in titles(box))
+    assert box.choice.key == STEPPED
+    assert box.forward.text() == "Forward with your 2 steps"
+    stage.until(lambda: box.choice.tokens is not None)
+    assert "1 answer dropped, 2 user messages dropped" in box.choice.changes
+    assert box.choice.tokens is not None
+    assert box.hold.tokens is not None
+    assert box.choice.freed == f"{box.hold.tokens - box.choice.tokens:,}"
     assert "would refuse" in box.made.text()  # it begins with the assistant
     stage.edit(lambda: stage.bench.editing.drop([first[3].id]))
     stage.until(lambda: "would refuse" not in box.made.text())
-    click(box.stepped)
+    assert "By Roku: nothing is due" in box.made.text()
+    click(box.forward)
     assert call.result()
     stage.until(lambda: not stage.panel.boxes)
     assert stage.arrived() == ["three, and briefly"]
@@ -282,7 +287,7 @@ def test_box_gauge_and_follow_say_the_same_size(
             )
             stepped = reading(stage.bench.state)
             assert stepped is not None
-            stage.until(lambda: f"tokens to {stepped.pressure.tokens:,} tokens" in box.made.text())  # noqa: B023
+            stage.until(lambda: box.choice.tokens == stepped.pressure.tokens)  # noqa: B023
         click(box.as_it_was)
         answer = call.result()
         stage.until(lambda: not stage.panel.boxes)
@@ -299,17 +304,18 @@ def test_what_the_policy_would_do_is_shown_before_it_is_done(stage: Stage) -> No
         given = {
             "type": "tool_result",
             "tool_use_id": f"t{n}",
-            "content": f"line {n} of code\n" * 150,
+            "content": f"src/reports/part_{n}.py has line {n} of code\n" * 80,
         }
         told += [{"role": "assistant", "content": [asked]}, {"role": "user", "content": [given]}]
     call = stage.ask(told)
     box = stage.box()
-    stage.until(lambda: box.would.text())
-    assert "By Roku: 25 messages as before, " in box.would.text()
-    assert " tokens (" in box.would.text()
-    assert "results" in box.would.text()
-    after = int(box.would.text().partition(" to ")[2].partition(" tokens")[0].replace(",", ""))
-    click(box.compact)
+    stage.until(lambda: len(titles(box)) > 1)
+    assert box.choice.key == "L0"
+    assert "results cleared" in box.choice.changes
+    assert box.choice.lost
+    after = box.choice.tokens
+    assert after is not None
+    click(box.forward)
     assert call.result()
     stage.until(lambda: not stage.panel.boxes)
     body = stage.provider.world.seen[-1].body
@@ -322,6 +328,14 @@ def test_what_the_policy_would_do_is_shown_before_it_is_done(stage: Stage) -> No
     usage = session.main.requests[-1].usage
     assert usage is not None
     assert after == pytest.approx(usage.prompt, rel=0.03)
+    stage.until(lambda: stage.panel.answered is not None and stage.panel.answered.choice.reported)
+    answered = stage.panel.answered
+    assert answered is box
+    assert answered.choice.reported == usage.prompt
+    assert answered.choice.result.startswith(f"{usage.prompt:,} (")
+    assert [choice.key for choice in answered.table.rows if choice.result] == ["L0"]
+    click(answered.close_)
+    assert stage.panel.answered is None
 
 
 def test_as_it_was_and_drop(stage: Stage) -> None:
@@ -584,6 +598,10 @@ LONG: list[Any] = [
     for n in range(8)
     for role in ("user", "assistant")
 ][:-1]
+
+
+def titles(box: HoldBox) -> list[str]:
+    return [choice.title for choice in box.table.rows]
 
 
 def spoken(box: HoldBox) -> str:

@@ -19,6 +19,10 @@ PAGE_HEAD: Final = (12, 7, 12, 7)
 """Left, top, right and bottom of the head of a page."""
 LIST_HEAD: Final = (INSET, 4, CONTROL_GAP, 2)
 """Left, top, right and bottom of the line above a list."""
+BOX_INSETS: Final = (10, 8, 10, 8)
+"""Left, top, right and bottom of a framed box that asks for a decision."""
+BOX_GAP: Final = 4
+"""Between two lines of such a box."""
 CELL_INSET: Final = 6
 """Left and right of the text of a cell."""
 

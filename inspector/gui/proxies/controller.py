@@ -4,7 +4,7 @@ in the State at most once per frame, and the recording is followed like any tran
 A held request is the last request of its thread in the recording. Steps taken there change what is forwarded.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.gui.bridge import Bridge, Frames, Task
 from inspector.gui.navigation import go_to
-from inspector.proxy.holds.compacting import Compactor, Proposal
+from inspector.proxy.holds.compacting import DUE, Compactor, Proposal
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.proxy.live_proxy import LiveProxy
@@ -257,10 +257,10 @@ class ProxyController(QObject):
             trees = {key: tree for key, tree in state.trees.items() if key[:2] != steps.start[:2]}
             self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
-    def compact(self, hold: HoldInfo) -> None:
-        """Let it go with what the policy proposes."""
+    def compact(self, hold: HoldInfo, tier: str = DUE) -> None:
+        """Forward it as the policy proposes: by one tier, or by all that are due."""
         prospect = self.status.prospects.get(hold.id) if self.status is not None else None
-        proposal = prospect.proposal if prospect is not None else None
+        proposal = prospect.proposals.get(tier) if prospect is not None else None
         if proposal is not None and proposal.after is not None:
             after = proposal.after
             if self._try(lambda proxy: proxy.holds.release(hold.id, after, proposal.before)):
@@ -317,26 +317,29 @@ class Prospects:
         if steps is not None and state.session is not None:
             measured = partial(_size_after, state.session.thread(steps.start[0]), steps)
             left = self._find((hold.id, id(steps.buffer)), measured, steps.buffer)
-        proposal = self._proposal(holds, hold, state, place)
-        return Prospect(steps, left, proposal, policy_of(state).title)
+        proposals = self._proposals(holds, hold, state, place) or {}
+        policy = policy_of(state)
+        titles = {tier.name: tier.title for tier in policy.tiers}
+        return Prospect(steps, left, proposals, policy.title, titles)
 
-    def _proposal(
+    def _proposals(
         self, holds: Holds, hold: HoldInfo, state: State, place: tuple[str, int] | None
-    ) -> Proposal | None:
-        """What the chosen policy would do: where the recording is open the step that Tiers takes there. Its sizes are
-        the gate's, which counts the whole body by a tokenizer."""
+    ) -> Mapping[str, Proposal] | None:
+        """What the chosen policy would do, by tier: where the recording is open the step that Tiers takes there. Its
+        sizes are the gate's, which counts the whole body by a tokenizer."""
         choices, compactor = state.choices, self._compactor(state.choices)
         if place is None and state.proxy_is_open:
             return None  # the recording is about to show it
 
-        def propose() -> Proposal:
+        def propose() -> Mapping[str, Proposal]:
             context = None if place is None else self._context(state, place)
             buffer = holds.buffer(hold.id) if context is None else context.buffer
-            return compactor.propose(hold, buffer, partial(holds.predicted, hold.id), context)
+            return compactor.propose_tiers(hold, buffer, partial(holds.predicted, hold.id), context)
 
         chosen = replace(choices, answer_by="", model="")
-        proposal: Proposal | None = self._find((hold.id, place, chosen, state.user_window), propose)
-        return proposal
+        key = hold.id, place, chosen, state.user_window
+        proposals: Mapping[str, Proposal] | None = self._find(key, propose)
+        return proposals
 
     def _context(self, state: State, place: tuple[str, int]) -> PolicyContext[Any, Any]:
         """What the policy goes by at a request of the open recording. O(messages)."""

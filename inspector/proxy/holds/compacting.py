@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from inspector.core.answering import Answerer, offline, rehearsed
+from inspector.core.answering import Answerer, AnswerLog, offline, rehearsed
 from inspector.core.buffer import Buffer
-from inspector.core.needs import drive
-from inspector.core.outcome import Fate, FateName, fates
+from inspector.core.errors import InspectorError
+from inspector.core.facts.index import lost
+from inspector.core.needs import Summarize, drive
+from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.instructions import acting, without_instructions
 from inspector.core.policies.verdict import PolicyInput
@@ -24,6 +26,8 @@ def has_turn(buffer: Buffer) -> bool:
     return any(message.role == "assistant" for message in buffer.messages)
 
 
+DUE = ""
+"""Key of what all tiers that are due do together."""
 GROWN = 0.1
 """Share of the window by which a conversation must grow before it is cut again automatically."""
 WORTH = 0.1
@@ -45,6 +49,10 @@ class Proposal:
     running: Any = None
     is_small: bool = False
     """It removes too little to be made automatically."""
+    lost: int | None = None
+    """Facts that no message would hold any more; None: not counted."""
+    summaries: int = 0
+    """Summaries that the policy asks a model for."""
 
 
 class Compactor:
@@ -78,12 +86,55 @@ class Compactor:
         """
         tokens = hold.tokens if hold.tokens is not None else weigh(buffer)
         if not has_turn(buffer):
-            return Proposal(
-                buffer, tokens, why="the model has not answered yet: there is no turn to cut"
-            )
+            return _refuse_first_turn(buffer, tokens)
         if context is None:
             context = self._learned(hold, buffer, tokens)
         outcomes = drive(acting(self._policy, context).run_due(context), self._answer)
+        return self._weigh_outcomes(hold, buffer, weigh, tokens, outcomes)
+
+    def propose_tiers(
+        self,
+        hold: HoldInfo,
+        buffer: Buffer,
+        weigh: Callable[[Buffer], int],
+        context: PolicyContext[Any, Any] | None = None,
+    ) -> dict[str, Proposal]:
+        """Return what `propose` does, under DUE, and what each tier that is due would do by itself, under its name.
+
+        Each names its model calls and the facts that it would lose. The arguments are those of `propose`.
+        """
+        tokens = hold.tokens if hold.tokens is not None else weigh(buffer)
+        if not has_turn(buffer):
+            return {DUE: _refuse_first_turn(buffer, tokens)}
+        if context is None:
+            context = self._learned(hold, buffer, tokens)
+        policy = acting(self._policy, context)
+        proposals: dict[str, Proposal] = {}
+        due = [verdict.tier for verdict in policy.due(context) if verdict.due]
+        for key in (DUE, *due):
+            log = AnswerLog(self._answer)
+            try:
+                if key == DUE:
+                    outcomes = drive(policy.run_due(context), log)
+                else:
+                    outcomes = (drive(policy.tier(key, context), log),)
+            except InspectorError:
+                continue  # such as a tier whose summary cannot be made offline
+            proposal = self._weigh_outcomes(hold, buffer, weigh, tokens, outcomes)
+            facts = lost(buffer.messages, proposal.after.messages) if proposal.after else {}
+            calls = sum(isinstance(need.need, Summarize) for need in log.asked)
+            proposals[key] = replace(proposal, lost=len(facts), summaries=calls)
+        return proposals
+
+    def _weigh_outcomes(
+        self,
+        hold: HoldInfo,
+        buffer: Buffer,
+        weigh: Callable[[Buffer], int],
+        tokens: int,
+        outcomes: Sequence[Outcome[Any]],
+    ) -> Proposal:
+        """Return what these outcomes, one after the other, make of a held buffer of `tokens` tokens."""
         last = outcomes[-1]
         if last.buffer.messages == buffer.messages or not last.buffer.messages:
             return Proposal(buffer, tokens, why="nothing is due", running=last.running)
@@ -92,7 +143,7 @@ class Compactor:
             why = f"{self._policy.title} would leave a buffer that a provider refuses ({', '.join(rules)})"
             return Proposal(buffer, tokens, why=why)
         changed = {key: fate for outcome in outcomes for key, fate in outcome.changed.items()}
-        gone = _count_fates(fates(buffer, replace(last, changed=changed)))
+        gone = count_fates(fates(buffer, replace(last, changed=changed)))
         proposal = Proposal(buffer, tokens, after, weigh(after), gone, running=last.running)
         touchable = {message.id for message in without_instructions(buffer).messages}
         rest = [message for message in buffer.messages if message.id not in touchable]
@@ -148,7 +199,13 @@ def _find_new_problems(before: Buffer, after: Buffer) -> list[str]:
     return sorted({problem.rule for problem in find_refusals(after)} - old)
 
 
-def _count_fates(all_fates: Iterable[Fate]) -> tuple[str, ...]:
+def _refuse_first_turn(buffer: Buffer, tokens: int) -> Proposal:
+    """Return the proposal that changes nothing because the model has not answered yet."""
+    why = "the model has not answered yet: there is no turn to cut"
+    return Proposal(buffer, tokens, why=why)
+
+
+def count_fates(all_fates: Iterable[Fate]) -> tuple[str, ...]:
     """Return how many messages of which kind have which fate, without those that stay: `8 results cleared`."""
     counts: Counter[tuple[FateName, str]] = Counter()
     for fate in all_fates:

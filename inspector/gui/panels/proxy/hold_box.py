@@ -1,6 +1,7 @@
 """One held request: who waits, how large it is, how long it may last, and what can be done with it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import time
 
 from PySide6.QtWidgets import QFrame, QProgressBar, QPushButton
@@ -10,79 +11,156 @@ from inspector.core.words import per_cent, plural
 from inspector.gui.look.build import button, column, holding, mark
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import BOX_GAP, BOX_INSETS
 from inspector.gui.look.visible import line
+from inspector.gui.panels.proxy.hold_choices import (
+    STEPPED,
+    UNCHANGED,
+    HoldChoice,
+    HoldTable,
+    list_hold_choices,
+)
 from inspector.gui.proxies.controller import ProxyController
 from inspector.gui.widgets.chips import flow
-from inspector.proxy.holds.compacting import Proposal
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.workbench.live import Prospect
 from inspector.workbench.steps import Steps
 
-LOOK, STEPPED, COMPACT = "Look", "Forward as stepped", "Compact and forward"
-AS_IT_WAS, DROP = "Forward as it was", "Drop"
+LOOK, DROP = "Look", "Drop"
+UNTOUCHED = "Forward unchanged"
+CHANGED = "Forward with the chosen change"
 
 
 class HoldBox(QFrame):
-    """Shows a held request. `look` and the controller are called with its current state."""
+    """Shows a held request, and after it was forwarded what was reported of it.
+
+    `look` and the controller are called with its current state.
+    """
 
     def __init__(
         self, hold: HoldInfo, look: Callable[[HoldInfo], None], to: ProxyController
     ) -> None:
         super().__init__()
         self.setObjectName("HoldBox")
-        self.hold = hold
+        self.hold, self._to = hold, to
         self._prospect = Prospect()
-        self.who, self.size_, self.would, self.left, self.made = (
-            label(role=role, wrap=True) for role in ("strong", "quiet", "quiet", "", "good")
+        self._chosen: str | None = None
+        """Key of the choice that the user clicked; None: the suggested one."""
+        self.taken: str | None = None
+        """Key of the choice with which the user forwarded the request; None: it was not forwarded here."""
+        self.who, self.size_, self.left, self.made = (
+            label(role=role, wrap=True) for role in ("strong", "quiet", "", "quiet")
         )
+        self.table = HoldTable()
+        self.table.chosen.connect(self._choose)
+        self.table.opened.connect(lambda row: self._choose(row, 0))
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
         self.bar.setAccessibleName("Time that is left")
-        buttons = self._make_buttons(look, to)
-        self.look, self.stepped, self.compact, self.as_it_was, self.drop = buttons
-        lines = (self.who, self.size_, self.would, self.bar, self.left, self.made)
-        column(*lines, holding(flow(*buttons)), of=self, margins=(10, 8, 10, 8), gap=4)
+        self.forward, self.as_it_was, self.look, self.drop = self._make_buttons(look)
+        self.close_ = button("Close", self.hide, about="Put the result away")
+        self.close_.hide()
+        buttons = flow(self.forward, self.as_it_was, self.look, self.drop, self.close_)
+        lines = (self.who, self.size_, self.bar, self.left, self.table, self.made)
+        column(*lines, holding(buttons), of=self, margins=BOX_INSETS, gap=BOX_GAP)
         self.show_hold(hold, Prospect())
 
-    def _make_buttons(
-        self, look: Callable[[HoldInfo], None], to: ProxyController
-    ) -> list[QPushButton]:
+    def _make_buttons(self, look: Callable[[HoldInfo], None]) -> list[QPushButton]:
+        changed = "Send the request with the change of the chosen row; later turns are cut in the same way"
+        unchanged = "Send the request as the client sent it"
         looked = "Go to this request: its buffer, the tiers, what each would free"
-        stepped = "Send the request as changed by the steps; later turns are cut in the same way"
-        compacted = "Send the request as compacted by the policy; summaries are made offline"
-        unchanged = "Send the request unchanged, without your steps"
         dropped = "Answer it with an error; the provider never sees it"
         return [
+            button(CHANGED, self._forward, about=changed),
+            button(UNTOUCHED, lambda: self._release(UNCHANGED), about=unchanged),
             button(LOOK, lambda: look(self.hold), about=looked),
-            button(STEPPED, lambda: to.forward(self.hold, True), about=stepped),
-            button(COMPACT, lambda: to.compact(self.hold), about=compacted),
-            button(AS_IT_WAS, lambda: to.forward(self.hold, False), about=unchanged),
-            button(DROP, lambda: to.drop(self.hold), about=dropped),
+            button(DROP, self._drop, about=dropped),
         ]
+
+    # -- choices -------------------------------------------------------------------------------------------------------
+
+    @property
+    def choice(self) -> HoldChoice:
+        """The choice of the current row."""
+        return self.table.rows[max(0, self.table.currentIndex().row())]
+
+    def choose(self, key: str) -> None:
+        """Choose the row of that key."""
+        self._chosen = key
+        self._show_choices()
+
+    def _choose(self, row: int, at: int) -> None:
+        self.choose(self.table.rows[row].key)
+
+    def _forward(self) -> None:
+        self._release(self.choice.key)
+
+    def _release(self, key: str) -> None:
+        """Forward the request in the way of that key."""
+        self.taken = key
+        if key in (UNCHANGED, STEPPED):
+            self._to.forward(self.hold, key == STEPPED)
+        else:
+            self._to.compact(self.hold, key)
+
+    def _drop(self) -> None:
+        self.taken = None
+        self._to.drop(self.hold)
+
+    def _suggest(self, choices: Sequence[HoldChoice]) -> str:
+        """Return the key of the choice that is made at first: the user's steps, else the tier that runs first."""
+        keys = [choice.key for choice in choices]
+        if STEPPED in keys:
+            return STEPPED
+        return keys[1] if len(keys) > 1 else UNCHANGED
+
+    def _show_choices(self) -> None:
+        choices = list_hold_choices(self.hold, self._prospect)
+        is_known = self._chosen in {choice.key for choice in choices}
+        key = self._chosen if is_known and self._chosen is not None else self._suggest(choices)
+        self.table.show_choices(choices, key)
+        is_change = key != UNCHANGED
+        self.forward.setText(f"Forward with {_short(self.choice)}" if is_change else CHANGED)
+        self.forward.setEnabled(is_change)
+        mark(self.forward, "role", "primary" if is_change else "")
 
     def show_hold(self, hold: HoldInfo, prospect: Prospect) -> None:
         """Show a held request, and what steps and policy would change in it."""
-        steps, proposal = prospect.steps, prospect.proposal
         new = hold is not self.hold or prospect != self._prospect or not self.who.text()
         self.hold = hold
         if new:
             self._prospect = prospect
             self.who.setText(line(hold_headline(hold), 160))
             self.size_.setText(hold_size(hold))
-            say(self.would, proposal_words(hold, proposal, prospect.policy))
-            outcome, refused = (
-                (stepped_words(hold, steps, prospect.left), refusal_words(steps))
-                if steps is not None
-                else ("", "")
-            )
-            say(self.made, hold.cannot or outcome + refused)
-            mark(self.made, "role", "bad" if hold.cannot or refused else "good")
-            self.stepped.setEnabled(steps is not None and not hold.cannot)
-            mark(self.stepped, "role", "primary" if self.stepped.isEnabled() else "")
-            self.compact.setEnabled(proposal is not None and proposal.after is not None)
+            self._show_choices()
+            refused = refusal_words(prospect.steps) if prospect.steps is not None else ""
+            say(self.made, hold.cannot or refused or proposal_words(prospect))
+            mark(self.made, "role", "bad" if hold.cannot or refused else "quiet")
             self.setToolTip(tip(patience_words(hold)))
         self.tick()
+
+    # -- after the answer ----------------------------------------------------------------------------------------------
+
+    def show_taken(self) -> None:
+        """Show that the request was forwarded: its row waits for what the provider reports."""
+        for widget in (self.bar, self.forward, self.as_it_was, self.look, self.drop):
+            widget.hide()
+        self.close_.show()
+        say(self.made, "")
+        self.show_report(None)
+
+    def show_report(self, reported: int | None) -> None:
+        """Show the tokens that the provider reported for the forwarded request; None: not yet."""
+        choices = [
+            replace(choice, is_taken=True, reported=reported)
+            if choice.key == self.taken
+            else choice
+            for choice in list_hold_choices(self.hold, self._prospect)
+        ]
+        self.table.show_choices(choices, UNCHANGED if self.taken is None else self.taken)
+        way = "unchanged" if self.taken == UNCHANGED else f"with {_short(self.choice)}"
+        self.left.setText(f"Forwarded {way}.")
 
     def tick(self) -> None:
         """Update the countdown. Called every second."""
@@ -173,39 +251,12 @@ def patience_words(hold: HoldInfo) -> str:
     )
 
 
-def proposal_words(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
-    """Return what the policy would remove from a held request, and the sizes before and after."""
-    if hold.cannot or proposal is None:
+def proposal_words(prospect: Prospect) -> str:
+    """Return why the policy would change nothing in a held request; empty if it would, or if that is not known."""
+    proposal = prospect.proposal
+    if proposal is None or proposal.after is not None:
         return ""
-    if proposal.after is None:
-        return f"By {policy}: {proposal.why}."
-    sizes = f"{tokens_words(proposal.tokens_before, hold)} to {tokens_words(proposal.tokens_after, hold)}"
-    count = _counts(len(proposal.after.messages), len(proposal.before.messages))
-    return f"By {policy}: {count}, {sizes}: {', '.join(proposal.gone)}."
-
-
-def _counts(after: int, before: int) -> str:
-    """Return `2 messages instead of 5` or `5 messages as before`."""
-    comparison = f"instead of {before:,}" if after != before else "as before"
-    return f"{plural(after, 'message')} {comparison}"
-
-
-def tokens_words(count: int, hold: HoldInfo) -> str:
-    """Return `5,410 tokens (18%)`."""
-    share = f" ({per_cent(count / hold.window, 1)})" if hold.window else ""
-    return f"{grouped(count)} tokens{share}"
-
-
-def stepped_words(hold: HoldInfo, steps: Steps, left: int | None) -> str:
-    """Return what the steps change in a held request, and the tokens before and after."""
-    count = _counts(len(steps.buffer.messages), len(steps.origin.messages))
-    has_sizes = left is not None and hold.tokens is not None
-    sizes = (
-        f", {tokens_words(hold.tokens or 0, hold)} to {tokens_words(left or 0, hold)}"
-        if has_sizes
-        else ""
-    )
-    return f"{plural(len(steps.path()), 'step')} taken: {count}{sizes}."
+    return f"By {prospect.policy}: {proposal.why}."
 
 
 def refusal_words(steps: Steps) -> str:
@@ -217,4 +268,11 @@ def refusal_words(steps: Steps) -> str:
         if (problem.rule, problem.message) not in former
     )
     why = next(worse, "")
-    return f" A provider would refuse this: {why}" if why else ""
+    return f"A provider would refuse the request with your steps: {why}" if why else ""
+
+
+def _short(choice: HoldChoice) -> str:
+    """Return `L0` for a tier, else the words for the choice in the middle of a sentence."""
+    if choice.key == STEPPED:
+        return choice.title.removeprefix("With ")
+    return choice.key or "all due tiers"

@@ -168,6 +168,8 @@ class ProxyPanel(Panel):
         self.rule.chosen.connect(self._controller.set_rule)
         self.rule.next_one.connect(self._controller.hold_next)
         self.boxes: dict[int, HoldBox] = {}
+        self.answered: HoldBox | None = None
+        """The box of the request that was forwarded last, until it is closed."""
         self.clients = ClientLines()
         self.exchanges, self.filter, self.table = filtered_table(desk.theme, desk.bridge)
         self.detail = ExchangeDetail(desk.theme, desk.bridge)
@@ -275,17 +277,51 @@ class ProxyPanel(Panel):
             box = self.boxes.pop(gone)
             if (focus := QApplication.focusWidget()) is not None and box.isAncestorOf(focus):
                 self.table.setFocus()  # it would go to whoever comes first in the window
-            box.deleteLater()
+            self._keep_answered(box)
+        if holds:
+            self._forget_answered()
         for n, hold in enumerate(holds):
             if hold.id not in self.boxes:
                 self.boxes[hold.id] = HoldBox(hold, self._look_at, self._controller)
                 self._held.insertWidget(n, self.boxes[hold.id])
             prospect = proxy.prospects.get(hold.id) if proxy is not None else None
             self.boxes[hold.id].show_hold(hold, prospect or Prospect())
-        self._holds.setVisible(bool(holds))
+        self._holds.setVisible(bool(holds) or self.answered is not None)
         self.fit()
         if bool(holds) != self._second.isActive():
             self._second.start() if holds else self._second.stop()
+
+    def _keep_answered(self, box: HoldBox) -> None:
+        """Keep the box of a request that was forwarded here until the next one, so that its report can be read."""
+        if box.taken is None:
+            box.deleteLater()
+            return
+        self._forget_answered()
+        self.answered = box
+        box.show_taken()
+        box.close_.clicked.connect(self._close_answered)
+        self._show_report()
+
+    def _forget_answered(self) -> None:
+        if self.answered is not None:
+            self.answered.deleteLater()
+            self.answered = None
+
+    def _close_answered(self) -> None:
+        self._forget_answered()
+        self._holds.setVisible(bool(self.boxes))
+        self.table.setFocus()
+        self.fit()
+
+    def _show_report(self) -> None:
+        """Show what the recording says was reported of the request that was forwarded last."""
+        if self.answered is None or self._session is None:
+            return
+        number = self.answered.hold.exchange
+        found = (each for each in reversed(self._session.exchanges) if each.number == number)
+        exchange = next(found, None)
+        if exchange is not None and exchange.usage is not None:
+            self.answered.show_report(exchange.usage.prompt)
 
     def _look_at(self, hold: HoldInfo) -> None:
         self._controller.look(hold)
@@ -294,7 +330,8 @@ class ProxyPanel(Panel):
     def fit(self) -> None:
         """The whole of one box is in sight; of several as much as half of the panel shows."""
         wide = max(1, self._holds.viewport().width())
-        each = [box.heightForWidth(wide) for box in self.boxes.values()]
+        answered = [] if self.answered is None else [self.answered]
+        each = [box.heightForWidth(wide) for box in (*self.boxes.values(), *answered)]
         room = max(self.height() // 2, max(each, default=0))
         frame = (
             self._holds.height() - self._holds.contentsRect().height()
@@ -316,6 +353,7 @@ class ProxyPanel(Panel):
             self.says.show_text("")
             say(self.outcome, "")
         self._session = session
+        self._show_report()
         self.caption.setText("EXCHANGES" if self._is_recording else "CALLS")
         self.table.empty = "" if session is not None else "Open a transcript to see its calls here."
         self.filter.save.setVisible(self._is_recording)

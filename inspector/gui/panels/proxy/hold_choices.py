@@ -1,0 +1,190 @@
+"""The ways in which a held request can be forwarded, a row each: what would change, the tokens before and after, and
+once it was answered what the provider reported."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QAbstractItemView, QSizePolicy
+
+from inspector.core.facts.index import lost
+from inspector.core.words import per_cent, plural
+from inspector.gui.look.number_formats import grouped
+from inspector.gui.widgets.table import Column, Rows
+from inspector.proxy.holds.compacting import DUE, Proposal, count_fates
+from inspector.proxy.holds.hold import HoldInfo
+from inspector.workbench.live import Prospect
+from inspector.workbench.steps import Steps
+
+UNCHANGED, STEPPED = "as the client sent it", "with the user's steps"
+"""Keys of the choices of no policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldChoice:
+    """One way to forward a held request."""
+
+    key: str
+    """UNCHANGED, STEPPED, DUE for all tiers that are due, or the name of a tier."""
+    title: str
+    before: int | None
+    """Tokens of the request as the client sent it, predicted."""
+    tokens: int | None
+    """Tokens of the request in this way, predicted; None: not known yet."""
+    window: int | None
+    changes: str
+    """What becomes of which messages."""
+    lost: int | None = None
+    """Facts that no message would hold any more; None: not counted."""
+    summaries: int = 0
+    """Model calls of the policy, which are answered offline."""
+    reported: int | None = None
+    """Tokens that the provider reported after the request was forwarded in this way."""
+    is_taken: bool = False
+    """Was it forwarded in this way?"""
+
+    @property
+    def size(self) -> str:
+        """The tokens and their share of the window."""
+        if self.tokens is None:
+            return "…"
+        share = f" ({per_cent(self.tokens / self.window, 1)})" if self.window else ""
+        return f"about {grouped(self.tokens)}{share}"
+
+    @property
+    def freed(self) -> str:
+        """The tokens that it frees, compared with the request as the client sent it."""
+        if self.tokens is None or self.before is None:
+            return ""
+        return grouped(self.before - self.tokens)
+
+    @property
+    def result(self) -> str:
+        """What was reported, and how far that is from the prediction."""
+        if self.reported is None:
+            return "waiting for the answer" if self.is_taken else ""
+        if not self.tokens:
+            return grouped(self.reported)
+        error = per_cent((self.reported - self.tokens) / self.tokens, 1, "+")
+        return f"{grouped(self.reported)} ({error})"
+
+
+def list_hold_choices(hold: HoldInfo, prospect: Prospect) -> list[HoldChoice]:
+    """Return the ways in which a held request can be forwarded: unchanged first, then with steps, then by tiers."""
+    unchanged = HoldChoice(
+        UNCHANGED, "Unchanged", hold.tokens, hold.tokens, hold.window, "nothing", 0
+    )
+    if hold.cannot:
+        return [unchanged]
+    steps = [] if prospect.steps is None else [_choose_steps(hold, prospect.steps, prospect.left)]
+    return [unchanged, *steps, *_choose_tiers(hold, prospect)]
+
+
+def _choose_steps(hold: HoldInfo, steps: Steps, left: int | None) -> HoldChoice:
+    """Return the choice of what the user made of the request: tiers, edits, facts given back."""
+    changes = ", ".join(count_fates(steps.fates(since=steps.base(steps.at)))) or "nothing"
+    title = f"With your {plural(len(steps.path()), 'step')}"
+    facts = len(lost(steps.origin.messages, steps.buffer.messages))
+    return HoldChoice(STEPPED, title, hold.tokens, left, hold.window, changes, facts)
+
+
+def _choose_tiers(hold: HoldInfo, prospect: Prospect) -> Iterator[HoldChoice]:
+    """Yield a choice for each tier that is due, and for all of them if no single tier does the same."""
+    proposals = {key: each for key, each in prospect.proposals.items() if each.after is not None}
+    together = proposals.pop(DUE, None)
+    if together is not None and not any(_is_same(each, together) for each in proposals.values()):
+        yield _choose_proposal(hold, DUE, f"All due tiers of {prospect.policy}", together)
+    for name, proposal in proposals.items():
+        yield _choose_proposal(
+            hold, name, f"{name} {prospect.titles.get(name, '')}".strip(), proposal
+        )
+
+
+def _is_same(proposal: Proposal, other: Proposal) -> bool:
+    return (
+        proposal.after is not None
+        and other.after is not None
+        and proposal.after.messages == other.after.messages
+    )
+
+
+def _choose_proposal(hold: HoldInfo, key: str, title: str, proposal: Proposal) -> HoldChoice:
+    return HoldChoice(
+        key,
+        title,
+        proposal.tokens_before,
+        proposal.tokens_after,
+        hold.window,
+        ", ".join(proposal.gone),
+        proposal.lost,
+        proposal.summaries,
+    )
+
+
+_COLUMNS: Sequence[Column[HoldChoice]] = (
+    Column("Forward", lambda choice: choice.title, 26, least=17),
+    Column(
+        "Tokens",
+        lambda choice: choice.size,
+        17,
+        figures=True,
+        about="Predicted tokens of the request, and their share of the window",
+    ),
+    Column(
+        "Freed",
+        lambda choice: choice.freed,
+        7,
+        figures=True,
+        about="Tokens fewer than the client sent",
+    ),
+    Column("What changes", lambda choice: choice.changes, least=20),
+    Column(
+        "Facts lost",
+        lambda choice: "" if choice.lost is None else grouped(choice.lost),
+        8,
+        figures=True,
+        about="Paths, values, names and instructions that no message would hold any more",
+    ),
+    Column(
+        "Summary",
+        lambda choice: "made offline" if choice.summaries else "none",
+        12,
+        about="Model calls of the policy, which are answered offline: no model is asked",
+    ),
+    Column(
+        "Reported",
+        lambda choice: choice.result,
+        20,
+        figures=True,
+        about="What the provider reported, and how far that is from the prediction",
+    ),
+)
+_REPORTED = len(_COLUMNS) - 1
+
+
+class HoldTable(Rows[HoldChoice]):
+    """The choices of a held request, all of them in sight. The current row is the choice."""
+
+    def __init__(self) -> None:
+        super().__init__("Ways to forward the held request", _COLUMNS)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.leave_out(_REPORTED, True)
+
+    def sizeHint(self) -> QSize:
+        """Return the height of all rows and their headings."""
+        row_height = self.verticalHeader().defaultSectionSize()
+        high = self.horizontalHeader().sizeHint().height() + len(self.rows) * row_height
+        return QSize(super().sizeHint().width(), high + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, self.sizeHint().height())
+
+    def show_choices(self, choices: Sequence[HoldChoice], key: str) -> None:
+        """Show the choices, with the one of that key as the current row."""
+        self.show_rows(choices)
+        self.leave_out(_REPORTED, not any(choice.is_taken for choice in choices))
+        at = next((n for n, choice in enumerate(choices) if choice.key == key), 0)
+        self.setCurrentIndex(self.model().index(at, 0))
+        self.updateGeometry()
