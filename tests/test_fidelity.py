@@ -136,7 +136,7 @@ def test_rebuilt_buffers_that_are_the_bodies_and_some_that_are_not(
     assert (other.requests, other.missing, other.identical) == (2, 0, 0)
     assert other.why == {"user Text is missing": 1, "user Text reads otherwise": 1}
     assert (
-        "| 2 | 0 | 0 | user Text is missing: 1, user Text reads otherwise: 1 |"
+        "| 0 of 2 | user Text is missing: 1, user Text reads otherwise: 1 |"
         in fidelity.bodies.table([other])[-1]
     )
 
