@@ -42,7 +42,7 @@ class EditingSettings(SimpleSettings):
     )
     keep: int = setting(3, "newest tool uses that are left alone", low=0)
     clear_at_least: int = setting(
-        0, "tokens that clearing must free to be worth a broken cache", low=0
+        0, "tokens that clearing must free at least, since it breaks the cache", low=0
     )
     exclude_tools: tuple[str, ...] = setting((), "tools that are never cleared")
     clear_tool_inputs: bool = setting(False, "clear the arguments of the calls, too")

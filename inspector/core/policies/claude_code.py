@@ -129,7 +129,7 @@ class ClaudeCodeSettings(SimpleSettings):
     )
     autocompact_pct: float | None = setting(
         None,
-        "percent of window less room to fire at, where that is lower",
+        "percent of window less room at which it compacts, if that is lower",
         names=["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"],
         low=1,
         high=100,

@@ -56,7 +56,7 @@ class CodexSettings(SimpleSettings):
         low=1,
     )
     user_message_tokens: int = setting(
-        20_000, "tokens of the newest user messages kept word for word", low=0
+        20_000, "tokens of the newest user messages kept unchanged", low=0
     )
 
     @property

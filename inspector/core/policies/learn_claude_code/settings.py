@@ -20,7 +20,7 @@ class LearnSettings:
     context_window: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
     max_output: int = setting(
-        16_384, "the longest answer that a call asks for", names=["max_output_tokens"], low=0
+        16_384, "longest answer of a call, in tokens", names=["max_output_tokens"], low=0
     )
     max_output_reserve: int = setting(
         20_000, "the threshold keeps free at most this much of it", low=0
@@ -53,7 +53,7 @@ class LearnSettings:
     )
     large_output_tokens: int = setting(40_000, "an output above this size goes to disk", low=0)
     preview_chars: int = setting(2_000, "characters of it that stay", low=0)
-    summary_max_tokens: int = setting(2_000, "longest summary that is asked for", low=1)
+    summary_max_tokens: int = setting(2_000, "longest summary, in tokens", low=1)
     summary_message_chars: int = setting(
         500, "characters of each text that the summariser reads", low=0
     )
@@ -63,7 +63,7 @@ class LearnSettings:
     max_summary_failures: int = setting(
         3, "failed summaries in a row that end auto compaction (safe mode)", low=1
     )
-    pin_last_user: bool = setting(False, "keep the newest user message word for word")
+    pin_last_user: bool = setting(False, "keep the newest user message unchanged")
     mode: Literal["faithful", "safe"] = setting(
         "faithful", "as upstream, bugs and all; or with the safety proposals"
     )

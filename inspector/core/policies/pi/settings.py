@@ -28,7 +28,7 @@ class PiSettings:
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
     reserve_tokens: int = setting(
         RESERVE,
-        "room kept free below the window; compaction starts above window - reserve; 0 = the default",
+        "tokens kept free; compaction starts above window - reserve; 0 = the default",
         low=0,
     )
     keep_recent_tokens: int = setting(
@@ -46,7 +46,7 @@ class PiSettings:
     )
     estimator: Literal["characters", "tiktoken"] = setting(
         "characters",
-        "where nothing is reported (seed): characters / 4 + 10 a message, or a tokenizer",
+        "if nothing is reported (seed): characters / 4 + 10 a message, or a tokenizer",
     )
     dynamic_reserve: bool = setting(
         False, "reserve by the length of the last 10 messages (getDynamicReserveTokens)"
@@ -54,13 +54,13 @@ class PiSettings:
     optimal_config: bool = setting(
         False, "reserve 8% and keep 10% of the window (getOptimalConfig)"
     )
-    cost_aware: bool = setting(False, "compact only where that costs less than going on")
-    expected_calls: int = setting(10, "calls that are still to come, for cost_aware", low=0)
+    cost_aware: bool = setting(False, "compact only if that costs less than not compacting")
+    expected_calls: int = setting(10, "calls expected after the compaction, for cost_aware", low=0)
     legacy_start: bool = setting(
         False,
-        "summarise from the last compaction's record on (83378aa): what that one kept is lost",
+        "summarise from the last compaction's record on (83378aa): what it kept is lost",
     )
-    pin_last_user: bool = setting(False, "keep the newest user message word for word")
+    pin_last_user: bool = setting(False, "keep the newest user message unchanged")
     mode: Literal["faithful", "safe"] = setting(
         "faithful", "as upstream, bugs and all; or with the safety proposals"
     )

@@ -90,25 +90,28 @@ class PulseSettings:
     context_window_tokens: int = window_setting(64_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
     compact_trigger: int = setting(
-        48_000, "compacts from here on; default 75% of the window", names=["COMPACT_TRIGGER"], low=0
+        48_000,
+        "tokens from which on it compacts; default 75% of the window",
+        names=["COMPACT_TRIGGER"],
+        low=0,
     )
     compact_target: int = setting(
         32_000,
-        "a compacted list may be so large; default 50% of the window",
+        "largest list after a compaction; default 50% of the window",
         names=["COMPACT_TARGET"],
         low=1,
     )
     keep_last_turns: int = setting(
-        6, "newest user turns that stay word for word", names=["KEEP_LAST_TURNS"], low=1
+        6, "newest user turns that stay unchanged", names=["KEEP_LAST_TURNS"], low=1
     )
     max_compaction_attempts: int = setting(
         2, "compactions in one call of the loop", names=["MAX_COMPACTION_ATTEMPTS"], low=1
     )
     compact_summary_max_tokens: int = setting(
-        1_200, "longest summary that is asked for", names=["COMPACT_SUMMARY_MAX_TOKENS"], low=1
+        1_200, "longest summary, in tokens", names=["COMPACT_SUMMARY_MAX_TOKENS"], low=1
     )
     prune_on_oversize: bool = setting(
-        False, "a summary that is too large: prune before the newest turns are taken, too"
+        False, "if a summary is too large, also prune before the newest turns are taken"
     )
     estimator: Literal["chars4", "roku", "tiktoken", "tiktoken-cl100k"] = setting(
         "chars4", "what counts tokens: characters / 4, or a tokenizer", names=["tokenizer"]
@@ -119,7 +122,7 @@ class PulseSettings:
         low=0,
     )
     summary_role: Literal["assistant", "user"] = setting(
-        "assistant", "who seems to have written the summary"
+        "assistant", "role of the message with the summary"
     )
     length_ratio: float = setting(
         0.0,
@@ -128,7 +131,7 @@ class PulseSettings:
         high=1,
     )
     write_back: bool = setting(
-        True, "the caller takes the new list over; off = its callback forgets to"
+        True, "the caller adopts the new list; off = its callback forgets to"
     )
     mode: Literal["faithful", "safe"] = setting(
         "faithful", "as upstream, bugs and all; or with the safety proposals"

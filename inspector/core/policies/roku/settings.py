@@ -90,7 +90,7 @@ class RokuSettings:
         "skip", "what only the provider can read in a remote compact"
     )
     unit: Literal["chars", "bytes"] = setting("chars", "what working_summary_max_chars counts")
-    pin_last_user: bool = setting(False, "keep the newest user message word for word")
+    pin_last_user: bool = setting(False, "keep the newest user message unchanged")
     exclude_tools: tuple[str, ...] = setting((), "tools whose results L0 leaves alone (safe mode)")
     mode: Literal["faithful", "safe"] = setting(
         "faithful", "as upstream, bugs and all; or with the safety proposals"
