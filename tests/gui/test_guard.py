@@ -99,13 +99,22 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 
 def everything(window: MainWindow) -> Iterator[QWidget]:
-    """Every widget of every panel, each brought to light."""
+    """Every panel, each brought to light, and in it a widget of each class in a parent of each class.
+
+    What throws are the methods of a class, and those of its parent's, to which Qt passes what it leaves: a second one
+    meets the same.
+    """
     for title in window.docks.titles:
         window.docks.bring(title)
         panel = window.docks.panel(title)
         QApplication.processEvents()
         yield panel
-        yield from (widget for widget in panel.findChildren(QWidget) if widget.isVisible())
+        seen = set[tuple[type, type]]()
+        for widget in panel.findChildren(QWidget):
+            kinds = type(widget), type(widget.parent())
+            if widget.isVisible() and kinds not in seen:
+                seen.add(kinds)
+                yield widget
 
 
 def touch(widget: QWidget) -> None:
