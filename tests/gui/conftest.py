@@ -1,6 +1,7 @@
 """A desk for a panel under test: a real workbench, bridge and theme, settings in the test's own folder."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,26 +101,43 @@ def as_before(application: QApplication) -> Iterator[None]:
     application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-@pytest.fixture
-def window(
-    application: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    """The whole window, shown, with settings of the test's own; what goes wrong inside it fails the test.
+@contextmanager
+def shown_window(application: QApplication, folder: Path) -> Iterator[MainWindow]:
+    """A whole window, shown, with settings in that folder.
 
     At the end it closes without a question, whatever is running: a dialog that nobody answers would block the suite.
     """
-    settings = Settings(QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat))
+    settings = Settings(QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat))
     made = MainWindow(Theme(application, settings), settings)
     made.resize(1280, 800)
     made.show()
-    qtbot.waitExposed(made)
+    while not made.windowHandle().isExposed():
+        application.processEvents()
     yield made
-    for desk in ("runs", "proxies"):
-        monkeypatch.setattr(f"inspector.gui.{desk}.desk.is_sure", lambda *_: True)
-    made.runs.controller.close()
-    made.proxies.close()
-    made.close()
+    with pytest.MonkeyPatch.context() as patch:
+        for desk in ("runs", "proxies"):
+            patch.setattr(f"inspector.gui.{desk}.desk.is_sure", lambda *_: True)
+        made.runs.controller.close()
+        made.proxies.close()
+        made.close()
     made.deleteLater()
+
+
+@pytest.fixture
+def window(application: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    """The whole window, shown, with settings of the test's own; what goes wrong inside it fails the test."""
+    with shown_window(application, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def module_window(
+    application: QApplication, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MainWindow]:
+    """One window for the tests of a module, which leave it as they found it. The module compares what it shows."""
+    with shown_window(application, tmp_path_factory.mktemp("window")) as made:
+        yield made
+    application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """The scatter of cost against what was needed again: the front, infeasible policies, picking a policy."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations, pairwise, product
 
 import pytest
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QColor, QImage
 from pytestqt.qtbot import QtBot
 
 from inspector.core.replay.regret import Regret
@@ -19,8 +21,51 @@ from tests.gui.hands import click
 
 
 @pytest.fixture
-def compared(window: MainWindow, qtbot: QtBot) -> ComparePanel:
-    """The sample under the policies that are compared by default."""
+def compared(module_window: MainWindow, qtbot: QtBot) -> Iterator[ComparePanel]:
+    """The sample under the policies that are compared by default: compared once, and after each test shown as it was.
+
+    What a test left that is not taken back fails it here.
+    """
+    panel = _compare_sample(module_window, qtbot)
+    before = _shown_by(panel)
+    yield panel
+    panel.trade_off.setMinimumSize(0, 0)
+    panel.trade_off.setMaximumSize(16_777_215, 16_777_215)
+    panel._pick_row(before.picked)
+    qtbot.wait(20)
+    assert _shown_by(panel) == before
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the comparison shows, and which of its objects show it."""
+
+    picked: str
+    row: int
+    says: str
+    sizes: tuple[QSize, ...]
+    visible: tuple[bool, ...]
+    objects: tuple[object, ...]
+    picture: QImage
+
+
+def _shown_by(panel: ComparePanel) -> Shown:
+    parts = panel.trade_off, panel.plot, panel.view, panel.table
+    return Shown(
+        panel._picked,
+        panel.table.currentIndex().row(),
+        panel.says.whole,
+        tuple(part.size() for part in (panel.window(), *parts) if part.isVisible()),
+        tuple(part.isVisible() for part in parts),
+        (panel.trade_off, panel._found, panel.desk.workbench.state),
+        panel.grab().toImage(),
+    )
+
+
+def _compare_sample(window: MainWindow, qtbot: QtBot) -> ComparePanel:
+    """Open the sample and drive the usual policies over it, unless that was done in this window."""
+    if window.workbench.state.session is not None:
+        return _panel_of(window)
     window.resize(1_600, 1_000)
     window.open_sample()
     bench = window.workbench
@@ -30,11 +75,16 @@ def compared(window: MainWindow, qtbot: QtBot) -> ComparePanel:
         )
     )
     window.choose_workspace("Compare")
-    panel = window.docks.panel("Compare")
-    assert isinstance(panel, ComparePanel)
+    panel = _panel_of(window)
     panel.run()
     qtbot.waitUntil(lambda: panel.is_complete and panel.plot is not None and not window.bridge.busy)
     qtbot.wait(20)
+    return panel
+
+
+def _panel_of(window: MainWindow) -> ComparePanel:
+    panel = window.docks.panel("Compare")
+    assert isinstance(panel, ComparePanel)
     return panel
 
 
@@ -124,13 +174,13 @@ def test_words_of_the_scatter_lie_on_no_point_no_line_and_no_other_words(
         assert common.height() <= 3 or common.width() <= 0, (one, other)
 
 
-def test_narrow_panel_shows_curves_or_scatter_by_a_switch(
-    compared: ComparePanel, qtbot: QtBot
-) -> None:
+def test_narrow_panel_shows_curves_or_scatter_by_a_switch(window: MainWindow, qtbot: QtBot) -> None:
+    """In a window of its own: one that was narrow is painted otherwise when it is wide again."""
+    compared = _compare_sample(window, qtbot)
     assert compared.trade_off.isVisible()
     assert compared.plot.isVisible()
     assert not compared.view.isVisible()
-    compared.window().resize(1_280, 800)
+    window.resize(1_280, 800)
     qtbot.wait(20)
     assert compared.view.isVisible()
     assert compared.plot.isVisible()
@@ -151,11 +201,14 @@ def test_policy_that_is_cheapest_and_needs_fewest_is_called_best(
         spent=replace(cheap.spent, cost_usd=(cheap.spent.cost_usd or Decimal(0)) + 1),
     )
     free_of_needs = replace(cheap, losses=replace(cheap.losses, regrets=tuple[Regret, ...]()))
-    compared._found = replace(compared._found, reports=(free_of_needs, dear), missing=())
+    found = replace(compared._found, reports=(free_of_needs, dear), missing=())
     chart = TradeOffChart(desk.theme)
     qtbot.addWidget(chart)
     chart.show_reports((free_of_needs, dear), "pi")
-    compared.trade_off = chart
-    assert compared._front_words() == (
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compared, "_found", found)
+        patch.setattr(compared, "trade_off", chart)
+        words = compared._front_words()
+    assert words == (
         "Best: Session as recorded is the cheapest feasible policy and needs the fewest facts again."
     )
