@@ -8,9 +8,10 @@ The window is a setting like the others: a number, or `model` for the window of 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from inspector.core.errors import InspectorError
 from inspector.core.words import per_cent
@@ -71,9 +72,41 @@ def window_setting(default: int, *, low: int = 1, high: int | None = None) -> An
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _SettingsType:
+    """What is the same for all settings of a class."""
+
+    settable: tuple[Field[Any], ...]
+    by_spelling: Mapping[str, str]
+    """The field's name by each of its spellings."""
+    hints: Mapping[str, Any]
+    """The field's type by its name."""
+
+
+_TYPES: WeakKeyDictionary[type, _SettingsType] = WeakKeyDictionary()
+"""Settings are read a thousand times a second, at every request of a replay."""
+
+
+def _type_of(settings: object) -> _SettingsType:
+    known = _TYPES.get(type(settings))
+    if known is None:
+        known = _TYPES[type(settings)] = _read_type(type(settings))
+    return known
+
+
+def _read_type(kind: type[Any]) -> _SettingsType:
+    settable = tuple(option for option in fields(kind) if not option.metadata.get("derived"))
+    by_spelling = {
+        plain_name(name): option.name
+        for option in settable
+        for name in (option.name, *option.metadata.get("names", ()))
+    }
+    return _SettingsType(settable, by_spelling, get_type_hints(kind))
+
+
 def settable_fields(settings: object) -> tuple[Field[Any], ...]:
     """Return the fields that can be set."""
-    return tuple(option for option in fields(settings) if not option.metadata.get("derived"))  # type: ignore[arg-type]
+    return _type_of(settings).settable
 
 
 _FIRST = ("window", "ratio", "retain")
@@ -89,7 +122,7 @@ def form_fields(settings: object) -> list[Field[Any]]:
 
 def has_setting(settings: object, key: str) -> bool:
     """Is this the name of a setting, in any spelling?"""
-    return plain_name(key) in _spellings(settings)
+    return plain_name(key) in _type_of(settings).by_spelling
 
 
 def window_pairs(window: int | None) -> SettingPairs:
@@ -116,7 +149,7 @@ def take_window(
     start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
 ) -> tuple[S, SettingPairs]:
     """Return `start` with the right window, and the values that do not set it. Arguments as in `read_settings`."""
-    by_spelling, values = _spellings(start), tuple(values)
+    by_spelling, values = _type_of(start).by_spelling, tuple(values)
     name = by_spelling["window"]
     windows = [text for key, text in values if by_spelling.get(plain_name(key)) == name]
     others = tuple(pair for pair in values if by_spelling.get(plain_name(pair[0])) != name)
@@ -148,15 +181,14 @@ def describe_window(tokens: int, window_from: WindowFrom) -> str:
 
 def apply_pairs(settings: S, values: Iterable[tuple[str, str]]) -> S:
     """Return `settings` with the given values. Raises InspectorError for an unknown name or an impossible value."""
-    by_spelling = _spellings(settings)
-    hints = get_type_hints(type(settings))
-    words = {option.name: option.metadata.get("word", "") for option in settable_fields(settings)}
+    kind = _type_of(settings)
+    words = {option.name: option.metadata.get("word", "") for option in kind.settable}
     for key, text in values:
-        name = by_spelling.get(plain_name(key))
+        name = kind.by_spelling.get(plain_name(key))
         if name is None:
-            names = ", ".join(option.name for option in settable_fields(settings))
+            names = ", ".join(option.name for option in kind.settable)
             raise UnknownSetting(f"There is no setting {key!r}. Known: {names}.")
-        value = _parse_value(key, text, hints[name], words[name])
+        value = _parse_value(key, text, kind.hints[name], words[name])
         settings = replace(settings, **{name: value})  # type: ignore[type-var]
     return check_limits(settings)
 
@@ -179,15 +211,6 @@ def check_limits(settings: S) -> S:
             bounds = f"at least {low:,}" if high is None else f"between {low or 0:,} and {high:,}"
             raise InspectorError(f"{option.name} must be {bounds}, not {value:,}.")
     return settings
-
-
-def _spellings(settings: object) -> dict[str, str]:
-    """Return the field's name by each of its spellings."""
-    by_spelling: dict[str, str] = {}
-    for option in settable_fields(settings):
-        for name in (option.name, *option.metadata.get("names", ())):
-            by_spelling[plain_name(name)] = option.name
-    return by_spelling
 
 
 def plain_name(name: str) -> str:
