@@ -155,7 +155,7 @@ def _by_dask(
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise InspectorError(
-            "--dask needs the package `distributed`: pip install 'context-inspector[dask]'."
+            "--dask needs the package `distributed`: pip install 'distributed>=2024.1'."
         ) from None
     with distributed.Client(address) as client:
         futures = [client.submit(run_batch, batch, pure=False) for batch in batches]

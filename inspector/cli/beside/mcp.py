@@ -54,9 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         server_module: Any = importlib.import_module("mcp.server")
     except ImportError:
-        raise InspectorError(
-            "mcp needs the package `mcp`: pip install 'context-inspector[mcp]'."
-        ) from None
+        raise InspectorError("mcp needs the package `mcp`: pip install 'mcp>=2.3'.") from None
     answers = SessionAnswers(Path(arguments.file), chosen_policy(arguments))
     answers.open()
     server = server_module.MCPServer(
