@@ -28,13 +28,14 @@ def with_table(page: str) -> str:
 
 
 def _rows() -> Iterator[str]:
-    yield "| format | what it is | follow | found | export | tokens of a call | system prompt | tools |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| format | what it is | can be | found | tokens of a call | system prompt | tools |"
+    yield "|---|---|---|---|---|---|---|"
     for one in FORMATS:
         told = one.contents
         what = f"{one.title}: {told.more}" if told.more else one.title
-        export = "as its dialect" if one.name in DIALECTS else _yes(one.name in WRITERS)
-        cells = [f"`{one.name}`", what, _yes(one.grows), _found_in(one.folders), export]
+        uses = ["followed"] if one.grows else []
+        uses += ["exported"] if one.name in DIALECTS or one.name in WRITERS else []
+        cells = [f"`{one.name}`", what, ", ".join(uses), _found_in(one.folders)]
         yield f"| {' | '.join([*cells, told.tokens, told.system, told.tools])} |"
 
 
@@ -50,11 +51,7 @@ def _found_in(folders: Sequence[AgentFolder]) -> str:
         path = "/".join(part for part in ("~", folder.under, *fixed) if part)
         variable = f" ({folder.variable})" if folder.variable else ""
         places.append(f"`{path}`{variable}")
-    return ", ".join(dict.fromkeys(places)) or "no"
-
-
-def _yes(true: bool) -> str:
-    return "yes" if true else "no"
+    return ", ".join(dict.fromkeys(places))
 
 
 if __name__ == "__main__":
