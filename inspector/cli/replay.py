@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
-from inspector.cli.replay_sessions import describe_sessions, sessions_lines, summarise_standings
+from inspector.cli.replay_sessions import describe_sessions, sessions_lines
 from inspector.cli.select import (
     Selection,
     add_options,
@@ -26,6 +26,7 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY, harness_of
 from inspector.core.replay.driver import Ground
+from inspector.core.replay.over_sessions import summarise_standings
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.ranking import Standing, describe_ranking, rank_policies
 from inspector.core.replay.recorded_report import recorded

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from inspector.cli.replay_sessions import describe_sessions, sessions_lines, summarise_standings
+from inspector.cli.replay_sessions import describe_sessions, sessions_lines
 from inspector.core.replay.costs import Spending
+from inspector.core.replay.over_sessions import summarise_standings
 from inspector.core.replay.ranking import (
     FORGOTTEN,
     ONE_SESSION,

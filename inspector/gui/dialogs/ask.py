@@ -11,12 +11,29 @@ LARGEST = 2_000_000
 """Tokens: no window is larger (spec 1.1)."""
 
 
+_TRANSCRIPTS = (
+    "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history);;All files (*)"
+)
+
+
 def ask_file(parent: QWidget, settings: Settings) -> str:
     """Path of a transcript; empty if the user changed their mind. Starts where the last one was."""
-    start = next((str(Path(path).parent) for path in settings.recents()), str(Path.home()))
-    kinds = "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history);;All files (*)"
-    path, _ = QFileDialog.getOpenFileName(parent, "Open a transcript", start, kinds)
+    path, _ = QFileDialog.getOpenFileName(
+        parent, "Open a transcript", _last_folder(settings), _TRANSCRIPTS
+    )
     return path
+
+
+def ask_files(parent: QWidget, settings: Settings) -> list[str]:
+    """Paths of transcripts; empty if the user changed their mind. Starts where the last one was."""
+    paths, _ = QFileDialog.getOpenFileNames(
+        parent, "Choose transcripts", _last_folder(settings), _TRANSCRIPTS
+    )
+    return paths
+
+
+def _last_folder(settings: Settings) -> str:
+    return next((str(Path(path).parent) for path in settings.recents()), str(Path.home()))
 
 
 def ask_policy_file(parent: QWidget, settings: Settings) -> str:

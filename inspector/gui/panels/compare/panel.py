@@ -8,11 +8,12 @@ long they take. Each result is kept while the thread stays the same, so another 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from time import thread_time
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QStackedLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QStackedLayout, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import harness_of
@@ -20,10 +21,11 @@ from inspector.core.replay.regret import Regret
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, pages, row, small_button, splitter
+from inspector.gui.look.build import button, column, holding, pages, row, small_button, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
+from inspector.gui.panels.compare.sessions_page import SessionsPage
 from inspector.gui.panels.compare.table import (
     LOST,
     REGRETS,
@@ -104,6 +106,13 @@ class ComparePanel(PlotPanel):
         self.sweeping = button(
             "sweep", about="Vary the settings of one policy", role="chip", checkable=True
         )
+        self.over = button(
+            "over sessions",
+            about="Compare the chosen policies over several sessions, with intervals",
+            role="chip",
+            checkable=True,
+        )
+        self.sessions = SessionsPage(desk, lambda: [n for n in self.bar.chosen if n != BASE])
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Facts needed again", REGRETS)
         self.regrets.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
@@ -123,15 +132,16 @@ class ComparePanel(PlotPanel):
 
     def _lay_out(self) -> QStackedLayout:
         page = QWidget()
-        stack = pages(page, self._empty, self._split)
+        stack = pages(page, self._empty, self._split, self.sessions)
         controls = (self.progress, self.view, self.regretted, self.copy)
-        foot = row((self.says, 1), *controls, margins=(13, 0, 8, 1))
-        top = row(13, self.sweeping, (self.bar, 1), (self.sweep, 1))
-        column(top, (page, 1), foot, of=self, gap=0)
+        self._foot = holding(row((self.says, 1), *controls, margins=(13, 0, 8, 1)))
+        top = row(13, self.sweeping, 6, self.over, (self.bar, 1), (self.sweep, 1))
+        column(top, (page, 1), self._foot, of=self, gap=0)
         return stack
 
     def _connect_controls(self) -> None:
-        self.sweeping.toggled.connect(lambda _: self._turn())
+        self.sweeping.toggled.connect(lambda on: self._turn(self.over if on else None))
+        self.over.toggled.connect(lambda on: self._turn(self.sweeping if on else None))
         for bar in (self.bar, self.sweep):
             bar.changed.connect(self._choose)
             bar.run.connect(self.run)
@@ -183,8 +193,17 @@ class ComparePanel(PlotPanel):
         self.show_state(self.desk.workbench.state)
         self.run()
 
-    def _turn(self) -> None:
+    def _turn(self, other: QAbstractButton | None = None) -> None:
+        """Show what the two buttons choose; `other` is unchecked, as a sweep is of one session."""
+        if other is not None and other.isChecked():
+            other.setChecked(False)  # which turns again
+            return
         self._cancel()
+        session = self._state.session
+        if self.over.isChecked() and session is not None and Path(session.path).is_file():
+            self.sessions.add_path(str(Path(session.path).absolute()))
+        self.bar.button.setVisible(not self.over.isChecked())
+        self._foot.setVisible(not self.over.isChecked())
         for bar, on in (
             (self.bar, not self.sweeping.isChecked()),
             (self.sweep, self.sweeping.isChecked()),
@@ -231,7 +250,8 @@ class ComparePanel(PlotPanel):
         if self._unasked and not set(self._driven) <= set(self._wanted):
             self._cancel()  # the window or a setting has changed since
         missing = self._missing()
-        if not missing or self._job.busy or not self.seen or self._wanted == self._stopped_by_user:
+        is_idle = not self._job.busy and self.seen and not self.over.isChecked()
+        if not missing or not is_idle or self._wanted == self._stopped_by_user:
             return
         base = [run for run in missing if run.policy == BASE]
         if not self.sweeping.isChecked() and self._pace.fits(_names(missing)):
@@ -309,7 +329,7 @@ class ComparePanel(PlotPanel):
             self._picked = reports[0].policy if reports else ""
             if self._found.report(mine):
                 self._picked = mine
-        self._stack.setCurrentIndex(1 if reports else 0)
+        self._stack.setCurrentIndex(2 if self.over.isChecked() else bool(reports))
         for bar in (self.bar, self.sweep):
             if bar.button.hasFocus() and not self._found.missing:
                 self.table.setFocus()  # a button that rests hands the focus on, to whoever comes next

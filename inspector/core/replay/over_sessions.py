@@ -1,0 +1,81 @@
+"""Policies compared over several sessions: the means of their figures, with intervals."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from inspector.core.replay.ranking import Interval, Standing, estimate_mean
+from inspector.core.replay.report import RECORDED
+from inspector.core.words import per_cent, plural
+
+FEW = 10
+"""Sessions below which policies that are close to each other look the same."""
+FIGURES_NOTE = "Cost: relative to the recorded cost of each session. Needed again: facts per 1,000 tokens freed."
+
+
+class PolicySummary(NamedTuple):
+    """One policy over several sessions. Costs are shares of the recorded cost of the same session."""
+
+    policy: str
+    sessions: int
+    infeasible: int
+    """Sessions in which a request would not have fitted into the window."""
+    cost: Interval | None
+    """None if no session has a price, or none is feasible."""
+    needed_per_1000: Interval | None
+    in_front: int
+    """Sessions in which no other policy was better on both counts."""
+
+
+def summarise_standings(sessions: Iterable[Sequence[Standing]]) -> list[PolicySummary]:
+    """Put together the standings of the same policies on several sessions. Infeasible ones enter no mean."""
+    by_policy = defaultdict[str, list[tuple[Standing, float | None]]](list)
+    for standings in sessions:
+        recorded = next(
+            (listed.cost_usd for listed in standings if listed.policy == RECORDED), None
+        )
+        for standing in standings:
+            share = None
+            if recorded and standing.cost_usd is not None:
+                share = float(standing.cost_usd / recorded)
+            by_policy[standing.policy].append((standing, share))
+    return [_summarise(policy, entries) for policy, entries in by_policy.items()]
+
+
+def _summarise(policy: str, entries: Sequence[tuple[Standing, float | None]]) -> PolicySummary:
+    feasible = [(standing, share) for standing, share in entries if standing.is_feasible]
+    costs = [share for _, share in feasible if share is not None]
+    needed = [
+        standing.needed_per_1000 for standing, _ in feasible if standing.needed_per_1000 is not None
+    ]
+    return PolicySummary(
+        policy,
+        len(entries),
+        len(entries) - len(feasible),
+        estimate_mean(costs) if costs else None,
+        estimate_mean(needed) if needed else None,
+        sum(standing.in_front for standing, _ in entries),
+    )
+
+
+def spell_cost(interval: Interval | None) -> tuple[str, str]:
+    """Return the mean cost as a share of the recorded cost, and its interval."""
+    return _spell(interval, lambda value: per_cent(value, 1))
+
+
+def spell_needed(interval: Interval | None) -> tuple[str, str]:
+    """Return the facts needed again for each 1,000 tokens freed, and the interval of that."""
+    return _spell(interval, lambda value: f"{value:.2f}")
+
+
+def _spell(interval: Interval | None, spell: Callable[[float], str]) -> tuple[str, str]:
+    if interval is None:
+        return "-", "-"
+    return spell(interval.mean), f"{spell(interval.low)} to {spell(interval.high)}"
+
+
+def few_sessions_words(summaries: Sequence[PolicySummary]) -> str:
+    """Say that so few sessions cannot tell close policies apart; empty if there are enough."""
+    if not summaries or summaries[0].sessions >= FEW:
+        return ""
+    return f"{plural(summaries[0].sessions, 'session')} cannot tell close policies apart: see the intervals."
