@@ -92,6 +92,7 @@ class MainWindow(Guarded, QMainWindow):
         self.docks.changed.connect(lambda name: self.top.workspaces.show_name(name))
         self.run_bar: QWidget | None = None
         self.proxy_bar: QWidget | None = None
+        self.receiver_bar: QWidget | None = None
         self._build()
         self.history = History(
             self, self.workbench, self.docks, self.reopen_path, self.top.show_history
@@ -170,20 +171,9 @@ class MainWindow(Guarded, QMainWindow):
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """Everything is shown from here down. The first run brings its bar; from then on the bar shows itself."""
+        """Show the State in everything that the window holds."""
         self.bridge.give_way()
-        if state.run is not None and self.run_bar is None:
-            from inspector.gui.panels.run.bar import RunBar
-
-            self.run_bar = RunBar(self.runs, self.workbench, self.bridge, self._bring_run)
-            self._column.insertWidget(2, self.run_bar)
-        if state.proxy is not None and self.proxy_bar is None:
-            from inspector.gui.panels.proxy.bar import ProxyBar
-
-            self.proxy_bar = ProxyBar(
-                self.proxies, self.workbench, partial(self.show_panel, "Proxy")
-            )
-            self._column.insertWidget(2, self.proxy_bar)
+        self._insert_bars(state)
         for part in (self.top, self.notice, self.status):
             attempt(partial(part.show_state, state))
         if state.session is None:
@@ -196,6 +186,25 @@ class MainWindow(Guarded, QMainWindow):
         )
         self._show_docks()
         self.docks.tell(state)
+
+    def _insert_bars(self, state: State) -> None:
+        """Insert the bar of the first run, proxy or receiver. From then on each shows and hides itself."""
+        if state.run is not None and self.run_bar is None:
+            from inspector.gui.panels.run.bar import RunBar
+
+            self.run_bar = RunBar(self.runs, self.workbench, self.bridge, self._bring_run)
+            self._column.insertWidget(2, self.run_bar)
+        show_panel = partial(self.show_panel, "Proxy")
+        if state.proxy is not None and self.proxy_bar is None:
+            from inspector.gui.panels.proxy.bar import ProxyBar
+
+            self.proxy_bar = ProxyBar(self.proxies, self.workbench, show_panel)
+            self._column.insertWidget(2, self.proxy_bar)
+        if state.receiver is not None and self.receiver_bar is None:
+            from inspector.gui.panels.proxy.bar import ReceiverBar
+
+            self.receiver_bar = ReceiverBar(self.proxies, self.workbench, show_panel)
+            self._column.insertWidget(2, self.receiver_bar)
 
     def _bring_run(self) -> None:
         self.runs.show()

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from inspector.agent.status import ANY, Breakpoints
-from inspector.gui.panels.run.bar import PAUSING
+from inspector.gui.live.status import PAUSING
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall
 from tests.agent.running import call, script

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.errors import InspectorError
 from inspector.core.usage import Usage
+from inspector.gui.panels.proxy.bar import ReceiverBar
 from inspector.gui.panels.proxy.exchange_rows import COLUMNS, SUB, WATERFALL
 from inspector.gui.panels.proxy.panel import ProxyPanel
 from inspector.gui.welcome import sample_path
@@ -55,8 +56,12 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
         f"OTEL_EXPORTER_OTLP_ENDPOINT={row.address.text()}\n" in QGuiApplication.clipboard().text()
     )
     assert not row.show_recording.isVisible()
+    bar = cast(ReceiverBar, window.receiver_bar)
+    assert bar.isVisible()
+    assert bar.says.whole.startswith(f"{row.address.text()} · 0 spans received, into ")
     SmallAgent(row.address.text(), Compression.Gzip).work()
     qtbot.waitUntil(lambda: row.says.text().startswith("6 spans received"))
+    assert " · 6 spans received, into " in bar.says.whole
     assert not row.how.isVisible()
     session = bench.state.session
     qtbot.waitUntil(lambda: (now := bench.state.thread) is not None and len(now.requests) == 2)
@@ -86,6 +91,7 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     qtbot.waitUntil(lambda: bench.state.receiver_is_open)
     click(row.stop)
     qtbot.waitUntil(lambda: bench.state.receiver is None and not row.isVisible())
+    assert not bar.isVisible()
     assert bench.state.session is not None
     assert bench.state.session.path == record
 

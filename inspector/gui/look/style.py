@@ -226,24 +226,24 @@ QLabel[role="changed"] {{ color: {c.accent}; font-weight: 600; }}
 }}
 #NeedText:focus, #NeedAnswer:focus, #MemoryText:focus {{ border-color: {c.accent}; }}
 
-#RunBar {{ background: {c.raised}; border-bottom: 1px solid {c.line}; border-left: 3px solid {c.accent}; }}
-#RunBar[kind="waits"] {{ border-left-color: {c.low}; }}
-#RunBar[kind="good"] {{ border-left-color: {c.good}; }}
-#RunBar[kind="bad"] {{ border-left-color: {c.high}; }}
-#RunBar QLabel {{ background: transparent; }}
-#RunBar QPushButton {{ background: {c.hover}; border-color: {c.hover}; }}
-#RunBar QPushButton:hover {{ background: {c.line}; }}
-#RunBar QPushButton:focus {{ border-color: {c.accent}; }}
-#RunBar QPushButton:disabled {{ background: {c.raised}; border-color: {c.raised}; color: {c.missing}; }}
-#RunBar QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; }}
-#RunBar QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
-#RunBar QPushButton[role="run"] {{
+#LiveBar {{ background: {c.raised}; border-bottom: 1px solid {c.line}; border-left: 3px solid {c.accent}; }}
+#LiveBar[kind="waits"] {{ border-left-color: {c.low}; }}
+#LiveBar[kind="good"] {{ border-left-color: {c.good}; }}
+#LiveBar[kind="bad"] {{ border-left-color: {c.high}; }}
+#LiveBar QLabel {{ background: transparent; }}
+#LiveBar QPushButton {{ background: {c.hover}; border-color: {c.hover}; }}
+#LiveBar QPushButton:hover {{ background: {c.line}; }}
+#LiveBar QPushButton:focus {{ border-color: {c.accent}; }}
+#LiveBar QPushButton:disabled {{ background: {c.raised}; border-color: {c.raised}; color: {c.missing}; }}
+#LiveBar QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; }}
+#LiveBar QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
+#LiveBar QPushButton[role="run"] {{
   background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; border-radius: 9px; font-weight: 600;
 }}
-#RunBar QPushButton[role="run"][kind="waits"] {{ background: {c.low}; border-color: {c.low}; }}
-#RunBar QPushButton[role="run"][kind="good"] {{ background: {c.good}; border-color: {c.good}; }}
-#RunBar QPushButton[role="run"][kind="bad"] {{ background: {c.high}; border-color: {c.high}; }}
-#RunBar QPushButton[role="run"]:focus {{ border-color: {c.text}; }}
+#LiveBar QPushButton[role="run"][kind="waits"] {{ background: {c.low}; border-color: {c.low}; }}
+#LiveBar QPushButton[role="run"][kind="good"] {{ background: {c.good}; border-color: {c.good}; }}
+#LiveBar QPushButton[role="run"][kind="bad"] {{ background: {c.high}; border-color: {c.high}; }}
+#LiveBar QPushButton[role="run"]:focus {{ border-color: {c.text}; }}
 #HoldBox {{ border: 1px solid {c.low}; border-radius: {CARD_RADIUS}px; background: {c.window}; }}
 #AskedBox {{ border: 1px solid {c.low}; border-radius: {CARD_RADIUS}px; background: {c.window}; }}
 QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}

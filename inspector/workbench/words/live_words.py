@@ -14,7 +14,7 @@ from inspector.core.tokens.change_sizes import compaction_sizes, promise_words
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.words import per_cent, plural
 from inspector.extensions.policies import find_policy
-from inspector.workbench.live import ProxyView, RunView
+from inspector.workbench.live import RunView
 
 if TYPE_CHECKING:
     from inspector.agent.status import TurnReport
@@ -142,15 +142,3 @@ def last_promise(session: Session) -> str:
         if words
         else ""
     )
-
-
-def describe_proxy(view: ProxyView, has_requests: bool) -> tuple[str, str]:
-    """Return the state of a proxy in two or three words, and what it waits for."""
-    if view.holds:
-        return f"‖ {plural(len(view.holds), 'request')} held", "waits for you"
-    if view.under_way:
-        return "▶ answering", f"waits for {plural(len(view.under_way), 'answer')} of the provider"
-    waits = (
-        "waits for the next request" if has_requests else "waits for the first request of a client"
-    )
-    return "● listening", waits

@@ -1,76 +1,70 @@
-"""The strip over the panels while a proxy listens: what is under way, what it waits for, and which tier is next."""
+"""The bars of a proxy and of a receiver of spans: what is under way, what it waits for, and which tier is next."""
 
 from collections.abc import Callable
-from time import time
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFrame
 
-from inspector.gui.look.build import button, mark, row
-from inspector.gui.look.visible import line
-from inspector.gui.panels.proxy.hold_box import clock_words
+from inspector.gui.live.bar import LiveBar
+from inspector.gui.live.status import describe_proxy, describe_receiver
+from inspector.gui.look.build import button
 from inspector.gui.proxies.desk import ProxyDesk
-from inspector.gui.widgets.small import Elided
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.pressure.gauge import pressure_here
 from inspector.workbench.pressure.scale import watermarks
 from inspector.workbench.state import State
-from inspector.workbench.words.live_words import describe_proxy, find_next_tier
+from inspector.workbench.words.live_words import find_next_tier
 from inspector.workbench.workbench import Workbench
 
 
-class ProxyBar(QFrame):
+class ProxyBar(LiveBar):
     """Hidden while no proxy listens."""
 
     def __init__(self, proxies: ProxyDesk, workbench: Workbench, show: Callable[[], None]) -> None:
-        super().__init__()
-        self.setObjectName("RunBar")
+        about = "End the proxy; the recording stays"
+        stop = button("Stop", proxies.controller.stop, about=about)
+        super().__init__(show, "Show the proxy and its requests", stop)
         self._state = State()
-        self._next = ""
-        """Which tier is next, in words."""
-        self.chip = button("", show, about="Show the proxy and its requests", role="run")
-        self.says = Elided()
-        self.stop = button(
-            "Stop", proxies.controller.stop, about="End the proxy; the recording stays"
-        )
-        row(self.chip, (self.says, 1), self.stop, of=self, margins=(12, 5, 12, 5), gap=7)
+        self._next_tier = ""
         self._second = QTimer(self, interval=1000)
-        self._second.timeout.connect(self._say)
+        self._second.timeout.connect(self._show)
         workbench.subscribe(self.show_state)
 
     def show_state(self, state: State) -> None:
-        """Show the proxy; hidden without one."""
+        """Show the proxy, with a countdown while it holds a request."""
         proxy = state.proxy
-        listens = proxy is not None and bool(proxy.url)
-        self.setVisible(listens)
-        self._state = state if listens else State()
-        if proxy is None or not listens:
+        if proxy is None or not proxy.url:
+            self._state = State()
             self._second.stop()
+            self.show_status(None)
             return
-        self._next = _next_tier(state)
+        self._state = state
+        self._next_tier = _next_tier(state)
         if bool(proxy.holds) != self._second.isActive():
             self._second.start() if proxy.holds else self._second.stop()
-        self._say()
+        self._show()
 
-    def _say(self) -> None:
+    def _show(self) -> None:
         proxy, session = self._state.proxy, self._state.session
         if proxy is None:
             return
-        is_open = self._state.proxy_is_open and session is not None
-        has_requests = (
-            is_open and session is not None and any(thread.requests for thread in session.threads)
-        )
-        words, waits = describe_proxy(proxy, has_requests)
-        kind = "waits" if proxy.holds else "runs"
-        mark(self, "kind", kind)
-        mark(self.chip, "kind", kind)
-        self.chip.setText(words)
-        self.chip.setAccessibleName(f"Proxy: {words}")
-        if proxy.holds:
-            soonest = min(hold.until for hold in proxy.holds)
-            waits += f", forwarded unchanged in {clock_words(max(0.0, soonest - time()))}"
-        parts = (f"{proxy.url} to {proxy.upstream}", waits, self._next, proxy.trouble)
-        self.says.show_text(line(" · ".join(part for part in parts if part), 400))
+        threads = session.threads if session is not None and self._state.proxy_is_open else ()
+        has_requests = any(thread.requests for thread in threads)
+        self.show_status(describe_proxy(proxy, has_requests, self._next_tier))
+
+
+class ReceiverBar(LiveBar):
+    """Hidden while no receiver listens."""
+
+    def __init__(self, proxies: ProxyDesk, workbench: Workbench, show: Callable[[], None]) -> None:
+        about = "End the receiver; the recording stays"
+        stop = button("Stop", proxies.stop_receiving, about=about)
+        super().__init__(show, "Show the receiver", stop)
+        workbench.subscribe(self.show_state)
+
+    def show_state(self, state: State) -> None:
+        """Show the receiver."""
+        view = state.receiver
+        self.show_status(describe_receiver(view) if view is not None and view.url else None)
 
 
 def _next_tier(state: State) -> str:

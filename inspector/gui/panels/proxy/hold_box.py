@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QProgressBar, QPushButton
 
 from inspector.core.validity import find_refusals
 from inspector.core.words import per_cent, plural
+from inspector.gui.live.status import clock_words
 from inspector.gui.look.build import button, column, holding, mark
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
@@ -216,12 +217,6 @@ def hold_size(hold: HoldInfo) -> str:
 def seconds_left(hold: HoldInfo) -> float:
     """Return the seconds until a held request is forwarded automatically."""
     return max(0.0, hold.until - time())
-
-
-def clock_words(seconds: float) -> str:
-    """Return minutes and seconds, such as `4:07`."""
-    whole = int(seconds)
-    return f"{whole // 60}:{whole % 60:02}"
 
 
 def countdown_words(hold: HoldInfo) -> str:

@@ -17,6 +17,7 @@ from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
+from inspector.gui.live.status import spans_words
 from inspector.gui.look.build import (
     button,
     column,
@@ -450,9 +451,7 @@ class ReceiverRow(QWidget):
     def show_receiver(self, view: ReceiverView, is_open: bool) -> None:
         """Show the address, the number of spans received, and how to connect a client."""
         self.address.setText(view.url)
-        self.says.setText(
-            line(f"{plural(view.spans, 'span')} received, into {Path(view.record).name}", 300)
-        )
+        self.says.setText(line(spans_words(view), 300))
         self.says.setToolTip(tip(view.record))
         self.show_recording.setVisible(not is_open)
         self.lines.setText(LINES.format(view.url))

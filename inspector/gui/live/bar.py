@@ -1,0 +1,38 @@
+"""The strip over the panels while something runs or listens: its status in colour and words, and its buttons."""
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QFrame, QPushButton
+
+from inspector.gui.live.status import LiveStatus
+from inspector.gui.look.build import button, mark, row
+from inspector.gui.widgets.small import Elided
+
+
+class LiveBar(QFrame):
+    """Hidden until a status is shown.
+
+    Args:
+        show: called when the chip with the state is pressed.
+        about: tooltip of the chip.
+        buttons: what can be done, from the left.
+    """
+
+    def __init__(self, show: Callable[[], None], about: str, *buttons: QPushButton) -> None:
+        super().__init__()
+        self.setObjectName("LiveBar")
+        self.chip = button("", show, about=about, role="run")
+        self.says = Elided()
+        row(self.chip, (self.says, 1), *buttons, of=self, margins=(12, 5, 12, 5), gap=7)
+        self.hide()
+
+    def show_status(self, status: LiveStatus | None) -> None:
+        """Show a status; None hides the bar."""
+        self.setVisible(status is not None)
+        if status is None:
+            return
+        for widget in (self, self.chip):
+            mark(widget, "kind", status.kind)
+        self.chip.setText(status.state)
+        self.chip.setAccessibleName(f"{status.name}: {status.state}")
+        self.says.show_text(status.sentence)

@@ -1,0 +1,136 @@
+"""What a run, a proxy or a receiver of spans is doing now: the one description that the window shows. No Qt here."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from inspector.core.words import per_cent, plural
+from inspector.gui.look.number_formats import error_words, grouped
+from inspector.gui.look.visible import line
+from inspector.workbench.live import ProxyView, ReceiverView, RunView
+from inspector.workbench.words.live_words import next_tier_words, summarise_run
+
+if TYPE_CHECKING:  # loaded with the first run only
+    from inspector.agent.status import End, RunState, RunStatus
+
+LiveKind: TypeAlias = Literal["runs", "waits", "good", "bad"]
+"""waits: for the person; good, bad: it has ended. Each has a colour."""
+PAUSING = "stops before the next tier, model call or tool"
+_LONGEST = 500
+"""Characters of one detail."""
+_STATES: "dict[RunState, tuple[LiveKind, str]]" = {
+    "starting": ("runs", "▶ starting"),
+    "calling": ("runs", "▶ the model answers"),
+    "tool": ("runs", "▶ a tool runs"),
+    "tier": ("runs", "▶ a tier runs"),
+    "paused": ("waits", "‖ paused"),
+    "asking": ("waits", "? asks you"),
+    "needing": ("waits", "? asks you"),
+}
+_ENDS: "dict[End, tuple[LiveKind, str]]" = {
+    "": ("good", "■ ended"),
+    "done": ("good", "✓ done"),
+    "error": ("bad", "✗ failed"),
+    "stopped": ("waits", "■ stopped"),
+    "max turns": ("waits", "■ turns used up"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStatus:
+    """The status of a run, a proxy or a receiver."""
+
+    name: str
+    """`Run`, `Proxy` or `Receiver`."""
+    kind: LiveKind
+    state: str
+    """Two or three words after a sign: `‖ paused`."""
+    details: tuple[str, ...] = ()
+    """What else there is to say, the most important first. May hold text of the transcript."""
+
+    @property
+    def sentence(self) -> str:
+        """The details on one line, without control characters."""
+        return " · ".join(line(detail, _LONGEST) for detail in self.details if detail)
+
+
+def describe_run(run: RunView) -> LiveStatus:
+    """Describe a run: its turn, how full the window is, what it waits for, the next tier; at the end a summary."""
+    now = run.now
+    if run.pausing and now.state not in ("asking", "needing"):
+        return LiveStatus("Run", "waits", "‖ pausing", (PAUSING, *_run_details(run)))
+    kind, state = _ENDS[now.end] if now.state == "ended" else _STATES[now.state]
+    return LiveStatus("Run", kind, state, _run_details(run))
+
+
+def _run_details(run: RunView) -> tuple[str, ...]:
+    now = run.now
+    summary = summarise_run(run.reports) if now.state == "ended" else ""
+    if summary:
+        return summary, now.error
+    reasons = dict.fromkeys((now.why, now.error))
+    return _turn_words(now), *_size_words(now), *reasons, next_tier_words(run)
+
+
+def _turn_words(now: "RunStatus") -> str:
+    if now.state == "starting":
+        return ""
+    if now.thread != "main":
+        return f"sub-agent, turn {now.turn}"
+    if now.state == "ended":
+        return plural(now.turn, "turn")  # the turn that would come next has this number
+    return f"turn {now.turn}"
+
+
+def _size_words(now: "RunStatus") -> list[str]:
+    """Return the size of the buffer, and the policy's own count where that differs; empty if there is no size."""
+    if not (now.tokens and now.window):
+        return []
+    kind = f" {now.kind}" if now.kind != "unknown" else ""
+    words = [f"{grouped(now.tokens)} tokens{kind}, {per_cent(now.tokens / now.window, 1)}"]
+    error = error_words(now.believed / now.tokens - 1)
+    if error:
+        words.append(f"the policy's own count {grouped(now.believed)}{error}")
+    return words
+
+
+def describe_proxy(view: ProxyView, has_requests: bool, next_tier: str = "") -> LiveStatus:
+    """Describe a proxy: where it listens, what it waits for, what its recorder complained of.
+
+    Args:
+        has_requests: Does the recording that is open have any request?
+        next_tier: Which tier is next for the thread that is shown, in words.
+    """
+    kind: LiveKind = "waits" if view.holds else "runs"
+    state, wait = _proxy_state(view, has_requests)
+    details = (f"{view.url} to {view.upstream}", wait, next_tier, view.trouble)
+    return LiveStatus("Proxy", kind, state, details)
+
+
+def _proxy_state(view: ProxyView, has_requests: bool) -> tuple[str, str]:
+    """Return the state of a proxy in two or three words, and what it waits for."""
+    if view.holds:
+        left = max(0.0, min(hold.until for hold in view.holds) - time())
+        wait = f"waits for you, forwarded unchanged in {clock_words(left)}"
+        return f"‖ {plural(len(view.holds), 'request')} held", wait
+    if view.under_way:
+        return "▶ answering", f"waits for {plural(len(view.under_way), 'answer')} of the provider"
+    next_one = "next request" if has_requests else "first request of a client"
+    return "● listening", f"waits for the {next_one}"
+
+
+def clock_words(seconds: float) -> str:
+    """Return minutes and seconds, such as `4:07`."""
+    whole = int(seconds)
+    return f"{whole // 60}:{whole % 60:02}"
+
+
+def describe_receiver(view: ReceiverView) -> LiveStatus:
+    """Describe a receiver of spans: where it listens, and what came."""
+    return LiveStatus("Receiver", "runs", "● listening", (view.url, spans_words(view)))
+
+
+def spans_words(view: ReceiverView) -> str:
+    """Return `6 spans received, into spans.jsonl`."""
+    return f"{plural(view.spans, 'span')} received, into {Path(view.record).name}"
