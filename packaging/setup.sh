@@ -99,14 +99,23 @@ link_checkout() {
     chmod +x .venv/bin/context-inspector
 }
 
+# Delete the third of the packages that nothing here opens (packaging/unneeded.txt).
+delete_unneeded() {
+    for packages in .venv/lib/python3*/site-packages; do
+        (cd "$packages" && grep -v '^#' "$here/packaging/unneeded.txt" | while read -r pattern; do rm -rf $pattern; done)
+    done
+}
+
 install_pinned() {
     say "installing the pinned Python packages into .venv (once)"
     .venv/bin/python -m pip install --disable-pip-version-check --no-input --quiet --no-compile \
         --only-binary :all: --require-hashes -r "$lock" </dev/null >>"$log" 2>&1 ||
         { tail -n 5 "$log" >&2 && stop "pip could not install $lock (all of it is in $log)"; }
+    delete_unneeded
     # Compiled now, on all cores, so that the first window does not wait for it. A package may carry a file that is
     # not for this Python: the return code tells of it, and it does not matter.
-    .venv/bin/python -m compileall -q -j 0 .venv/lib/python3*/site-packages inspector >>"$log" 2>&1 || true
+    .venv/bin/python -m compileall -q -j 0 -x /site-packages/pip/ .venv/lib/python3*/site-packages inspector \
+        >>"$log" 2>&1 || true
 }
 
 fingerprint() { printf '%s %s' "$here" "$(cksum <"$1")"; }

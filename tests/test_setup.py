@@ -56,7 +56,7 @@ class Machine:
         self.calls = folder / "calls"
         self.commands.mkdir()
         (self.checkout / "packaging").mkdir(parents=True)
-        for name in ("setup.sh", "requirements.lock", "requirements-dev.lock"):
+        for name in ("setup.sh", "unneeded.txt", "requirements.lock", "requirements-dev.lock"):
             shutil.copy(ROOT / "packaging" / name, self.checkout / "packaging")
         for tool in TOOLS:
             if found := shutil.which(tool):
@@ -181,6 +181,21 @@ def test_a_failed_installation_is_begun_anew(machine: Machine) -> None:
     Path(f"{machine.calls}.pip-fails").unlink()
     assert machine.set_up().returncode == 0
     assert machine.called("-m venv --clear")
+
+
+def test_set_up_when_packages_bring_unused_parts_deletes_only_these(machine: Machine) -> None:
+    machine.set_up()
+    packages = machine.checkout / ".venv" / "lib" / "python3.11" / "site-packages"
+    libraries = packages / "PySide6" / "Qt" / "lib"
+    libraries.mkdir(parents=True)
+    for name in ("libQt6Quick3D.so.6", "libQt6Widgets.so.6"):
+        (libraries / name).touch()
+    (packages / "pyqtgraph" / "examples").mkdir(parents=True)
+    with (machine.checkout / "packaging" / "requirements.lock").open("a") as lock:
+        lock.write("more==1.0\n")
+    assert machine.set_up().returncode == 0
+    assert [path.name for path in libraries.iterdir()] == ["libQt6Widgets.so.6"]
+    assert list((packages / "pyqtgraph").iterdir()) == []
 
 
 def test_a_new_lock_is_installed_into_the_same_environment(machine: Machine) -> None:

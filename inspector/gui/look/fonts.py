@@ -1,12 +1,13 @@
-"""The program's own fonts, so that it looks the same everywhere and Chinese, Japanese, Korean and emoji always render.
+"""The program's own fonts, so that it looks the same everywhere.
 
-Inter for the interface, JetBrains Mono for code, Noto for all that these two lack. Nothing is installed on the
-system: the files lie in `resources/fonts` and, for CJK, in the package `noto_cjk_sans_otc`. `load` comes before the
-first widget.
+Inter for the interface, JetBrains Mono for code, Noto Color Emoji: their files are in `resources/fonts`. Chinese,
+Japanese and Korean come from the fonts of the system, or from the optional package `noto_cjk_sans_otc` (19 MB), which
+covers them on a system without fonts. Call `load` before the first widget is made.
 """
 
 from functools import lru_cache
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 
 from PySide6.QtCore import QLocale
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
@@ -39,11 +40,18 @@ def load() -> None:
 
     Raises FontMissing with one sentence.
     """
-    cjk = files("noto_cjk_sans_otc").joinpath("NotoSansCJK-Regular.ttc")
-    for path in (*(str(resource(f"fonts/{name}")) for name in _SHIPPED), str(cjk)):
-        if QFontDatabase.addApplicationFont(path) < 0:
+    for path in (*(resource(f"fonts/{name}") for name in _SHIPPED), *find_cjk_fonts()):
+        if QFontDatabase.addApplicationFont(str(path)) < 0:
             raise FontMissing(f"The font {path} cannot be read; reinstall the program.")
     QGuiApplication.setFont(ui_font())
+
+
+def find_cjk_fonts() -> list[Path]:
+    """Return the font file of the package for CJK, nothing if it is not installed."""
+    package = find_spec("noto_cjk_sans_otc")
+    if package is None or package.origin is None:
+        return []
+    return [Path(package.origin).with_name("NotoSansCJK-Regular.ttc")]
 
 
 def ui_font(points: float | None = None, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
