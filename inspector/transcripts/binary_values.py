@@ -35,7 +35,7 @@ def unmark_bytes(value: Any) -> Any:
 
 
 def is_marked(value: Any) -> bool:
-    """Does the value stand for bytes?"""
+    """Does the value represent bytes?"""
     return isinstance(value, dict) and len(value) == 1 and isinstance(value.get(_MARK), str)
 
 
@@ -50,7 +50,7 @@ def read_marked_text(value: Any) -> str:
 
 
 def change_marked_text(value: Any, change: Callable[[str], str]) -> Any:
-    """Change the text that bytes hold, packed as before. What is no text is left out, as nobody can review it."""
+    """Change the text that bytes hold, packed as before. Leave out what is not text: it cannot be reviewed."""
     data = _decode(value)
     text = _read_text(data)
     if text is None:

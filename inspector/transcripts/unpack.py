@@ -70,7 +70,7 @@ def most_unpacked(size: int) -> int:
 
 
 def describe_excess(unpacked: int) -> Problem:
-    """Say that reading stopped after so many unpacked bytes."""
+    """Say that reading stopped after this number of unpacked bytes."""
     what = f"reading stopped after {unpacked >> 20:,} MB: the file unpacks to more than"
     return Problem(0, f"{what} {_RATIO} times its size; the rest is not shown")
 

@@ -93,7 +93,7 @@ def explain_changes(
         "edit",
         True,
         why,
-        "messages that are gone" if changes.lost else "messages that read otherwise",
+        "messages that were removed" if changes.lost else "messages that changed",
     )
 
 

@@ -99,7 +99,7 @@ class Compactor:
         weigh: Callable[[Buffer], int],
         context: PolicyContext[Any, Any] | None = None,
     ) -> dict[str, Proposal]:
-        """Return what `propose` does, under DUE, and what each tier that is due would do by itself, under its name.
+        """Return what `propose` does, under DUE, and what each due tier would do alone, under its name.
 
         Each names its model calls and the facts that it would lose. The arguments are those of `propose`.
         """
@@ -134,7 +134,7 @@ class Compactor:
         tokens: int,
         outcomes: Sequence[Outcome[Any]],
     ) -> Proposal:
-        """Return what these outcomes, one after the other, make of a held buffer of `tokens` tokens."""
+        """Return the result of these outcomes, one after the other, for a held buffer of `tokens` tokens."""
         last = outcomes[-1]
         if last.buffer.messages == buffer.messages or not last.buffer.messages:
             return Proposal(buffer, tokens, why="nothing is due", running=last.running)

@@ -1,7 +1,7 @@
 """pi's session tree: every record knows its parent and the buffer after it.
 
 The buffer after a record is a view, so records on one branch share one stretch; a branch begins a new stretch on a
-view of the old one. Walking is by loops over parents: a chain may be as long as the file.
+view of the old one. Walking is by loops over parents: a chain may have the length of the file.
 """
 
 from collections.abc import Mapping, Sequence

@@ -316,7 +316,7 @@ class MarkRows(Guarded, QWidget):
         )
 
     def _paint_folds(self, painter: QPainter, folds: Sequence[Fold]) -> None:
-        """Paint the marks of a row, and beside those that stand for several their number."""
+        """Paint the marks of a row, with a number beside a mark that represents several."""
         colours, metrics = self._frame.theme.colours, self._frame.metrics
         if folds:
             paint_marks(painter, [fold.room.topLeft() for fold in folds], folds[0].kind, colours)
