@@ -36,8 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the pins. Raises InspectorError."""
     chosen = select(arguments)
     thread = chosen.thread
-    shared = chosen.session.shared
-    given = [*(shared.pins if shared is not None else ()), *arguments.pin]
+    given = [*chosen.session.shared_pins, *arguments.pin]
     histories = recorded_pins(thread, PinIndex(collect_pins(thread, given)))
     window = replace(chosen, at=len(thread.requests)).window(arguments.window)
     ground = Ground(thread, window.tokens, given)

@@ -313,6 +313,11 @@ class Session:
             object.__setattr__(self, "threads", _with_own_ids(self.threads))
 
     @property
+    def shared_pins(self) -> tuple[str, ...]:
+        """Return the pins that came along in a bundle."""
+        return self.shared.pins if self.shared is not None else ()
+
+    @property
     def begins_late(self) -> bool:
         """Does any thread begin in the middle?"""
         return any(thread.begins_late for thread in self.threads)

@@ -27,6 +27,7 @@ from inspector.workbench.workbench import Workbench
 if TYPE_CHECKING:
     from inspector.transcripts.files import TranscriptReading
     from inspector.transcripts.follow import FollowNews, TellNews
+    from inspector.workbench.kept_steps import FileSteps
 
 FIRST = 1.0
 """Seconds that the reading rests at most for the panels, and for the first picture."""
@@ -78,7 +79,7 @@ class Opener:
         self._workbench.begin(path)
         opened = self._opened = []
 
-        def job(task: Task) -> Session:
+        def job(task: Task) -> "tuple[Session, FileSteps | None]":
             def show_first(session: Session) -> None:
                 named = replace(session, path=session.path or str(Path(path)))
                 self._show_first(task, named)
@@ -87,13 +88,14 @@ class Opener:
                 task.report((done, total))
 
             _await(self.placed, task)  # two busy threads would each take three times as long
-            return open_transcript(
+            session = open_transcript(
                 Path(path),
                 progress=_now_and_then(report),
                 first=show_first,
                 cancelled=task.cancelled,
                 keep=opened.append,
             )
+            return session, _restore_steps(session)
 
         done, fell = partial(self._done, path), partial(self._fell, path)
         self._task = self._bridge.run(job, done, self._failed, self._reported, fell)
@@ -127,8 +129,10 @@ class Opener:
         else:
             self._workbench.progress(*value)
 
-    def _done(self, path: str, session: Session) -> None:
+    def _done(self, path: str, result: "tuple[Session, FileSteps | None]") -> None:
         self._task = None
+        session, steps = result
+        self._workbench.kept_steps.put(session.path, steps)
         self._settings.remember(session.path)
         self._workbench.open(session)
         if session.held and all(path != held_session.path for held_session in session.held):
@@ -141,6 +145,14 @@ class Opener:
     def _fell(self, path: str, error: BaseException) -> None:
         self._task = None
         self._workbench.fell(path, error)
+
+
+def _restore_steps(session: Session) -> "FileSteps | None":
+    if session.shared is None or not session.shared.steps:
+        return None
+    from inspector.workbench.shared_steps import restore_shared_steps  # bundles are rare
+
+    return restore_shared_steps(session)
 
 
 def _await(event: Event, task: Task) -> None:

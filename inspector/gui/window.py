@@ -36,6 +36,7 @@ from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.reading_order import next_stop, place_beside
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
+from inspector.gui.sharing.desk import SharingDesk
 from inspector.gui.welcome import Welcome, sample_path
 from inspector.gui.window_commands import find_offers, view_commands, walk_commands
 from inspector.gui.work_notice import WorkNotice
@@ -259,6 +260,7 @@ class MainWindow(Guarded, QMainWindow):
             Command(
                 "Follow the newest session of this project", self.follow_project, (), "Session"
             ),
+            *SharingDesk(self.desk, self).commands(),
             Command("Close the session", self.close_session, ("Ctrl+W",), "Session"),
             *walk_commands(self),
             *stepper_commands(bench),

@@ -54,6 +54,11 @@ class KeptSteps:
         )
         return self.last_note
 
+    def put(self, path: str, steps: FileSteps | None) -> None:
+        """Keep steps that came with the file at `path`, unless it has steps of the user."""
+        if steps is not None:
+            self._files.setdefault(path, steps)
+
     def of(self, path: str) -> FileSteps | None:
         """Return the steps that are kept for the file at `path`."""
         return self._files.get(path)

@@ -121,7 +121,7 @@ class Workbench:
         self._stop_believing: Cancel = _nothing
         self._follows_end = True
         self._picked = False
-        self._kept_steps = KeptSteps()
+        self.kept_steps = KeptSteps()
 
     @cached_property
     def loss_judging(self) -> "LossJudging":
@@ -248,8 +248,8 @@ class Workbench:
         if self._state.session is None or self._state.session.path != session.path:
             self._follows_end, self._picked = True, False
             self.stepping.give_up()
-            self._kept_steps.leave(self._state)
-        returning = None if more else self._kept_steps.of(session.path)
+            self.kept_steps.leave(self._state)
+        returning = None if more else self.kept_steps.of(session.path)
         stays = not self._follows_end
         if returning is not None:
             self._follows_end = False
@@ -259,14 +259,14 @@ class Workbench:
                 now.session is not None and bool(session.path) and now.session.path == session.path
             )
             fresh = now if same else self._emptied(now, session)
-            state = replace(
-                fresh, session=session, opening=now.opening if more else None, failure=""
-            )
+            pins = fresh.pins or session.shared_pins
+            opening = now.opening if more else None
+            state = replace(fresh, session=session, pins=pins, opening=opening, failure="")
             return state if returning is None else restore_steps(state, returning, stays)
 
         def landed() -> None:
             if returning is not None:
-                self._kept_steps.forget(session.path)
+                self.kept_steps.forget(session.path)
 
         self._analyses.run(opened, landed, growth)
 
@@ -278,7 +278,7 @@ class Workbench:
         """Prepare the State for a session of another file."""
         choices = choices_for(now, session.path)
         notes = (
-            self._kept_steps.last_note,
+            self.kept_steps.last_note,
             _carried_over(choices) if now.session is not None else "",
         )
         note = " ".join(filter(None, notes))
@@ -315,7 +315,7 @@ class Workbench:
         """Close the open session. Its steps are kept."""
         self.stepping.give_up()
         self._analyses.forget()
-        note = self._kept_steps.leave(self._state)
+        note = self.kept_steps.leave(self._state)
         self.show(replace(_nothing_open(self._state), note=note))
 
     # -- what runs beside it ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ LARGEST = 2_000_000
 
 
 _TRANSCRIPTS = (
-    "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history);;All files (*)"
+    "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history *.ctx);;All files (*)"
 )
 
 
