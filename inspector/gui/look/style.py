@@ -213,11 +213,13 @@ QPushButton[role="chip"]:hover {{ background: {c.hover}; }}
 QPushButton[role="chip"]:checked {{ border-color: {c.accent}; color: {c.text}; background: {c.selected}; }}
 QPushButton[role="chip"]:focus {{ border-color: {c.text}; }}
 QCheckBox {{ spacing: 7px; }}
-QCheckBox::indicator {{
+QCheckBox::indicator, QTableWidget::indicator {{
   width: 13px; height: 13px; border: 1px solid {c.missing}; border-radius: {CHOICE_RADIUS}px; background: {c.raised};
 }}
-QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
-QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{check}"); }}
+QCheckBox::indicator:hover, QCheckBox::indicator:focus, QTableWidget::indicator:hover {{ border-color: {c.accent}; }}
+QCheckBox::indicator:checked, QTableWidget::indicator:checked {{
+  background: {c.accent}; border-color: {c.accent}; image: url("{check}");
+}}
 QComboBox::down-arrow {{ image: url("{down}"); width: 12px; height: 12px; }}
 QLineEdit[bad="true"] {{ border-color: {c.high}; }}
 QLabel[role="changed"] {{ color: {c.accent}; font-weight: 600; }}
