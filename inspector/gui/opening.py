@@ -150,7 +150,7 @@ class Opener:
 def _restore_steps(session: Session) -> "FileSteps | None":
     if session.shared is None or not session.shared.steps:
         return None
-    from inspector.workbench.shared_steps import restore_shared_steps  # bundles are rare
+    from inspector.workbench.sharing.shared_steps import restore_shared_steps  # bundles are rare
 
     return restore_shared_steps(session)
 

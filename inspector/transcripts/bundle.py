@@ -27,7 +27,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 """Of the members: the same content gives the same bytes."""
 
 
-class Record(NamedTuple):
+class BundleRecord(NamedTuple):
     """What a reader was fed: the line and the file that it was on, and the value as JSON."""
 
     line: int
@@ -42,7 +42,7 @@ def is_bundle(path: Path) -> bool:
     return MANIFEST in names and RECORDS in names
 
 
-def write_bundle(manifest: Mapping[str, Any], records: Iterable[Record]) -> bytes:
+def write_bundle(manifest: Mapping[str, Any], records: Iterable[BundleRecord]) -> bytes:
     """Return a bundle."""
     whole = {"kind": KIND, "version": VERSION, **manifest}
     lines = [

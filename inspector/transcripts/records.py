@@ -11,7 +11,7 @@ from inspector.core.jsontext import dumps, loads
 from inspector.core.session import Session
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.binary_values import mark_bytes, unmark_bytes
-from inspector.transcripts.bundle import Record
+from inspector.transcripts.bundle import BundleRecord
 from inspector.transcripts.files import TranscriptReading, no_collection, read_whole
 from inspector.transcripts.transcript_file import ReadProgress
 
@@ -23,7 +23,7 @@ class SessionRecords:
     format: str
     inner: str
     """Which session of a file of many it is; empty for the first."""
-    records: Sequence[Record]
+    records: Sequence[BundleRecord]
 
 
 class _RecordingReader:
@@ -31,11 +31,11 @@ class _RecordingReader:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self.records: list[Record] = []
+        self.records: list[BundleRecord] = []
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Keep a value and feed it."""
-        self.records.append(Record(line, file, dumps(mark_bytes(value))))
+        self.records.append(BundleRecord(line, file, dumps(mark_bytes(value))))
         self._reader.feed(line, value, file)
 
     def session(self) -> Session:
@@ -54,7 +54,7 @@ def read_records(session: Session, cancelled: Callable[[], bool] | None = None) 
     return SessionRecords(session.format, reading.inner, recording.records)
 
 
-def build_session(format_name: str, inner: str, records: Iterable[Record]) -> Session:
+def build_session(format_name: str, inner: str, records: Iterable[BundleRecord]) -> Session:
     """Return the session that records make. O(records)."""
     (format_,) = candidates(Head([]), format_name, all_formats()[0])
     reader = format_.start(inner) if inner else format_.start()

@@ -11,9 +11,7 @@ LARGEST = 2_000_000
 """Tokens: no window is larger (spec 1.1)."""
 
 
-_TRANSCRIPTS = (
-    "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history *.ctx);;All files (*)"
-)
+_TRANSCRIPTS = "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history *.ctx);;All files (*)"
 
 
 def ask_file(parent: QWidget, settings: Settings) -> str:

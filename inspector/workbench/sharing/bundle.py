@@ -8,10 +8,10 @@ from inspector import __version__
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
 from inspector.core.session import Session, SharedWork
-from inspector.transcripts.bundle import Record, write_bundle
+from inspector.transcripts.bundle import BundleRecord, write_bundle
 from inspector.transcripts.records import SessionRecords, build_session, read_records
-from inspector.workbench.shared_steps import find_origin
 from inspector.workbench.sharing.redaction import PrivateText, PrivateTexts, Redaction
+from inspector.workbench.sharing.shared_steps import find_origin
 from inspector.workbench.steps_file import (
     StepsSource,
     buffer_fingerprint,
@@ -82,10 +82,10 @@ def draft_bundle(
     return BundleDraft(records, work, private.found)
 
 
-def _redact_record(record: Record, redaction: Redaction) -> Record:
+def _redact_record(record: BundleRecord, redaction: Redaction) -> BundleRecord:
     value = loads(record.written.encode())
     written = dumps(redaction.replace_in_value(value))
-    return Record(record.line, redaction.replace(record.file), written)
+    return BundleRecord(record.line, redaction.replace(record.file), written)
 
 
 def _repeat_steps(document: Any, session: Session) -> Any:

@@ -105,7 +105,7 @@ def test_bundle_without_a_review_is_not_written_and_holds_nothing_private(
 def test_saved_steps_in_a_bundle_start_from_the_redacted_buffer(
     transcript: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    from inspector.workbench.shared_steps import restore_shared_steps
+    from inspector.workbench.sharing.shared_steps import restore_shared_steps
 
     steps, output = tmp_path / "steps.json", tmp_path / "s.ctx"
     made = ["step", str(transcript), "--at", "79", "--tier", "L3b", "--save-steps", str(steps)]

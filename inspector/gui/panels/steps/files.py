@@ -19,7 +19,7 @@ from inspector.gui.navigation import go_to
 from inspector.transcripts.database import split_session_path
 from inspector.transcripts.saving import NATIVE, buffer_text, save_text
 from inspector.workbench.regression import pytest_text
-from inspector.workbench.shared_steps import find_origin
+from inspector.workbench.sharing.shared_steps import find_origin
 from inspector.workbench.state import State
 from inspector.workbench.steps_file import (
     StepsReplay,
