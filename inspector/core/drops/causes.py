@@ -110,7 +110,7 @@ def _explain_replacement(changes: MessageChanges, same: int) -> Cause:
             "rewind", True, why, "the beginning is the same, a new user message follows it"
         )
     why = f"The last {len(changes.lost)} messages were taken away and others put there."
-    return Cause("edit", True, why, "messages that are gone")
+    return Cause("edit", True, why, "messages that were removed")
 
 
 def _explain_rewording(changes: MessageChanges, former: Request, request: Request) -> Cause | None:
