@@ -30,8 +30,8 @@ OFTEN = 0.1
 """Seconds between two looks."""
 PATIENCE = 2.0
 """Seconds that a file may be unreadable, without being written to, before that is reported."""
-_COMPANIONS = 0.2
-"""Seconds between two looks for new companions."""
+_COMPANIONS, _COMPANIONS_MOST = 0.2, 1.0
+"""Seconds between two looks for new companions, and seconds that they grow to while nothing is written."""
 
 Publish = Callable[[Session], None]
 Rest = Callable[[float], bool]
@@ -134,7 +134,8 @@ class Follower:
         """How the file was exchanged, until it has been read again."""
         self._progress = ReadProgress(cancelled=cancelled)
         self._transcript: TranscriptReading | None = None
-        self._due = 0.0
+        self._due, self._fed = 0.0, monotonic()
+        """When companions are looked for next, and when something was read last."""
         self._tried: FileStat | None = None
         self._since = monotonic()
         self._ever = False
@@ -240,6 +241,8 @@ class Follower:
 
     def _continue(self, transcript: TranscriptReading) -> bool:
         fed = transcript.read_more()
+        if fed:
+            self._fed = monotonic()
         return (monotonic() >= self._due and self._read_companions(transcript)) or fed
 
     def _read_companions(self, transcript: TranscriptReading) -> bool:
@@ -250,5 +253,7 @@ class Follower:
             for path, name in companions:
                 with suppress(NothingToRead):  # it is looked at again when it has changed
                     has_found = transcript.read_companion(path, name, session) or has_found
-        self._due = monotonic() + max(_COMPANIONS, 10 * (monotonic() - begun))
+        now = monotonic()
+        quiet = min(_COMPANIONS_MOST, (now - self._fed) / 10)
+        self._due = now + max(_COMPANIONS, 10 * (now - begun), quiet)
         return has_found

@@ -195,15 +195,40 @@ def test_fences_of_prose_are_coloured_and_prose_is_not(read: Read) -> None:
     assert found == ["return", "12"]
 
 
+def test_words_when_they_are_found_in_several_calls_are_the_same() -> None:
+    text = PYTHON * 40
+    code = CodeStretch(text, "python")
+    calls = 0
+    while not code.is_complete:
+        code.find(lambda: False, code.found + 300)
+        calls += 1
+    assert calls > 5
+    assert [(text[one.start : one.end], one.kind) for one in code.spans or ()] == words(
+        text, "python"
+    )
+
+
+def test_long_code_when_it_is_scrolled_is_coloured_where_it_is_in_sight(
+    read: Read, qtbot: QtBot, desk: Desk
+) -> None:
+    view = read((Text(f"```python\n{PYTHON * 200}```"),))
+    assert "return" in coloured(view)
+    (code,) = {placed.piece.code for placed in view.text._layout.pieces if placed.piece.code}
+    assert code.found < len(PYTHON) * 150
+    bar = view.text.verticalScrollBar()
+    bar.setValue(bar.maximum() - 20)
+    qtbot.waitUntil(lambda: "return" in coloured(view) and not desk.bridge.busy)
+
+
 def test_the_words_are_found_off_the_gui_thread(
     read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = list[threading.Thread]()
     find = CodeStretch.find
 
-    def noted(self: CodeStretch, stopped: Callable[[], bool]) -> None:
+    def noted(self: CodeStretch, stopped: Callable[[], bool], until: int) -> None:
         threads.append(threading.current_thread())
-        find(self, stopped)
+        find(self, stopped, until)
 
     monkeypatch.setattr(CodeStretch, "find", noted)
     read((Text(f"```python\n{PYTHON * 2_000}```"),))

@@ -68,12 +68,35 @@ class CodeStretch:
     """A text in one language. `spans` is None until `find` has run."""
 
     def __init__(self, text: str, language: str) -> None:
-        self._text, self._language = text, language
+        self._coming = _spans(text, language)
         self.spans: tuple[ColouredSpan, ...] | None = None
+        self.is_complete = False
+        """Is there nothing more to find?"""
 
-    def find(self, stopped: Callable[[], bool]) -> None:
-        """Find the spans. May run on any thread; ends early once `stopped` returns True."""
-        self.spans = tuple(_spans(self._text, self._language, stopped))
+    @property
+    def found(self) -> int:
+        """The place in the text up to which spans were found."""
+        return self.spans[-1].end if self.spans else 0
+
+    def find(self, stopped: Callable[[], bool], until: int = MOST_CODE) -> None:
+        """Find the spans, from where the last call ended. May run on any thread, on one at a time.
+
+        Args:
+            stopped: Once it returns True, no more are found, now or later.
+            until: The place in the text after which the call ends.
+        """
+        found = list(self.spans or ())
+        for span in self._coming:
+            if span is not None:
+                found.append(span)
+                if span.end > until:
+                    break
+            elif stopped():
+                self.is_complete = True
+                break
+        else:
+            self.is_complete = True
+        self.spans = tuple(found)
 
     def between(self, start: int, end: int) -> Iterator[ColouredSpan]:
         """Yield the parts of spans between two places, in order."""
@@ -130,8 +153,11 @@ def _lexer(language: str) -> Any:
         return None
 
 
-def _spans(text: str, language: str, stopped: Callable[[], bool]) -> Iterator[ColouredSpan]:
-    """Yield the spans of the first MOST_CODE characters, except long lines and the line numbers of tools."""
+def _spans(text: str, language: str) -> Iterator[ColouredSpan | None]:
+    """Yield the spans of the first MOST_CODE characters, except long lines and the line numbers of tools.
+
+    Yields None now and then, so that the caller can stop although there is no span.
+    """
     lexer = _lexer(language)
     lines = list(_code_lines(text))
     if lexer is None or not lines:
@@ -142,8 +168,8 @@ def _spans(text: str, language: str, stopped: Callable[[], bool]) -> Iterator[Co
         starts.append(length)
     tokens = lexer.get_tokens_unprocessed("".join(text[first:last] for first, last in lines))
     for number, (at, token, value) in enumerate(tokens):
-        if not number % _BETWEEN_LOOKS and stopped():
-            return
+        if not number % _BETWEEN_LOOKS:
+            yield None
         if (kind := _kind(token)) is None:
             continue
         end, n = at + len(value), bisect_right(starts, at) - 1

@@ -51,6 +51,8 @@ MOST_COLOURED = 300
 """Most coloured stretches on screen; any further text stays plain."""
 LONGEST = 3.0
 """Seconds spent on highlighting the code of one message: code crafted to take longer stays plain."""
+AHEAD = 3_000
+"""Characters of code that are highlighted at once, and beyond what is in sight: the rest when it comes into sight."""
 _Stretch: TypeAlias = tuple[int, int, QTextCharFormat]
 """Beginning and end in Qt's positions, and how it looks."""
 
@@ -79,8 +81,8 @@ class PlainText(Guarded, QPlainTextEdit):
         self._allowed = LIMIT
         self._complete = True
         self._hits: Sequence[tuple[int, int]] = ()
-        self._unread: list[CodeStretch] = []
-        """Code that was inserted and is not highlighted yet."""
+        self._unread: dict[CodeStretch, int] = {}
+        """Code that is to be highlighted, and up to which place in it."""
         self._task: Task | None = None
         self._colouring = False
         self._again = QTimer(self, singleShot=True, interval=0)
@@ -104,11 +106,11 @@ class PlainText(Guarded, QPlainTextEdit):
         """Replace the text by these sections and scroll to the top."""
         self._more.stop()
         self._layout, self._hits = TextLayout(), ()
-        self._colour()
+        self._select([])
         self.clear()
         self._sections, self._pieces = sections, split_sections(sections)
         self._folds.clear()
-        self._unread = []
+        self._unread = {}
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -167,7 +169,7 @@ class PlainText(Guarded, QPlainTextEdit):
                 self._folds.add(placed)
                 folding = True
             if piece.code is not None and not piece.at:
-                self._unread.append(piece.code)
+                self._unread[piece.code] = AHEAD
         cursor.endEditBlock()
         if folding:
             self._measure()
@@ -179,15 +181,15 @@ class PlainText(Guarded, QPlainTextEdit):
         self.filled.emit()
 
     def _highlight_code(self) -> None:
-        """Highlight the code inserted so far, off the GUI thread, and colour it when that is done."""
+        """Highlight the code that is or may soon be in sight, off the GUI thread, and colour it when that is done."""
         if self._bridge is None or self._task is not None or not self._unread:
             return
-        stretches, self._unread = self._unread, []
+        stretches, self._unread = self._unread, {}
 
         def job(task: Task) -> None:
-            until = perf_counter() + LONGEST
-            for code in stretches:
-                code.find(lambda: task.cancelled() or perf_counter() > until)
+            end = perf_counter() + LONGEST
+            for code, place in stretches.items():
+                code.find(lambda: task.cancelled() or perf_counter() > end, place)
 
         def done(_: None) -> None:
             self._task = None
@@ -369,13 +371,21 @@ class PlainText(Guarded, QPlainTextEdit):
 
     def _colour(self) -> None:
         if self._colouring:
-            self._again.start()  # Qt lays out while it colours, which scrolls: changing its list meanwhile crashes
+            self._again.start()
             return
         selections: list[QTextEdit.ExtraSelection] = []
         for block, _ in self._in_sight():
             selections += (self._selection(*stretch) for stretch in self._stretches(block))
             if len(selections) >= MOST_COLOURED:
                 break
+        self._select(selections)
+        if self._unread:
+            self._highlight_code()
+
+    def _select(self, selections: list[QTextEdit.ExtraSelection]) -> None:
+        if self._colouring:
+            self._again.start()  # Qt lays out while it colours, which scrolls: changing its list meanwhile crashes
+            return
         self._colouring = True
         try:
             self.setExtraSelections(selections)
@@ -412,7 +422,10 @@ class PlainText(Guarded, QPlainTextEdit):
         code, at, displayed = placed.piece.code, placed.piece.at, placed.piece.display
         if code is None:
             return
-        for span in code.between(at + displayed.back(first), at + displayed.back(last)):
+        begins, ends = at + displayed.back(first), at + displayed.back(last)
+        if code.spans is not None and not code.is_complete and code.found < ends:
+            self._unread[code] = ends + AHEAD
+        for span in code.between(begins, ends):
             begin = placed.position(displayed.place(span.start - at))
             close = placed.position(displayed.place(span.end - at))
             yield begin, close, self._looks.kinds[span.kind]

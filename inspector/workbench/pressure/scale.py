@@ -217,7 +217,7 @@ def firings(state: State) -> tuple[Firing, ...]:
 
 def _firing(line: GaugeLine, tokens: Sequence[int]) -> Firing:
     least = line.watermark.least  # asked once: there may be very many requests
-    above = bytes(map(least.__le__, tokens))
+    above = bytes([least <= count for count in tokens])
     runs: list[tuple[int, int]] = []
     first = above.find(True)
     while first >= 0:
