@@ -91,15 +91,12 @@ class PulseSettings:
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
     compact_trigger: int = setting(
         48_000,
-        "tokens from which on it compacts; default 75% of the window",
+        "compacts from this size; default 75% of the window",
         names=["COMPACT_TRIGGER"],
         low=0,
     )
     compact_target: int = setting(
-        32_000,
-        "largest list after a compaction; default 50% of the window",
-        names=["COMPACT_TARGET"],
-        low=1,
+        32_000, "largest result; default 50% of the window", names=["COMPACT_TARGET"], low=1
     )
     keep_last_turns: int = setting(
         6, "newest user turns that stay unchanged", names=["KEEP_LAST_TURNS"], low=1
@@ -108,7 +105,7 @@ class PulseSettings:
         2, "compactions in one call of the loop", names=["MAX_COMPACTION_ATTEMPTS"], low=1
     )
     compact_summary_max_tokens: int = setting(
-        1_200, "longest summary, in tokens", names=["COMPACT_SUMMARY_MAX_TOKENS"], low=1
+        1_200, "longest summary", names=["COMPACT_SUMMARY_MAX_TOKENS"], low=1
     )
     prune_on_oversize: bool = setting(
         False, "if a summary is too large, also prune before the newest turns are taken"
