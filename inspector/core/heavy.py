@@ -55,19 +55,26 @@ def pattern(text: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Late(text, flags))
 
 
-_at_checkpoint: ContextVar[Callable[[], None] | None] = ContextVar("at_checkpoint", default=None)
+_at_checkpoint: ContextVar[Callable[[int, int], None] | None] = ContextVar(
+    "at_checkpoint", default=None
+)
 
 
-def checkpoint() -> None:
-    """Raise whatever the runner of this computation raises to stop it. Cheap: call it in inner loops."""
+def checkpoint(done: int = 0, total: int = 0) -> None:
+    """Raise whatever the runner of this computation raises to stop it. Cheap: call it in inner loops.
+
+    Args:
+        done: Rounds of the loop that are done.
+        total: Rounds of the loop in all; 0: not known.
+    """
     call = _at_checkpoint.get()
     if call is not None:
-        call()
+        call(done, total)
 
 
 @contextmanager
-def with_checkpoints(call: Callable[[], None]) -> Iterator[None]:
-    """Have `call` called at every checkpoint of what is computed inside, on this thread."""
+def with_checkpoints(call: Callable[[int, int], None]) -> Iterator[None]:
+    """Have `call` called with (done, total) at every checkpoint of what is computed inside, on this thread."""
     token = _at_checkpoint.set(call)
     try:
         yield

@@ -79,6 +79,9 @@ class Task:
         self.lane = lane
         self.part = ""  # title of the panel that the job is for
         self.began = monotonic()
+        self.share: float | None = None
+        """How much of the current step of the job is done; None: not known."""
+        self.step = 1
         self._stop = Event()
 
     def report(self, value: Any) -> None:
@@ -116,8 +119,15 @@ class Task:
         while not self.stopped and not self._free.wait(REST_S) and monotonic() < end:
             pass
 
-    def check(self) -> None:
-        """The same at a checkpoint. Raises Cancelled."""
+    def check(self, done: int = 0, total: int = 0) -> None:
+        """Note how far the job is, and stop it at a checkpoint if it was asked to. Raises Cancelled.
+
+        A job of several loops is in its next step when the share that is done becomes smaller.
+        """
+        if total:
+            share = done / total
+            self.step += self.share is not None and share < self.share
+            self.share = share
         if self.cancelled():
             raise Cancelled("The work was cancelled.")
 

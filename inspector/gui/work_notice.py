@@ -6,6 +6,7 @@ from time import monotonic
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame
 
+from inspector.core.words import per_cent
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.look.build import button, row
 from inspector.gui.look.labels import label
@@ -68,10 +69,20 @@ def find_long_tasks(bridge: Bridge, seconds: float) -> list[Task]:
 
 
 def describe_work(tasks: Sequence[Task]) -> str:
-    """`Working on Cost and At a glance, 12 s`"""
+    """`Working on Cost (45% done) and At a glance, 12 s`"""
+    by_part = {task.part: task for task in reversed(tasks)}
     parts = list(dict.fromkeys(task.part for task in tasks))
-    named = " and ".join(parts[:_MOST_NAMED])
+    names = [f"{part}{_describe_share(by_part[part])}" for part in parts[:_MOST_NAMED]]
+    named = " and ".join(names)
     if len(parts) > _MOST_NAMED:
-        named = f"{', '.join(parts[:_MOST_NAMED])} and {len(parts) - _MOST_NAMED} more"
+        named = f"{', '.join(names)} and {len(parts) - _MOST_NAMED} more"
     seconds = monotonic() - min(task.began for task in tasks)
     return f"Working on {named}, {seconds:.0f} s" if seconds >= 1 else f"Working on {named}"
+
+
+def _describe_share(task: Task) -> str:
+    """Return ` (45% done)`, from the second step of a job on ` (step 2, 45% done)`; empty if the share is not known."""
+    if task.share is None:
+        return ""
+    step = f"step {task.step}, " if task.step > 1 else ""
+    return f" ({step}{per_cent(task.share)} done)"

@@ -6,8 +6,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from inspector.core.findings.search import find_text
+from inspector.core.heavy import checkpoint, with_checkpoints
+from inspector.core.replay.pins import collect_pins
 from inspector.gui.bridge import Task
 from inspector.gui.window import MainWindow
+from inspector.gui.work_notice import describe_work
+from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
 from tests.gui.hands import click
 
 
@@ -41,3 +47,38 @@ def test_long_work_when_it_is_cancelled_ends_and_is_offered_again(
     click(again)
     qtbot.waitUntil(lambda: panel.cover is None and not window.bridge.busy)
     assert panel.figures is not None  # type: ignore[attr-defined]
+
+
+def test_work_when_its_loops_know_their_length_says_how_far_it_is(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.open_sample()
+    qtbot.waitUntil(lambda: window.workbench.state.opening is None and window.docks.ready)
+    panel = window.docks.panel("Buffer")
+    qtbot.waitUntil(lambda: not window.bridge.busy)
+    ended = Event()
+
+    def work(task: Task) -> None:
+        for done in (*range(9), 2):
+            checkpoint(done, 10)
+        ended.wait(10)
+
+    task = panel.desk.bridge.run(work, lambda _: None)
+    qtbot.waitUntil(lambda: task.step == 2)
+    assert describe_work([task]) == "Working on Buffer (step 2, 20% done)"
+    ended.set()
+
+
+def test_passes_over_a_session_when_they_run_say_how_far_they_are() -> None:
+    thread = open_transcript(resource("sample.jsonl")).main
+    for work in (collect_pins, lambda thread: find_text(thread, "ledger")):
+        shares = list[float]()
+
+        def note(done: int, total: int, shares: list[float] = shares) -> None:
+            if total:
+                shares.append(done / total)
+
+        with with_checkpoints(note):
+            work(thread)
+        assert len(shares) > 50
+        assert max(shares) > 0.9

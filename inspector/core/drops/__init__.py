@@ -124,7 +124,7 @@ def _find_drops(thread: Thread, parents: "_Parents | None", former: Drops | None
     else:
         drops = _describe_birth(thread, parents) + finder.find_at_start()
     for at in range(max(1, start), len(requests)):
-        checkpoint()
+        checkpoint(at, len(requests))
         drop = finder.find_between(requests[at - 1], requests[at])
         if drop is not None:
             drops.append(drop)

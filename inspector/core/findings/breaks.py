@@ -179,7 +179,7 @@ class _Detective:
         if before is not None and before.usage is not None:
             former = before, before.usage, model_at(self.thread, before.index)
         for request, model in named_models(self.thread, start):
-            checkpoint()
+            checkpoint(request.index, len(self.thread.requests))
             usage = request.usage
             if usage is None or not usage.prompt:
                 continue

@@ -312,7 +312,7 @@ def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> No
     key, packed = _key(estimator), partial(_packed, estimator)
     requests = thread.requests
     for at in range(start, len(requests)):
-        checkpoint()
+        checkpoint(at, len(requests))
         requests[at].view.weight(key, packed)
     thread.end.weight(key, packed)
 

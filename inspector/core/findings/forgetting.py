@@ -281,7 +281,7 @@ def forgetting(
     places = set(compacted_at)
     walk = _AgainWalk(thread, sizes)
     for request, arrival in enumerate(arrivals):
-        checkpoint()
+        checkpoint(request, len(thread.requests))
         for message in arrival.answer:
             walk.arrive(message, max(0, request - 1))
         if request in places:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from inspector.core.buffer import EMPTY_VIEW, View, shared
+from inspector.core.heavy import checkpoint
 from inspector.core.message import Message, part_text
 from inspector.core.session import Thread
 
@@ -47,7 +48,9 @@ def find_text(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
     stays = message_stays(thread)
     elsewhere = ((message, None) for message in thread.messages if id(message) not in stays)
     hits = []
-    for message, stay in (*stays.values(), *elsewhere):
+    searched = (*stays.values(), *elsewhere)
+    for place, (message, stay) in enumerate(searched):
+        checkpoint(place, len(searched))
         matches = (
             (n, match.start())
             for n, part in enumerate(message.parts)

@@ -103,7 +103,7 @@ def collect_pins(thread: Thread, given_texts: Iterable[str] = ()) -> tuple[Pin, 
     finder = _PinFinder(given_texts)
     for request, (_, added) in enumerate(buffer_changes(thread)):
         for message in added:
-            checkpoint()
+            checkpoint(request, len(thread.requests))
             finder.read(message, request)
     return finder.pins()
 
@@ -394,6 +394,7 @@ def recorded_pins(thread: Thread, index: PinIndex) -> tuple[PinHistory, ...]:
         compaction.before_request: compaction for compaction in thread.compactions
     }
     for request, (removed, added) in zip(thread.requests, buffer_changes(thread), strict=True):
+        checkpoint(request.index, len(thread.requests))
         tracker.prompt(request.prompt.system)
         tracker.change(removed, added, _words(compactions.get(request.index)))
         tracker.settle(request.index)

@@ -83,7 +83,7 @@ def recorded_facts_lost(ground: Ground, drops: Mapping[int, Drop]) -> Losses:
     ledger = LossLedger(ground.facts, lambda _: 0)
     walk = _RecordedWalk(ground, drops, ledger)
     for request in ground.thread.requests:
-        checkpoint()
+        checkpoint(request.index, len(ground.thread.requests))
         walk.enter(request)
     walk.close()
     return ledger.losses()

@@ -167,7 +167,7 @@ def counted_items(
         yield item
         if progress is not None:
             progress(done, count)
-        checkpoint()
+        checkpoint(done, count)
         if cancelled is not None and cancelled():
             raise Cancelled("The replay was stopped.")
 

@@ -63,7 +63,7 @@ def _count_thread(thread: Thread, by: Estimator, former: OwnCounts | None) -> Ow
         counts = list(former.counts[: course.place])
     settled = course
     for at in range(course.place, len(requests)):
-        checkpoint()
+        checkpoint(at, len(requests))
         if at == len(requests) - 1:
             settled = course.copy()
         counts.append(course.follow(thread, requests[at]))

@@ -214,7 +214,7 @@ def thread_pressures(
     changed = set(changed_places(thread, course.place))
     settled = course
     for at in range(course.place, len(requests)):
-        checkpoint()
+        checkpoint(at, len(requests))
         if at in changed:
             changes[at] = course.copy()
         if at == len(requests) - 1:

@@ -215,7 +215,7 @@ def user_marks(thread: Thread, former: UserMarks | None = None) -> UserMarks:
     for at, messages in enumerate(
         additions(requests[start:], seen, requests[start - 1] if start else None), start
     ):
-        checkpoint()
+        checkpoint(at, len(requests))
         words = [words.text for message in messages for words in user_words(message)]
         if words:
             text = " ".join(" ".join(words).split())
