@@ -3,10 +3,10 @@
 The library is `inspector.api`, whose names can be imported from here; it is loaded when the first of them is asked for.
 """
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.2.0"
 
+TYPE_CHECKING = False
+"""As `typing` has it, which is not loaded: the status line answers before that."""
 if TYPE_CHECKING:
     from inspector.api import (
         Buffer,
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Load the library when one of its names is first asked for: importing the package alone costs nothing."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

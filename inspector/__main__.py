@@ -4,14 +4,12 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Returns the exit status."""
-    if list(sys.argv[1:] if argv is None else argv) == [
-        "statusline"
-    ]:  # it must answer before the rest is loaded
+    """Return the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words == ["statusline"]:  # it must answer before the rest is loaded
         from inspector.statusline import main as print_status
 
         return print_status()
@@ -34,7 +32,7 @@ def _run(argv: Sequence[str] | None) -> int:
             f"the window opens one file, and there is no command {words[0]!r}; see context-inspector --help."
         )
         return 2
-    if words and not Path(words[0]).exists():
+    if words and not os.path.exists(words[0]):
         note(f"there is neither a file nor a command {words[0]!r}; see context-inspector --help.")
         return 1
     if not _has_display(os.environ):

@@ -13,7 +13,8 @@ body { background: var(--back); color: var(--ink); font: 15px/1.5 system-ui, san
   max-width: 60rem; padding: 0 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; } td, th { border-bottom: 1px solid var(--line); padding: .3rem .5rem;
-  text-align: left; vertical-align: top; } td.number, th.number { text-align: right; white-space: nowrap; }
+  text-align: left; vertical-align: top; }
+th { overflow-wrap: normal; } td.number, th.number { text-align: right; white-space: nowrap; }
 .dim { color: var(--dim); } svg { width: 100%; height: auto; } td:first-child { white-space: pre-wrap; }
 pre { white-space: pre-wrap; border: 1px solid var(--line); padding: .6rem; max-height: 30rem; overflow: auto; }
 """
