@@ -108,6 +108,40 @@ def test_what_the_user_wants_and_forbids() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("no, I did not say commit anything", "constraint"),
+        ("there are no users yet, so no need for backward compatibility", "constraint"),
+        ("yes, but we don't need to commit", "constraint"),
+        ("the block should stay as is", "constraint"),
+        ("use rgb values in the themes, no rgb indices!", "constraint"),
+        ("依赖能不加就不加", "constraint"),
+        ("动数据库之前先问我", "constraint"),
+        ("move the message up just before the file list?", "instruction"),
+        ("I also would like to explore a list view", "instruction"),
+        ("there is a review comment, look and see if you agree", "instruction"),
+        ("debug: the table shows no token usage", "instruction"),
+        ("查一下旧版是怎么处理重复订单的", "instruction"),
+    ],
+)
+def test_kind_of_a_wish_without_a_word_such_as_never(text: str, kind: str) -> None:
+    assert [found for found, _ in wanted(text)] == [kind]
+
+
+def test_quotation_in_an_explanation_of_a_summary_is_no_rule_and_a_quoted_message_is() -> None:
+    summary = (
+        'The log line "no new content" means that nothing was watched.\n'
+        '- "never touch the migrations folder" (repeated twice)\n'
+        'The user said "do not push to main" and left.'
+    )
+    message = Message("s", "user", (Text(summary),), summary=True)
+    assert {fact.text for fact in facts(message) if fact.kind == "constraint"} == {
+        "never touch the migrations folder",
+        "do not push to main",
+    }
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Requirements:",
@@ -115,6 +149,10 @@ def test_what_the_user_wants_and_forbids() -> None:
         "| run | the tests |",
         "I don't understand this one.",
         "is that right?",
+        "can we actually rewind past the last checkpoint?",
+        "Scenario B: Don't clear, but reuse",
+        "I doubt that it is unchanged, we don't compare it",
+        "no problem!",
         "ok thanks",
         "```\nplease run this now\n```",
         "<system-reminder>Do this now.</system-reminder>",

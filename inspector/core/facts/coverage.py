@@ -7,7 +7,7 @@ often it is right. Words are compared by their stem, so that "Added" covers "add
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -72,21 +72,29 @@ class Passages:
 
     def best(self, words: frozenset[str]) -> "Coverage":
         """Return the sentence, or the two neighbours, that hold the most of these words. O(places of the words)."""
+        return next(self.covering(words, 0.0), Coverage(0.0, "", ""))
+
+    def covering(self, words: frozenset[str], least_share: float) -> Iterator["Coverage"]:
+        """Yield the windows that hold at least that share of the words, the best first. O(places of the words)."""
         held = defaultdict[int, set[str]](set)
         for word in words:
             for place in self._places.get(word, ()):
                 held[place].add(word)
-        best, at = 0, -1
-        for place in sorted(held):
-            both = held[place] | held[place + 1] if place + 1 in held else held[place]
-            if len(both) > best:
-                best, at = len(both), place
-        if at < 0:
-            return Coverage(0.0, "", "")
-        window = " ".join(self._sentences[at : at + 2]) if at + 1 in held else self._sentences[at]
-        if at + 1 in held and len(held[at + 1]) > len(held[at]):
-            at += 1
-        return Coverage(best / len(words), self._sentences[at], window)
+        counts = {place: len(held[place] | held.get(place + 1, _NO_WORDS)) for place in held}
+        enough = [place for place in sorted(held) if counts[place] >= least_share * len(words)]
+        for place in sorted(enough, key=lambda place: -counts[place]):
+            yield self._window(place, held, counts[place] / len(words))
+
+    def _window(self, place: int, held: Mapping[int, set[str]], share: float) -> "Coverage":
+        """Return the window at a place, which names the sentence that has more of the words."""
+        if place + 1 not in held:
+            sentence = self._sentences[place]
+            return Coverage(share, sentence, sentence)
+        most = place + 1 if len(held[place + 1]) > len(held[place]) else place
+        return Coverage(share, self._sentences[most], " ".join(self._sentences[place : place + 2]))
+
+
+_NO_WORDS: set[str] = set()
 
 
 def merged(parts: Iterable[Sequence[tuple[str, frozenset[str]]]]) -> Passages:

@@ -27,6 +27,12 @@ _RETOLD = rule("steps.retold")
 _TOLD_WISH = rule("steps.told_wish")
 _ABOUT_FILE = rule("steps.about_file")
 _CITED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,400})["\u201d]')
+_USERS = re.compile(
+    r"(?i)\b(?:user|said|says|asked|feedback|request\w*|message|verbatim)\b|用户|[说要]"
+)
+"""Shows that the quotation behind it is the user's."""
+_INSIDE = re.compile(r"\s*[^\W\d_]")
+"""Shows that the sentence around a quotation goes on behind it."""
 _LONG_RULE = 240
 """Characters of a sentence of a summary that is more than a rule."""
 _MARKS = "\"'`\u201c\u201d *-\u2022"
@@ -92,14 +98,22 @@ def retold_rules(message: Message) -> Iterator[Fact]:
         if not isinstance(part, Text):
             continue
         text = part.text[:SCANNED]
-        cited = [
-            rule_text for quotation in _CITED.findall(text) for rule_text in _constraints(quotation)
-        ]
+        quotations = filter(_quotes_wish, _CITED.finditer(text))
+        cited = [rule_text for quoted in quotations for rule_text in _constraints(quoted[1])]
         retold = filter(_is_rule_retold, _constraints(_CITED.sub(" ", text)))
         described = filter(_tells_wish, sentences(text))
         for rule_text in dict.fromkeys((*cited, *retold, *described)):
             if len(rule_text) <= _LONG_RULE and not _BOILERPLATE.search(rule_text):
                 yield Fact("constraint", rule_text.strip(_MARKS))
+
+
+def _quotes_wish(quoted: re.Match[str]) -> bool:
+    """Is a quotation of a summary a whole item, or said to be the user's? Else it is part of an explanation."""
+    text = quoted.string
+    before = text[text.rfind("\n", 0, quoted.start()) + 1 : quoted.start()]
+    if _USERS.search(before):
+        return True
+    return not _INSIDE.match(text, quoted.end()) and not re.search(r"\w[\w'’]*\s*$", before)
 
 
 def _tells_wish(sentence: str) -> bool:

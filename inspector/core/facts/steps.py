@@ -4,6 +4,7 @@ from inspector.core.facts.rules import rule, simplified
 
 _STEP, _TASK, _PASSING = rule("steps.step"), rule("steps.task"), rule("steps.passing")
 _STANDING, _LASTING, _ASIDE = rule("steps.standing"), rule("steps.lasting"), rule("steps.aside")
+_HOLDING = rule("steps.holding")
 
 
 def is_step(sentence: str) -> bool:
@@ -24,3 +25,8 @@ def is_task(sentence: str) -> bool:
 def is_passing(sentence: str) -> bool:
     """Does a rule hold only for the present work: "let's do the small ones first", "skip 5 and 7"?"""
     return _PASSING.search(simplified(sentence)) is not None
+
+
+def is_lasting(sentence: str) -> bool:
+    """Must an instruction be followed again after it was followed once, as with "always" or "avoid"?"""
+    return _HOLDING.search(simplified(sentence)) is not None

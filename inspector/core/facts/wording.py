@@ -21,7 +21,7 @@ from inspector.core.facts.sentences import LONGEST as CUT
 from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Opaque, Text
 
-GONE, CARRIED = 0.34, 0.6
+GONE, CARRIED = 0.3, 0.6
 """Share of the content words of a sentence below which it is gone, and from which it is carried."""
 NEARLY = 72
 """Least rapidfuzz ratio (0 to 100) of two sentences in small letters, their words in alphabetical order."""
@@ -74,6 +74,7 @@ _FRAME = frozenset(
 )
 """Words that a summary adds to what the user said, or leaves out of it."""
 _CLAUSE = re.compile(r"(?<=[,;:])\s|[\uff0c\uff1b\uff1a]")
+_SHOUTED_HEAD = re.compile(r"^[^\w]*[A-Z][A-Z ]{3,30}:\s+")
 _LETTER = re.compile(r"\w", re.ASCII)
 """Chinese has no spaces: there a word begins anywhere."""
 _FILE = re.compile(r"[\w-][\w.-]*\.[a-z]\w*", re.ASCII | re.IGNORECASE)
@@ -113,8 +114,8 @@ class Saying:
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """Return its content words."""
-        return content_words(self.bare)
+        """Return its content words, without a head such as `IMPORTANT:`."""
+        return content_words(_SHOUTED_HEAD.sub("", self.bare)) or content_words(self.bare)
 
     @cached_property
     def binds(self) -> bool:
@@ -162,7 +163,15 @@ def judge(saying: Saying, passages: Passages) -> Echo:
         return Echo(
             "unsure" if is_translated else "gone", nearest if cover.share else "", cover.share
         )
-    return Echo("carried" if _is_carried(saying, cover) else "unsure", nearest, cover.share)
+    for window in (cover, *passages.covering(saying.content, _least_share(saying))):
+        if _is_carried(saying, window):
+            return Echo("carried", window.sentence[:_NEAREST], window.share)
+    return Echo("unsure", nearest, cover.share)
+
+
+def _least_share(saying: Saying) -> float:
+    """Return the share of its content words that a window must hold to carry a saying."""
+    return CARRIED if len(saying.content) > _SOME else _OF_SOME
 
 
 def _is_carried(saying: Saying, cover: Coverage) -> bool:
@@ -175,9 +184,7 @@ def _is_carried(saying: Saying, cover: Coverage) -> bool:
         return False
     if _is_alike(saying, cover.sentence):
         return True
-    count = len(saying.content)
-    least_share = CARRIED if count > _SOME else _OF_SOME
-    return count > _FEW and cover.share >= least_share
+    return len(saying.content) > _FEW and cover.share >= _least_share(saying)
 
 
 def judge_error(text: str, passages: Passages) -> Echo:

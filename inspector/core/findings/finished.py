@@ -1,7 +1,8 @@
 """What was finished before a compaction: then its loss costs nothing.
 
 A step of the moment (`facts.steps`) is finished when the user says something else after it, or when a later
-command does what it says; a task, or a rule for the present work, when the user has gone on twice. An error is finished
+command does what it says; a task, or a rule for the present work, when the user has gone on twice. Any instruction that
+does not last is finished when the agent, or a summary, says that it was done and the user went on. An error is finished
 when the same command, or the same tool on the same file, succeeds later, and that of a call that only looked at
 something when any later call succeeds.
 
@@ -15,9 +16,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from inspector.core.calls import command_of, looks_only, path_of
+from inspector.core.facts.coverage import content_words
 from inspector.core.facts.fact import Fact
-from inspector.core.facts.steps import is_passing, is_step, is_task
-from inspector.core.facts.user_words import user_words
+from inspector.core.facts.sentences import sentences
+from inspector.core.facts.steps import is_lasting, is_passing, is_step, is_task
+from inspector.core.facts.user_words import SCANNED, user_words
+from inspector.core.facts.wording import CARRIED
 from inspector.core.message import Message, ToolCall
 
 _ACTS = re.compile(
@@ -30,6 +34,19 @@ _LOOK = "look"
 """The kind of work of calls that only look at something."""
 _WENT_ON = 2
 """Later messages of the user after which a task counts as finished."""
+_QUOTED_ITEM = re.compile(r"(?m)^\s*(?:[-*•]|\d{1,3}[.)])\s*[\"“]")
+"""Begins a message of the user's that a summary lists."""
+_COMPLETED = re.compile(
+    r"(?i)[✓✅☑]|\[x\]|\b(?:done|completed?|fixed|added|implemented|removed|renamed|updated|created|moved|replaced"
+    r"|committed|pushed|merged|wrote|written)\b|已(?:完成|修复|添加|实现|删除|更新|提交)|完成了|修好了|加上了"
+)
+_OPEN = re.compile(
+    r"(?i)\b(?:not|never|yet|pending|todo|should|will|would|needs?|must|can|could|if|want\w*|ask\w*|request\w*)\b"
+    r"|n['’]t\b|未|没|需要|应该"
+)
+"""A sentence with one of these words does not say that something was done."""
+_LEAST_WORDS = 3
+"""Content words of an instruction that a sentence may say was done."""
 
 
 class FinishedWork:
@@ -94,8 +111,10 @@ class FinishedWork:
             else ""
         )
         is_of_the_moment = is_task if fact.kind == "instruction" else is_passing
-        if not why and is_of_the_moment(fact.text) and self._has_gone_on(place):
+        if not why and is_of_the_moment(fact.text) and self._has_gone_on(place, fact.text):
             why = "Of the moment: the user went on to other things after it."
+        if not why and fact.kind == "instruction" and self._is_completed(fact.text, place):
+            why = "The agent said that it was done, and the user went on."
         return why
 
     def _success(self, place: int) -> str:
@@ -108,20 +127,56 @@ class FinishedWork:
             "It only looked at something." if kind == _LOOK else "The same command succeeded later."
         )
 
-    def _has_gone_on(self, place: int) -> bool:
-        """Has the user gone on to other things? What a summary tells is older than the summary."""
-        needed = 1 if self._messages[place].summary else _WENT_ON
-        return len(self._speeches) - bisect_right(self._speeches, place) >= needed
+    def _has_gone_on(self, place: int, text: str) -> bool:
+        """Has the user gone on to other things? What a summary quotes is older than the summary."""
+        later = self._speeches_after(place)
+        message = self._messages[place]
+        if not message.summary:
+            return later >= _WENT_ON
+        return later > 0 or _items_after(message.text, text) >= _WENT_ON
+
+    def _speeches_after(self, place: int) -> int:
+        return len(self._speeches) - bisect_right(self._speeches, place)
+
+    def _is_completed(self, text: str, place: int) -> bool:
+        """Does the agent, or a summary, say of an instruction that it was done, and did the user go on then?"""
+        words = content_words(text)
+        if len(words) < _LEAST_WORDS or is_lasting(text):
+            return False
+        least_count = CARRIED * len(words)
+        return any(
+            at >= place and len(words & done) >= least_count and self._speeches_after(at)
+            for at, done in self._completions
+        )
+
+    @cached_property
+    def _completions(self) -> Sequence[tuple[int, frozenset[str]]]:
+        """Return the place and the content words of each sentence that says that something was done."""
+        return [
+            (place, content_words(sentence))
+            for place, message in enumerate(self._messages)
+            if message.summary or message.role == "assistant"
+            for sentence in sentences(message.text[:SCANNED])
+            if _COMPLETED.search(sentence) and not _OPEN.search(sentence)
+        ]
 
     def _step(self, text: str, place: int) -> str:
         for act in _ACTS.findall(text):
             if any(later > place for later in self._acts.get(act.lower(), ())):
                 return f"A later command did it ({act.lower()})."
-        if bisect_right(self._speeches, place) < len(self._speeches):
+        if self._speeches_after(place):
             return "A step of the moment: the user went on after it."
         return ""
 
 
+def _items_after(summary: str, text: str) -> int:
+    """Return how many messages of the user a summary lists after the one with this text. O(text)."""
+    at = summary.rfind(text[:_HEAD])
+    return len(_QUOTED_ITEM.findall(summary, at + len(text))) if at >= 0 else 0
+
+
+_HEAD = 60
+"""Characters of a sentence by which it is found in a summary, which may shorten it."""
 _MAKES = re.compile(
     r"\b(?:gh (?:pr|issue|release|gist) create|glab (?:mr|issue) create|hub pull-request)\b"
 )

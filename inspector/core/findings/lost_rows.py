@@ -1,9 +1,9 @@
 """Rows of what a compaction lost: a verdict for each fact, duplicates folded, in the order in which their loss hurts.
 
-First what the user asked for and what is gone, then values that a later request needed, decisions, wishes that may be
-gone, errors that were open, and names in the code that a later request needed. Names that no request needed come after
-all of these, and what is done or carried comes last. Of several names on one line the first one has its place among
-these, the others come after.
+First what the user asked for and what is gone, then files and values that a later request needed, decisions, wishes
+that may be gone, and errors that were open. Folders and names in the code, which can be searched, come after all of
+these, then names that no request needed; what is done or carried comes last. Of several names on one line the first one
+has its place among these, the others come after.
 """
 
 import re
@@ -95,7 +95,8 @@ class LostRow:
         if self.fact.kind not in SENTENCES:
             return self._name_hurts
         if self.fact.kind in _WISHES:
-            return 1 if self.verdict == "gone" else 4
+            is_rule = self.fact.kind == "constraint"
+            return 1 if self.verdict == "gone" else 2 if is_rule else 4
         if self.verdict == "unknown":
             return 9
         if self.verdict == "unsure":
@@ -106,7 +107,11 @@ class LostRow:
     def _name_hurts(self) -> int:
         if not (self.needed or self.is_made) or self.verdict == "unknown":
             return 9
-        return 7 if self.is_plain_name else 2
+        return 8 if self.is_plain_name or self._is_folder else 2
+
+    @property
+    def _is_folder(self) -> bool:
+        return self.fact.kind == "path" and "." not in self.fact.text.rpartition("/")[2]
 
     @property
     def is_plain_name(self) -> bool:
@@ -273,7 +278,7 @@ class _WordTree:
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """A line of the short list: one row, several paths of one folder, or several names in the code."""
+    """A line of the short list: one row, or several paths of one folder."""
 
     rows: tuple[LostRow, ...]
     text: str
@@ -285,7 +290,7 @@ class ShownLine:
 
 
 def shown_lines(rows: Iterable[LostRow]) -> tuple[ShownLine, ...]:
-    """Return the rows that are worth telling; paths in one folder are one line, and so are names in the code."""
+    """Return the rows that are worth telling; paths in one folder are one line."""
     return tuple(ShownLine(tuple(line), _line_text(line)) for line in _group_by_line(rows))
 
 
@@ -314,8 +319,6 @@ def _group_of(row: LostRow) -> str:
 
     It is the folder above the path's own, if that is deep enough, else its own.
     """
-    if row.is_plain_name:
-        return "names"
     if row.fact.kind != "path":
         return ""
     folder = row.fact.text.rpartition("/")[0]
@@ -324,10 +327,10 @@ def _group_of(row: LostRow) -> str:
 
 
 def _line_text(rows: Sequence[LostRow]) -> str:
-    """Return `src/a.py`, `src/: a.py, b.py` for several paths, or `load_rates, save_rates` for several names."""
+    """Return `src/a.py`, or `src/: a.py, b.py` for several paths."""
     texts = [row.fact.text for row in rows]
-    if len(rows) == 1 or rows[0].is_plain_name:
-        return ", ".join(texts)
+    if len(rows) == 1:
+        return texts[0]
     folder = commonpath([text.rpartition("/")[0] for text in texts])
     listed = ", ".join(text[len(folder) + 1 :] for text in texts)
     return f"{folder}/: {listed}"

@@ -115,6 +115,24 @@ def test_verdict_of_a_task_is_done_when_the_user_has_gone_on_twice_and_of_a_requ
         assert [row.verdict for row in rows if row.fact.text.startswith("We need")] == ["gone"]
 
 
+def test_verdict_of_a_wish_is_done_when_the_agent_says_so_and_the_user_went_on() -> None:
+    wish = user("In verbose mode we should show the commit message.")
+    rule = "Always show the commit date."
+    summary = Message("s", "user", (Text("Work goes on."),), summary=True)
+    said_so = assistant(
+        "Added the commit message and the commit date to verbose mode, shown first."
+    )
+    not_yet = assistant("The commit message is not yet added to verbose mode.")
+    for answer, later, verdict in (
+        (said_so, [user("The tests are red.")], "done"),
+        (said_so, [], "gone"),
+        (not_yet, [user("The tests are red.")], "gone"),
+    ):
+        rows = lost_between([wish, user(rule), answer, *later], [summary])
+        verdicts = {row.fact.text: row.verdict for row in rows}
+        assert (verdicts[wish.text], verdicts[rule]) == (verdict, "gone")
+
+
 def test_verdict_of_an_error_of_a_call_that_only_looked_is_done_when_any_call_succeeds_later() -> (
     None
 ):
@@ -225,7 +243,7 @@ def test_forgetting_counts_a_file_that_is_read_again_and_not_one_that_is_new() -
     assert one.forgetting.sentence.endswith(" to get back what it had.")
 
 
-def test_names_of_one_folder_are_one_line_and_unneeded_names_none() -> None:
+def test_files_of_one_folder_are_one_line_and_what_can_be_searched_none() -> None:
     use = NeededAgain(5, "call", "m", 10)
     rows = [LostRow(Fact("path", f"src/{name}.py"), "m", needed=(use,)) for name in "ab"]
     lines = shown_lines(
@@ -237,11 +255,12 @@ def test_names_of_one_folder_are_one_line_and_unneeded_names_none() -> None:
         for name in ("a/x.py", "b/y.py")
     ]
     names = [
-        LostRow(Fact("identifier", name), "m", needed=(use,)) for name in ("load_rates", "RateBook")
+        LostRow(Fact("identifier", name), "m", needed=(use,)) for name in ("load_rates", "ENT-163")
     ]
-    assert [line.text for line in shown_lines([*deep, *names])] == [
+    folder = LostRow(Fact("path", "/h/me/app/src"), "m", needed=(use,))
+    assert [line.text for line in shown_lines([*deep, *names, folder])] == [
         "/h/me/app/: a/x.py, b/y.py",
-        "load_rates, RateBook",
+        "ENT-163",
     ]
 
 
@@ -255,6 +274,17 @@ def test_what_the_summary_says_in_other_words_is_not_lost() -> None:
     assert "migrations/0001_rates.py" not in fates
     assert one.kept == 1
     assert one.before == one.kept + one.paraphrased + one.lost
+
+
+def test_rule_is_carried_by_a_sentence_that_is_not_the_first_with_most_of_its_words() -> None:
+    rule = user("IMPORTANT RULE: Only check requests written by Ann or by Bob, in this repository.")
+    summary = (
+        "A patrol of the repository: it checks requests written by Ann or Bob, as an important task.\n"
+        "Unrelated work.\n- Only check requests written by Ann or Bob, skip all others."
+    )
+    after = Message("s", "user", (Text(summary),), summary=True)
+    rows = lost_between([rule], [after])
+    assert [(row.fact.kind, row.verdict) for row in rows] == [("constraint", "carried")]
 
 
 def test_what_was_needed_again_comes_first_and_tells_how() -> None:
