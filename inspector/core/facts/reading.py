@@ -32,7 +32,7 @@ _USERS = re.compile(
 )
 """Shows that the quotation behind it is the user's."""
 _INSIDE = re.compile(r"\s*[^\W\d_]")
-"""Shows that the sentence around a quotation goes on behind it."""
+"""Shows that the sentence around a quotation continues after it."""
 _LONG_RULE = 240
 """Characters of a sentence of a summary that is more than a rule."""
 _MARKS = "\"'`\u201c\u201d *-\u2022"

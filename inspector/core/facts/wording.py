@@ -22,7 +22,8 @@ from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Opaque, Text
 
 GONE, CARRIED = 0.3, 0.6
-"""Share of the content words of a sentence below which it is gone, and from which it is carried."""
+"""Share of the content words of a sentence below which it is gone, and from which it is carried. It is gone, too, if
+only one of more than `_FEW` words is said."""
 NEARLY = 72
 """Least rapidfuzz ratio (0 to 100) of two sentences in small letters, their words in alphabetical order."""
 WITHIN = 90
@@ -156,7 +157,7 @@ def judge(saying: Saying, passages: Passages) -> Echo:
         return Echo("unsure")
     cover = passages.best(saying.content)
     nearest = cover.sentence[:_NEAREST]
-    if cover.share < GONE:
+    if _is_gone(cover, saying.content):
         is_translated = (
             is_chinese(saying.text) != passages.is_in_chinese
         )  # words of another language cover nothing
@@ -167,6 +168,11 @@ def judge(saying: Saying, passages: Passages) -> Echo:
         if _is_carried(saying, window):
             return Echo("carried", window.sentence[:_NEAREST], window.share)
     return Echo("unsure", nearest, cover.share)
+
+
+def _is_gone(cover: Coverage, words: frozenset[str]) -> bool:
+    """Has the best window hardly any of the words, or only one of several?"""
+    return cover.share < GONE or (len(words) > _FEW and cover.share * len(words) < 2)
 
 
 def _least_share(saying: Saying) -> float:
@@ -204,7 +210,7 @@ def judge_error(text: str, passages: Passages) -> Echo:
     nearest = cover.sentence[:_NEAREST]
     if len(words) > _FEW and cover.share >= CARRIED:
         return Echo("carried", nearest, cover.share)
-    if cover.share < GONE:
+    if _is_gone(cover, words):
         return Echo("gone", nearest if cover.share else "", cover.share)
     return Echo("unsure", nearest, cover.share)
 

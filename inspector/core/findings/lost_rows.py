@@ -95,8 +95,7 @@ class LostRow:
         if self.fact.kind not in SENTENCES:
             return self._name_hurts
         if self.fact.kind in _WISHES:
-            is_rule = self.fact.kind == "constraint"
-            return 1 if self.verdict == "gone" else 2 if is_rule else 4
+            return 1 if self.verdict == "gone" else 4
         if self.verdict == "unknown":
             return 9
         if self.verdict == "unsure":
