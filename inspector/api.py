@@ -39,6 +39,7 @@ from inspector.core.usage import Usage
 from inspector.extensions.function_policy import Ask, Compaction, FunctionPolicy, Items
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
+from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Thread",
     "Verdict",
     "breakdown",
+    "bundled_sample",
     "cost",
     "find_lost",
     "find_pins",
@@ -95,6 +97,11 @@ def open_session(path: str | Path, *, session: str = "", format: str | None = No
     """
     name = f"{path}#{session}" if session else path
     return open_transcript(name, format=format)
+
+
+def bundled_sample() -> Path:
+    """Return the path of a session that ships with the package, to try things on."""
+    return resource("sample.jsonl")
 
 
 def measure(
