@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from inspector.core.dialects.catalogue import DIALECTS
-from inspector.core.errors import InspectorError
 from inspector.extensions.windows import user_windows
 from inspector.proxy.ending import OpenExchanges, finish_exchanges
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.proxy.relay.server import ProxyServer
+from inspector.safety.folders import make_private_folder
 
 SIMULATED = "simulated"
 UPSTREAMS: Mapping[str, str] = {dialect.provider: dialect.host for dialect in DIALECTS.values()}
@@ -32,12 +32,7 @@ class LiveProxy:
         self.upstream, self.record = upstream, record
         self.trouble = ""
         """What the recorder complained of last; empty for nothing."""
-        try:
-            record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as why:
-            raise InspectorError(
-                f"{record.parent} cannot be created: {why.strerror or why}."
-            ) from None
+        make_private_folder(record.parent)
         with ExitStack() as opened:
             if upstream == SIMULATED:
                 from inspector.simulated.server import SimulatedServer

@@ -111,7 +111,7 @@ def test_what_was_asked_for_is_there_the_next_time(
         assert "/proc" not in dialog.record.text()
 
     in_dialog(stage.qtbot, RunDialog, first, stage.window.runs.ask_new)
-    stage.until(lambda: "cannot be kept" in stage.window.notice.words.text())
+    stage.until(lambda: "cannot be created" in stage.window.notice.words.text())
     assert not stage.run.active
     in_dialog(stage.qtbot, RunDialog, second, stage.window.runs.ask_new)
 

@@ -128,7 +128,7 @@ def clock_words(seconds: float) -> str:
 
 def describe_receiver(view: ReceiverView) -> LiveStatus:
     """Describe a receiver of spans: where it listens, and what came."""
-    return LiveStatus("Receiver", "runs", "● listening", (view.url, spans_words(view)))
+    return LiveStatus("Receiver", "runs", "● receiving", (view.url, spans_words(view)))
 
 
 def spans_words(view: ReceiverView) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.context import PolicyContext
@@ -19,7 +19,8 @@ from inspector.core.policies.place import context_at
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.gui.bridge import Bridge, Frames, Task
+from inspector.gui.bridge import Bridge, Task
+from inspector.gui.live.controller import LiveController
 from inspector.gui.navigation import go_to
 from inspector.proxy.holds.compacting import DUE, Compactor, Proposal
 from inspector.proxy.holds.hold import HoldInfo, Rule
@@ -37,14 +38,13 @@ _BACK = 60
 """Requests of a thread, from its last one back, among which a held one is looked for."""
 
 
-class ProxyController(QObject):
+class ProxyController(LiveController[LiveProxy, ProxyView]):
     """What the person wants of the proxy comes in as method calls; how it stands is `State.proxy`."""
 
     def __init__(self, workbench: Workbench, bridge: Bridge, follow: Callable[[str], None]) -> None:
-        super().__init__()
-        self._workbench, self._bridge, self._follow = workbench, bridge, follow
-        self._proxy: LiveProxy | None = None
-        self._closed = False
+        super().__init__(
+            workbench, bridge, follow, FRAME, lambda state: state.proxy, workbench.show_proxy
+        )
         self._finishing: Task | None = None
         """The end of a proxy."""
         self._answers_due = False
@@ -54,16 +54,10 @@ class ProxyController(QObject):
         self._user_window: int | None = None
         """The window that the user chose for the open recording."""
         self._prospects = Prospects(workbench, bridge, lambda: self._seen(workbench.state))
-        self._frames = Frames(self._show, FRAME)
         workbench.subscribe(self._seen)
 
-    @property
-    def status(self) -> ProxyView | None:
-        """How the proxy stands; None while there is none."""
-        return self._workbench.state.proxy
-
-    def _show(self) -> None:
-        proxy, status = self._proxy, self.status
+    def _show_status(self) -> None:
+        proxy, status = self._service, self.status
         if self._closed or proxy is None or status is None:
             return
         holds = proxy.holds.list()
@@ -112,7 +106,7 @@ class ProxyController(QObject):
 
     def _seen(self, state: State) -> None:
         """Steps may have been taken, or the recording has caught up with the request that is to be looked at."""
-        proxy, status = self._proxy, state.proxy
+        proxy, status = self._service, state.proxy
         if proxy is None or status is None:
             return
         self._take_window(state)
@@ -142,11 +136,11 @@ class ProxyController(QObject):
             return
         self._user_window = chosen
         if (
-            self._proxy is not None
+            self._service is not None
             and state.proxy_is_open
-            and self._proxy.holds.rule.window != chosen
+            and self._service.holds.rule.window != chosen
         ):
-            self.set_rule(replace(self._proxy.holds.rule, window=chosen))
+            self.set_rule(replace(self._service.holds.rule, window=chosen))
 
     # -- intents -------------------------------------------------------------------------------------------------------
 
@@ -157,35 +151,10 @@ class ProxyController(QObject):
             return
         rule = rule or Rule()
         self._workbench.show_proxy(ProxyView(upstream, str(record), rule))
-        self._bridge.run(
-            lambda task: LiveProxy(upstream, record, port, rule, self._frames.ask),
-            self._begun,
-            self._failed,
-            fell=lambda failure: self._workbench.show_proxy(None),
-            lane="wait",
-        )
+        self._start(lambda: LiveProxy(upstream, record, port, rule, self._frames.ask))
 
-    def _begun(self, proxy: LiveProxy) -> None:
-        if self._closed:
-            proxy.close()
-            return
-        self._proxy = proxy
+    def _begin_work(self, service: LiveProxy) -> None:
         self._known.clear()
-        self.show_recording()
-        self._show()
-
-    def _failed(self, error: InspectorError) -> None:
-        self._workbench.show_proxy(None)
-        self._workbench.failed(str(error))
-
-    def show_recording(self) -> None:
-        """Open the recording, and follow it."""
-        if (
-            self._proxy is not None
-            and self.status is not None
-            and not self._workbench.state.proxy_is_open
-        ):
-            self._follow(self.status.record)
 
     @property
     def is_finishing(self) -> bool:
@@ -195,7 +164,7 @@ class ProxyController(QObject):
     def stop(self, then: Callable[[], object] = lambda: None) -> None:
         """End the proxy, and call `then`. What is held is forwarded unchanged, and the answers under way are waited
         for; meanwhile no request is taken. The recording stays open."""
-        proxy, self._proxy = self._proxy, None
+        proxy = self._release()
         self._look_at = None
         if proxy is None:
             then()
@@ -227,14 +196,14 @@ class ProxyController(QObject):
         ):
             self._user_window = rule.window
             self._workbench.set_window(rule.window)
-        self._show()
+        self._show_status()
 
     def hold_next(self, is_on: bool) -> None:
         """Hold the next request, whatever the rule says."""
-        if self._proxy is None:
+        if self._service is None:
             self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
         self._try(lambda proxy: proxy.holds.hold_next(is_on))
-        self._show()
+        self._show_status()
 
     def look(self, hold: HoldInfo) -> None:
         """Go to the held request as soon as the recording shows it."""
@@ -273,23 +242,20 @@ class ProxyController(QObject):
     def _try(self, intent: Callable[[LiveProxy], None]) -> bool:
         """Run an action on the proxy; return whether it succeeded."""
         try:
-            if self._proxy is not None:
-                intent(self._proxy)
+            if self._service is not None:
+                intent(self._service)
         except InspectorError as failure:
             self._workbench.failed(str(failure))
             return False
-        return self._proxy is not None
+        return self._service is not None
 
     def close(self) -> None:
-        """The window goes: nothing arrives any more, and the proxy ends at once."""
-        self._closed = True
-        self._frames.close()
+        """End the proxy at once when the window closes."""
         if self._finishing is not None:
             self._finishing.cancel()
-        proxy, self._proxy = self._proxy, None
-        if proxy is not None:
+        if self._service is not None:
             self._workbench.show_proxy(None)
-            proxy.close()
+        super().close()
 
 
 class Prospects:

@@ -10,18 +10,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 
 from inspector.agent.status import Breakpoints, Permit, RunStatus, TurnReport
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
 from inspector.core.needs import Answer, Failure
-from inspector.gui.bridge import Bridge, Frames
+from inspector.gui.bridge import Bridge
+from inspector.gui.live.controller import LiveController
 from inspector.gui.navigation import go_to
 from inspector.gui.settings import Settings
+from inspector.safety.folders import make_private_folder
 from inspector.workbench.live import RunView
 from inspector.workbench.state import State
 from inspector.workbench.stepper import ExternalNeed
@@ -46,7 +48,20 @@ MakePlan: TypeAlias = "Callable[[], Plan]"
 """Called off the GUI thread. Raises InspectorError."""
 
 
-class RunController(QObject):
+class StartedRun(NamedTuple):
+    """A run that was started, and what it was started with."""
+
+    runner: "Runner"
+    plan: "Plan"
+    remote: bool
+    """Can its provider compact remotely?"""
+
+    def close(self) -> None:
+        """Stop it and wait for its thread."""
+        self.runner.close()
+
+
+class RunController(LiveController[StartedRun, RunView]):
     """What the person wants of the run comes in as method calls; how it stands is `State.run`."""
 
     def __init__(
@@ -56,30 +71,24 @@ class RunController(QObject):
         settings: Settings,
         follow: Callable[[str], None],
     ) -> None:
-        super().__init__()
-        self._workbench, self._bridge, self._settings, self._follow = (
-            workbench,
-            bridge,
-            settings,
-            follow,
+        super().__init__(
+            workbench, bridge, follow, FRAME, lambda state: state.run, workbench.show_run
         )
-        self._runner: Runner | None = None
+        self._settings = settings
         self._latest = RunStatus()
-        self._closed = self._given_up = False
+        self._given_up = False
         self._then: Callable[[], object] | None = None
         self._new: deque[TurnReport] = deque()
         self._path = ""
         """Of the session that was open last."""
         self._need: ExternalNeed | None = None
         self._pause = Pause(workbench)
-        self._frames = Frames(self._show, FRAME)
         self.breakpoints = kept_breakpoints(settings)
         workbench.subscribe(self._seen)
 
     @property
-    def status(self) -> RunView | None:
-        """How the run stands; None while there is none."""
-        return self._workbench.state.run
+    def _runner(self) -> "Runner | None":
+        return self._service.runner if self._service is not None else None
 
     @property
     def active(self) -> bool:
@@ -119,7 +128,7 @@ class RunController(QObject):
         self._latest = now
         self._frames.ask()
 
-    def _show(self) -> None:
+    def _show_status(self) -> None:
         status, now = self.status, self._latest
         if self._closed or self._runner is None or status is None or status.plan is None:
             return
@@ -178,58 +187,32 @@ class RunController(QObject):
         if self.active:
             self._workbench.failed("A run is under way: stop it before you start another.")
             return
-        former, self._runner = self._runner, None
+        former = self._release()
         self._latest = RunStatus(why="the run is being prepared")
         self._new.clear()
         self._workbench.show_run(RunView(self._latest, self.breakpoints))
 
-        def job() -> "tuple[Runner, Plan, bool]":
-            from inspector.agent.run import compacts_remotely
-            from inspector.agent.runner import Runner
-
+        def start() -> StartedRun:
             if former is not None:
                 former.close()
             plan = make()
-            try:
-                plan.record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            except OSError as why:
-                folder = plan.record.parent
-                raise InspectorError(
-                    f"The journal cannot be kept in {folder}: {why.strerror or why}."
-                ) from None
+            make_private_folder(plan.record.parent)
+            from inspector.agent.run import compacts_remotely
+            from inspector.agent.runner import Runner
+
+            remote = compacts_remotely(plan)
             runner = Runner(plan, self._tell, self.breakpoints)
             runner.start(paused)
-            return runner, plan, compacts_remotely(plan)
+            return StartedRun(runner, plan, remote)
 
-        self._bridge.run(
-            lambda task: job(),
-            self._begun,
-            self._failed,
-            fell=lambda failure: self._not_begun(),
-            lane="wait",
-        )
+        self._start(start)
 
-    def _begun(self, started: "tuple[Runner, Plan, bool]") -> None:
-        self._runner, plan, remote = started
-        self._change(plan=plan, remote=remote)
+    def _begin_work(self, service: StartedRun) -> None:
+        self._change(plan=service.plan, remote=service.remote)
         if self._workbench.state.run_is_open:
-            self._workbench.stepping.adopt(plan.policy, plan.all_settings, remote)
-        self.show_journal()
-        self._show()
-
-    def _failed(self, error: InspectorError) -> None:
-        self._not_begun()
-        self._workbench.failed(str(error))
-
-    def _not_begun(self) -> None:
-        """Nothing runs, so that another can be started; unless it runs and only could not be shown."""
-        if self._runner is None:
-            self._workbench.show_run(None)
-
-    def show_journal(self) -> None:
-        """Open the journal of the run, and follow it."""
-        if self.status is not None and self.status.record:
-            self._follow(self.status.record)
+            self._workbench.stepping.adopt(
+                service.plan.policy, service.plan.all_settings, service.remote
+            )
 
     def break_at(self, breakpoints: Breakpoints) -> None:
         """Stop there from now on, in this run and the next."""
@@ -305,13 +288,6 @@ class RunController(QObject):
         if then is not None:
             self._given_up = True
             QTimer.singleShot(0, then)
-
-    def close(self) -> None:
-        """The window goes: nothing arrives any more, and the run ends."""
-        self._closed = True
-        self._frames.close()
-        if self._runner is not None:
-            self._runner.close()
 
 
 class Pause:

@@ -124,8 +124,7 @@ class RunDesk:
 
     def show(self) -> None:
         """Bring the journal of the run back, where something else is open."""
-        if not self._workbench.state.run_is_open:
-            self.controller.show_journal()
+        self.controller.show_recording()
 
     def may_close(self, close: Callable[[], object]) -> bool:
         """May the window go? Asks where a run is under way; that is then stopped, and `close` called after it."""

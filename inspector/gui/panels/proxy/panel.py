@@ -445,8 +445,8 @@ class ReceiverRow(QWidget):
             wrap=True,
         )
         column(ask, row((self.lines, 1), self.copy_lines, gap=9), of=self.how, gap=6)
-        top = row(self.address, self.copy, (self.says, 1), self.show_recording, self.stop, gap=9)
-        column(top, self.how, of=self, gap=7)
+        head = flow(self.address, self.copy, self.show_recording, self.stop, gap=9)
+        column(head, self.says, self.how, of=self, gap=7)
 
     def show_receiver(self, view: ReceiverView, is_open: bool) -> None:
         """Show the address, the number of spans received, and how to connect a client."""

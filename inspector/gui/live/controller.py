@@ -1,0 +1,138 @@
+"""Starts a run, a proxy or a receiver off the GUI thread, follows what it records, and closes it with the window."""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, Protocol, TypeVar
+
+from PySide6.QtCore import QObject
+
+from inspector.core.errors import InspectorError
+from inspector.gui.bridge import Bridge, Frames
+from inspector.workbench.state import State
+from inspector.workbench.workbench import Workbench
+
+
+class Closable(Protocol):
+    """A run, a proxy or a receiver that was started."""
+
+    def close(self) -> None:
+        """End it. May be called twice."""
+
+
+class LiveView(Protocol):
+    """How a run, a proxy or a receiver is shown in the State."""
+
+    @property
+    def record(self) -> str:
+        """Path of what is recorded; empty if nothing is."""
+
+
+Service = TypeVar("Service", bound=Closable)
+View = TypeVar("View", bound=LiveView)
+
+
+class LiveController(QObject, Generic[Service, View]):
+    """At most one service at a time, and its view in the State.
+
+    Args:
+        follow: opens a recording and follows it.
+        frame_ms: least milliseconds between two calls of `_show_status`, whatever other threads report.
+        find_view: returns the view of a State.
+        show_view: shows a view in the State of the workbench; None: there is no service.
+    """
+
+    def __init__(
+        self,
+        workbench: Workbench,
+        bridge: Bridge,
+        follow: Callable[[str], None],
+        frame_ms: int,
+        find_view: Callable[[State], View | None],
+        show_view: Callable[[View | None], None],
+    ) -> None:
+        super().__init__()
+        self._workbench, self._bridge, self._follow = workbench, bridge, follow
+        self._find_view, self._show_view = find_view, show_view
+        self._service: Service | None = None
+        """What was started; used on the GUI thread only."""
+        self._unclaimed: Service | None = None
+        """What a job has started and the GUI thread has not taken over yet."""
+        self._closed = False
+        self._lock = Lock()
+        """Guards `_unclaimed` and `_closed`: a window may close while a job starts something."""
+        self._frames = Frames(self._show_status, frame_ms)
+
+    @property
+    def status(self) -> View | None:
+        """The view in the State; None while there is no service."""
+        return self._find_view(self._workbench.state)
+
+    def _show_status(self) -> None:
+        """Show the current status in the State."""
+        raise NotImplementedError
+
+    def _start(self, make: Callable[[], Service]) -> None:
+        """Run `make` in a job and take over what it returns; show the InspectorError that it raises as a failure."""
+
+        def job() -> Service:
+            service = make()
+            with self._lock:
+                is_late = self._closed
+                self._unclaimed = None if is_late else service
+            if is_late:
+                service.close()
+            return service
+
+        self._bridge.run(
+            lambda task: job(),
+            self._take_over,
+            self._fail,
+            fell=lambda failure: self._give_up(),
+            lane="wait",
+        )
+
+    def _take_over(self, service: Service) -> None:
+        with self._lock:
+            self._unclaimed = None
+        if self._closed:
+            return
+        self._service = service
+        self._begin_work(service)
+        if self.status is not None:
+            self._follow(self.status.record)
+        self._show_status()
+
+    def _begin_work(self, service: Service) -> None:
+        """Do what is to be done once when a service was started, before its recording is opened."""
+
+    def _fail(self, error: InspectorError) -> None:
+        self._give_up()
+        self._workbench.failed(str(error))
+
+    def _give_up(self) -> None:
+        """Allow another start, unless something runs and only showing it failed."""
+        if self._service is None:
+            self._show_view(None)
+
+    def show_recording(self) -> None:
+        """Open the recording and follow it, unless it is open."""
+        view = self.status
+        if self._service is None or view is None or not view.record:
+            return
+        if not self._workbench.state.is_open(view.record):
+            self._follow(view.record)
+
+    def _release(self) -> Service | None:
+        """Return what was started, for the caller to close."""
+        service, self._service = self._service, None
+        return service
+
+    def close(self) -> None:
+        """End what was started, also what is only starting, when the window closes."""
+        with self._lock:
+            self._closed = True
+            unclaimed, self._unclaimed = self._unclaimed, None
+        self._frames.close()
+        for service in (unclaimed, self._release()):
+            if service is not None:
+                service.close()
