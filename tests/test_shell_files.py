@@ -112,7 +112,11 @@ def test_software_centre_entry_names_this_version_and_files_that_ship() -> None:
     root = ET.parse(resource("context-inspector.metainfo.xml")).getroot()
     releases = [release.attrib["version"] for release in root.iter("release")]
     assert releases[0] == __version__
-    assert resource(str(root.findtext("launchable"))).is_file()
+    entry = resource(str(root.findtext("launchable"))).read_text("utf-8")
+    types = resource("context-inspector.mime.xml").read_text("utf-8")
+    for kind in root.iter("mediatype"):
+        assert f"{kind.text};" in entry
+        assert f'"{kind.text}"' in types
     if program := shutil.which("appstreamcli"):
         words = [program, "validate", "--no-net", str(resource("context-inspector.metainfo.xml"))]
         subprocess.run(words, check=True, capture_output=True, timeout=60)
