@@ -94,16 +94,20 @@ class _Editor:
         if node.value == new:
             return self._text[node.start : node.end]
         if isinstance(node.value, dict) and isinstance(new, dict):
-            kept = [item for item in node.items if item.label in new]
+            kept_items = [item for item in node.items if item.label in new]
             added = [name for name in new if name not in node.value]
             members = [
                 self._write_member(name, new[name], self._indent(node, indent)) for name in added
             ]
-            return self._join(node, kept, [new[item.label] for item in kept], members, indent)
+            return self._join(
+                node, kept_items, [new[item.label] for item in kept_items], members, indent
+            )
         if isinstance(node.value, list) and isinstance(new, list):
-            kept, rest = _match_elements(node.items, new)
+            kept_items, rest = _match_elements(node.items, new)
             elements = [self._write(value, self._indent(node, indent)) for value in rest]
-            return self._join(node, kept, [item.node.value for item in kept], elements, indent)
+            return self._join(
+                node, kept_items, [item.node.value for item in kept_items], elements, indent
+            )
         return self._write(new, indent)
 
     def _indent(self, node: _Node, indent: str) -> str:
@@ -116,7 +120,7 @@ class _Editor:
     def _join(
         self,
         node: _Node,
-        kept: Sequence[_Item],
+        kept_items: Sequence[_Item],
         values: Sequence[Any],
         added: Iterable[str],
         indent: str,
@@ -124,7 +128,7 @@ class _Editor:
         """Return the text of a container with these items of it, followed by others."""
         inner = self._indent(node, indent)
         pieces: list[str] = []
-        for item, value in zip(kept, values, strict=True):
+        for item, value in zip(kept_items, values, strict=True):
             if pieces:
                 pieces.append(self._separator(node, item))
             pieces.append(self._text[item.start : item.node.start])
@@ -172,8 +176,8 @@ def _match_elements(
     items: Sequence[_Item], new: Sequence[Any]
 ) -> tuple[list[_Item], Sequence[Any]]:
     """Return the items that are still at the beginning of `new`, in order, and what follows them there."""
-    kept: list[_Item] = []
+    kept_items: list[_Item] = []
     for item in items:
-        if len(kept) < len(new) and item.node.value == new[len(kept)]:
-            kept.append(item)
-    return kept, new[len(kept) :]
+        if len(kept_items) < len(new) and item.node.value == new[len(kept_items)]:
+            kept_items.append(item)
+    return kept_items, new[len(kept_items) :]

@@ -88,10 +88,10 @@ _TYPES: WeakKeyDictionary[type, _SettingsType] = WeakKeyDictionary()
 
 
 def _type_of(settings: object) -> _SettingsType:
-    known = _TYPES.get(type(settings))
-    if known is None:
-        known = _TYPES[type(settings)] = _read_type(type(settings))
-    return known
+    settings_type = _TYPES.get(type(settings))
+    if settings_type is None:
+        settings_type = _TYPES[type(settings)] = _read_type(type(settings))
+    return settings_type
 
 
 def _read_type(kind: type[Any]) -> _SettingsType:
