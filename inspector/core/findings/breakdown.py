@@ -250,10 +250,10 @@ def _share_tokens(tokens: int, groups: Mapping[Step, Sequence[_Row]]) -> list[tu
 
 def _buffer_rows(estimator: Estimator, buffer: Buffer, calls: ToolCalls) -> Iterator[_Row]:
     """Yield the rows of all messages, in order, then those of the system prompt and the tools."""
-    here = {call.id: call for message in buffer.messages for call in message.calls}
-    known = replace(calls, by_id={**calls.by_id, **here})
+    in_buffer = {call.id: call for message in buffer.messages for call in message.calls}
+    all_calls = replace(calls, by_id={**calls.by_id, **in_buffer})
     for place, message in enumerate(buffer.messages):
-        yield from _message_rows(estimator, known, place, message)
+        yield from _message_rows(estimator, all_calls, place, message)
     yield from _prompt_rows(estimator, buffer.prompt, calls.client)
 
 
