@@ -33,20 +33,20 @@ from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
 
 FRAME = 40
-"""Milliseconds between two pictures of what passes."""
+"""Least milliseconds between two updates of the proxy's status."""
 _BACK = 60
-"""Requests of a thread, from its last one back, among which a held one is looked for."""
+"""Newest requests of a thread among which a held one is searched."""
 
 
 class ProxyController(LiveController[LiveProxy, ProxyView]):
-    """What the person wants of the proxy comes in as method calls; how it stands is `State.proxy`."""
+    """Passes the actions of the user to the proxy and shows its status as `State.proxy`."""
 
     def __init__(self, workbench: Workbench, bridge: Bridge, follow: Callable[[str], None]) -> None:
         super().__init__(
             workbench, bridge, follow, FRAME, lambda state: state.proxy, workbench.show_proxy
         )
         self._finishing: Task | None = None
-        """The end of a proxy."""
+        """The job that ends a proxy."""
         self._answers_due = False
         """Were requests under way when it was ended?"""
         self._known: set[int] = set()
@@ -80,7 +80,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
     # -- where a held request stands -----------------------------------------------------------------------------------
 
     def place(self, hold: HoldInfo) -> tuple[str, int] | None:
-        """Thread and request of a held one, where the recording is open and holds it already."""
+        """Return thread and index of a held request; None if the recording is not open or does not have it yet."""
         state = self._workbench.state
         if state.session is None or not state.proxy_is_open or not hold.time:
             return None
@@ -92,7 +92,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         return None
 
     def steps(self, hold: HoldInfo) -> Steps | None:
-        """What the person made of it: steps at its request, or at the end of its thread while it is the last one."""
+        """Return the user's steps on a held request: those at it, or at the end of its thread if it is the last one."""
         state, place = self._workbench.state, self.place(hold)
         if place is None or state.session is None:
             return None
@@ -105,7 +105,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         return None
 
     def _seen(self, state: State) -> None:
-        """Steps may have been taken, or the recording has caught up with the request that is to be looked at."""
+        """Update what may become of held requests, and go to the one to look at once the recording has it."""
         proxy, status = self._service, state.proxy
         if proxy is None or status is None:
             return
@@ -130,7 +130,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
             )  # the others are still being told
 
     def _take_window(self, state: State) -> None:
-        """The window that the user chooses for the recording is the one that requests are held by."""
+        """Hold requests by the window that the user chose for the recording."""
         chosen = state.user_window if state.proxy_is_open else None
         if chosen == self._user_window:
             return
@@ -145,7 +145,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def begin(self, upstream: str, record: Path, port: int = 0, rule: Rule | None = None) -> None:
-        """Start a proxy. What keeps it from starting is reported as the State's failure."""
+        """Start a proxy; an error becomes the State's failure."""
         if self.status is not None:
             self._workbench.failed("A proxy is running already: stop it before you start another.")
             return
@@ -162,8 +162,10 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         return self._finishing is not None and self._answers_due
 
     def stop(self, then: Callable[[], object] = lambda: None) -> None:
-        """End the proxy, and call `then`. What is held is forwarded unchanged, and the answers under way are waited
-        for; meanwhile no request is taken. The recording stays open."""
+        """End the proxy, then call `then`. The recording stays open.
+
+        Held requests are forwarded unchanged and answers under way are awaited; new requests are refused meanwhile.
+        """
         proxy = self._release()
         self._look_at = None
         if proxy is None:
@@ -186,7 +188,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         )
 
     def set_rule(self, rule: Rule) -> None:
-        """Hold by another rule from here on. Its window is that of the open recording, too."""
+        """Hold requests by another rule, and use its window for the open recording, too."""
         self._try(lambda proxy: proxy.set_rule(rule))
         state = self._workbench.state
         if (
@@ -212,7 +214,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         self._seen(self._workbench.state)
 
     def forward(self, hold: HoldInfo, stepped: bool) -> None:
-        """Let it go: with the steps that were taken on it, or as it was."""
+        """Forward a held request, with the user's steps on it or unchanged."""
         steps = self.steps(hold) if stepped else None
         if stepped and steps is None:
             self._workbench.failed(
@@ -308,7 +310,7 @@ class Prospects:
         return proposals
 
     def _context(self, state: State, place: tuple[str, int]) -> PolicyContext[Any, Any]:
-        """What the policy goes by at a request of the open recording. O(messages)."""
+        """Return the context of the policy at a request of the open recording. O(messages)."""
         assert state.session is not None
         thread, at = state.session.thread(place[0]), place[1]
         window = self._workbench.find_window(replace(state, thread_id=thread.id), at)
@@ -346,5 +348,5 @@ class Prospects:
 
 
 def _size_after(thread: Thread, steps: Steps) -> int:
-    """Tokens after the steps: the number that the gauge shows for them."""
+    """Return the tokens after the steps, as the gauge shows them."""
     return sizer(known_pressures(thread), steps.start[1]).tokens(steps.buffer)

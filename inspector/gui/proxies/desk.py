@@ -1,5 +1,7 @@
-"""How a proxy and a receiver of spans begin in the window, and how they end. Dialogs are asked here; the packages of
-either are loaded when the first one is wanted."""
+"""Starts and ends a proxy and a receiver of spans for the window, with the dialogs for it.
+
+The packages of each are loaded when the first one is started.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -57,7 +59,7 @@ class ProxyDesk:
         return self._receiver
 
     def receive(self) -> None:
-        """Take the spans of traced agents; where a receiver listens already, show what it records."""
+        """Receive the spans of traced agents; if a receiver is listening, show its recording."""
         self.receiver.begin()
 
     def stop_receiving(self) -> None:
@@ -66,7 +68,7 @@ class ProxyDesk:
             self._receiver.stop()
 
     def watch(self) -> None:
-        """Ask which provider, and begin; where a proxy runs already, show it."""
+        """Ask for the provider and start a proxy; if one is running, show its recording."""
         from inspector.gui.proxies.dialog import ProxyDialog
 
         if self._workbench.state.proxy is not None:
@@ -97,7 +99,7 @@ class ProxyDesk:
             self._made.stop()
 
     def may_close(self, close: Callable[[], object]) -> bool:
-        """May the window go? Asks if requests are under way: the proxy is then ended, and `close` called after it."""
+        """May the window close now? If requests are under way, ask; `close` is called once the proxy has ended."""
         proxy = self._workbench.state.proxy
         if self._made is not None and self._made.is_finishing:
             question = "Answers are still under way at the proxy. If you close now, the agents lose their turns."
@@ -128,7 +130,7 @@ class ProxyDesk:
                 controller.close()
 
     def commands(self) -> tuple[Command, ...]:
-        """Watch an agent between it and its provider."""
+        """Return the commands for the proxy and the receiver."""
         return (
             Command("Watch an agent…", self.watch, ("Ctrl+Shift+W",), "Proxy"),
             Command("Connect a client to the proxy…", self.connect, (), "Proxy"),

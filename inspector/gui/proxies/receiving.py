@@ -1,5 +1,4 @@
-"""The receiver of spans and the window: it begins with a click, and its recording is followed like any transcript. One
-at a time."""
+"""Connects the receiver of spans with the window, which follows its recording like any transcript."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,11 +14,11 @@ from inspector.workbench.live import ReceiverView
 from inspector.workbench.workbench import Workbench
 
 FRAME = 200
-"""Milliseconds between two counts of the spans."""
+"""Least milliseconds between two updates of the count of spans."""
 
 
 class ReceiverController(LiveController[SpanReceiver, ReceiverView]):
-    """What the person wants of the receiver comes in as method calls; how it stands is `State.receiver`."""
+    """Starts and ends the receiver and shows its status as `State.receiver`."""
 
     def __init__(self, workbench: Workbench, bridge: Bridge, follow: Callable[[str], None]) -> None:
         super().__init__(
@@ -46,7 +45,7 @@ class ReceiverController(LiveController[SpanReceiver, ReceiverView]):
             self._workbench.show_receiver(replace(view, url=receiver.url, spans=receiver.spans))
 
     def stop(self) -> None:
-        """End it; the recording stays open."""
+        """End the receiver; the recording stays open."""
         receiver = self._release()
         if receiver is not None:
             self._workbench.show_receiver(None)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from inspector.agent.runner import Runner
 
 FRAME = 16
-"""Milliseconds between two pictures of the run."""
+"""Least milliseconds between two updates of the run's status."""
 KEPT = 500
 """Number of turns that are listed; the journal has all of them."""
 PATIENCE = 5_000
@@ -62,7 +62,7 @@ class StartedRun(NamedTuple):
 
 
 class RunController(LiveController[StartedRun, RunView]):
-    """What the person wants of the run comes in as method calls; how it stands is `State.run`."""
+    """Passes the actions of the user to the run and shows its status as `State.run`."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class RunController(LiveController[StartedRun, RunView]):
         self._then: Callable[[], object] | None = None
         self._new: deque[TurnReport] = deque()
         self._path = ""
-        """Of the session that was open last."""
+        """Path of the session that was open last."""
         self._need: ExternalNeed | None = None
         self._pause = Pause(workbench)
         self.breakpoints = kept_breakpoints(settings)
@@ -102,7 +102,7 @@ class RunController(LiveController[StartedRun, RunView]):
             self._workbench.show_run(replace(self.status, **changes))
 
     def _seen(self, state: State) -> None:
-        """The journal may have caught up with a pause, or be open again while a need waits."""
+        """Go to the paused buffer, remove a finished run or show a waiting need, if the State now allows it."""
         self._pause.settle(state.run_is_open)
         self._leave(state)
         if (
@@ -114,14 +114,14 @@ class RunController(LiveController[StartedRun, RunView]):
             QTimer.singleShot(0, self, self._pass_need_on)  # the others are still being told
 
     def _leave(self, state: State) -> None:
-        """A run that is over is taken away when another session is opened."""
+        """Remove a finished run when another session is opened."""
         path = state.session.path if state.session is not None else ""
         before, self._path = self._path, path or self._path
         if state.run is not None and state.run.record == before != self._path and not self.active:
             QTimer.singleShot(0, self, self.forget)  # the others are still being told
 
     def _tell(self, now: RunStatus) -> None:
-        """On the run's threads: keep the newest, and ask for a picture."""
+        """Keep the newest status of the run and request an update. Called on the run's threads."""
         report = now.report
         if report is not None and report is not self._latest.report:
             self._new.append(report)
@@ -149,7 +149,7 @@ class RunController(LiveController[StartedRun, RunView]):
     # -- a need that waits for the person ------------------------------------------------------------------------------
 
     def _pass_need_on(self) -> None:
-        """To the need panel, once; one that was met elsewhere leaves it."""
+        """Show a new need in the need panel once; remove it if it was answered elsewhere."""
         now = self.status.now if self.status is not None else None
         need = now.need if now is not None and now.state == "needing" else None
         if self._need is not None and (need is None or self._need.need is not need):
@@ -160,7 +160,7 @@ class RunController(LiveController[StartedRun, RunView]):
             self.show_need()
 
     def show_need(self) -> None:
-        """Bring the open need to the need panel (again)."""
+        """Show the open need in the need panel, also if it was shown before."""
         status = self.status
         if (
             self._runner is not None
@@ -182,8 +182,12 @@ class RunController(LiveController[StartedRun, RunView]):
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def begin(self, make: MakePlan, paused: bool = False) -> None:
-        """Start a run; with `paused` it stops before its first model call. What keeps it from starting is the State's
-        failure."""
+        """Start a run; an error becomes the State's failure.
+
+        Args:
+            make: makes the plan, in a job.
+            paused: stop before the first model call.
+        """
         if self.active:
             self._workbench.failed("A run is under way: stop it before you start another.")
             return
@@ -215,7 +219,7 @@ class RunController(LiveController[StartedRun, RunView]):
             )
 
     def break_at(self, breakpoints: Breakpoints) -> None:
-        """Stop there from now on, in this run and the next."""
+        """Use these breakpoints in this run and the next ones."""
         self.breakpoints = breakpoints
         keep_breakpoints(self._settings, breakpoints)
         if self._runner is not None:
@@ -223,20 +227,20 @@ class RunController(LiveController[StartedRun, RunView]):
         self._change(breakpoints=breakpoints)
 
     def go(self) -> None:
-        """Run on, with the buffer that the person made of it, where they took steps."""
+        """Continue the run with the buffer after the user's steps, if there are any."""
         self._resume(lambda runner: runner.go())
 
     def go_as_it_was(self) -> None:
-        """Run on with the buffer as it was; the steps are dropped."""
+        """Drop the user's steps and continue the run with the unchanged buffer."""
         self._pause.forget()
         self._resume(lambda runner: runner.go())
 
     def step_model(self) -> None:
-        """Run on until one model call has been answered."""
+        """Continue until one model call has been answered."""
         self._resume(lambda runner: runner.step_model())
 
     def step_tool(self) -> None:
-        """Run on until one tool call has its result."""
+        """Continue until one tool call has its result."""
         self._resume(lambda runner: runner.step_tool())
 
     def _resume(self, how: "Callable[[Runner], None]") -> None:
@@ -255,7 +259,7 @@ class RunController(LiveController[StartedRun, RunView]):
         how(runner)
 
     def pause(self) -> None:
-        """Stop at the next place where one can."""
+        """Pause before the next tier, model call or tool."""
         if self._runner is not None and self.status is not None and self.active:
             self._runner.pause()
             self._change(pausing=self.status.now.state != "paused")
@@ -266,17 +270,17 @@ class RunController(LiveController[StartedRun, RunView]):
             self._runner.stop()
 
     def permit(self, id: str, how: Permit) -> None:  # noqa: A002
-        """Answer the permission of that id: the one that was read, not the one that may have come meanwhile."""
+        """Answer the permission with this id, which the user has read; a newer one stays open."""
         if self._runner is not None:
             self._runner.permit(id, how)
 
     def forget(self) -> None:
-        """A run that is over is no longer shown."""
+        """Remove a finished run from the State."""
         if not self.active:
             self._workbench.show_run(None)
 
     def end(self, then: Callable[[], object]) -> None:
-        """Stop it, and call `then` when it has ended, or has not within a few seconds."""
+        """Stop the run and call `then` when it has ended, or after PATIENCE at the latest."""
         self._then = then
         self.stop()
         QTimer.singleShot(PATIENCE, self._ended)
@@ -302,7 +306,7 @@ class Pause:
         self._since = 0.0
 
     def tell(self, now: RunStatus, before: RunStatus, policy: str) -> None:
-        """How the run of that policy stands; a new pause is one after it went on."""
+        """Take a new status of the run. A pause is new if the run was not paused before."""
         if now.state != "paused":
             self._now = None
         elif before.state != "paused" or self._now is None:

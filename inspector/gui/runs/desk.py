@@ -65,7 +65,7 @@ class RunDesk:
             self.controller.begin(_demo(self._workbench.state.choices.usual_policy))
 
     def fork(self) -> None:
-        """Ask how to go on from the buffer we look at, recorded or stepped, and run it."""
+        """Ask what to do next from the buffer that is shown, recorded or stepped, and run that."""
         from inspector.gui.runs.dialog import RunDialog, remembered
 
         state = self._workbench.state
@@ -87,7 +87,7 @@ class RunDesk:
             )
 
     def fork_at(self, at: int) -> None:
-        """The same from another request."""
+        """Do the same from another request."""
         self._workbench.move(at)
         self.fork()
 
@@ -123,11 +123,11 @@ class RunDesk:
             self.controller.begin(_resume(record, dialog.task), dialog.paused.isChecked())
 
     def show(self) -> None:
-        """Bring the journal of the run back, where something else is open."""
+        """Open the journal of the run, unless it is open."""
         self.controller.show_recording()
 
     def may_close(self, close: Callable[[], object]) -> bool:
-        """May the window go? Asks where a run is under way; that is then stopped, and `close` called after it."""
+        """May the window close now? If a run is under way, ask; `close` is called once it has stopped."""
         if not self.controller.active:
             return True
         question = "A run is under way. Its journal holds all that happened so far, and it can be resumed from it."
@@ -143,7 +143,7 @@ class RunDesk:
         return not self.controller.active
 
     def commands(self) -> tuple[Command, ...]:
-        """How a run begins, and a debugger's controls."""
+        """Return the commands that start a run, and a debugger's controls."""
         run = self.controller
         return (
             Command("Run an agent…", self.ask_new, ("Ctrl+R",), "Run"),
@@ -174,7 +174,11 @@ def _forked(state: State) -> str:
 
 
 def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
-    """The plan from the buffer we look at; with `ours` under our own agent's system prompt."""
+    """Return a function that makes the plan from the buffer that is shown.
+
+    Args:
+        ours: use our own agent's system prompt instead of the recorded one.
+    """
 
     def make() -> "Plan":
         from inspector.agent.starting import fork
