@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QLabel, QToolTip
+from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.core.replay.pins import PinIndex, collect_pins, recorded_pins
@@ -202,17 +202,19 @@ def show_rule(window: MainWindow, qtbot: QtBot) -> MessageView:
     return view
 
 
+def pin_by_key(window: MainWindow, text: QWidget, qtbot: QtBot) -> None:
+    """Press the key that pins the sentence at the cursor, and wait until the rule is pinned."""
+    text.setFocus()
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    press(text, Qt.Key.Key_D, modifiers)
+    qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))
+
+
 def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
     view = show_rule(window, qtbot)
     qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText())
     put_cursor(view, "migrations")
-    view.text.setFocus()
-    press(
-        view.text,
-        Qt.Key.Key_D,
-        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
-    )
-    qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))
+    pin_by_key(window, view.text, qtbot)
     panel = window.docks.panel("Pins")
     qtbot.waitUntil(lambda: panel.isVisible())
 
@@ -320,10 +322,4 @@ def test_the_key_of_the_window_pins_when_the_cursor_is_in_rendered_prose(
     view = show_rule(window, qtbot)
     qtbot.waitUntil(lambda: "migrations" in view.markdown.toPlainText())
     put_rendered_cursor(view, "migrations")
-    view.markdown.setFocus()
-    press(
-        view.markdown,
-        Qt.Key.Key_D,
-        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
-    )
-    qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))
+    pin_by_key(window, view.markdown, qtbot)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations, pairwise
+from functools import partial
+from itertools import combinations, pairwise, product
 
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
@@ -174,19 +175,21 @@ def test_hover_over_a_request_says_what_the_cache_did(desk: Desk, qtbot: QtBot) 
     assert "cache" not in words[2]
 
 
-@pytest.mark.parametrize("way", list(AREA_KINDS))
-@pytest.mark.parametrize("size", [(1_000, 300), (1_200, 340), (2_300, 480)])
 def test_no_label_lies_on_the_data_or_on_another(
-    opened: Timeline, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, way: str, size: tuple[int, int]
+    opened: Timeline, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened.setFixedSize(*size)
-    opened.way.choose(way)
     opened.desk.workbench.stepping.choose(policy="roku")
     opened.desk.workbench.move(60)
     opened.desk.workbench.stepping.step("L1")
-    qtbot.waitUntil(lambda: bool(opened.plot.canvas.effects) and not opened.desk.bridge.busy)
-    canvas = opened.plot.canvas
-    texts = drawn(canvas, monkeypatch)
+    for way, size in product(AREA_KINDS, [(1_000, 300), (1_200, 340), (2_300, 480)]):
+        opened.setFixedSize(*size)
+        opened.way.choose(way)
+        qtbot.waitUntil(lambda: bool(opened.plot.canvas.effects) and not opened.desk.bridge.busy)
+        check_labels(opened.plot.canvas, drawn(opened.plot.canvas, monkeypatch))
+
+
+def check_labels(canvas: PlotCanvas, texts: list[DrawnText]) -> None:
+    """Check that none lies on the data, and none on another but on the flag of the playhead."""
     assert len(texts) > 20
     flag = canvas.ruler.flag_room(canvas.area.bottom(), canvas.across.pixel(60), canvas.width())
     for text in texts:
@@ -198,18 +201,16 @@ def test_no_label_lies_on_the_data_or_on_another(
     assert any(text.words == "after L1" for text in texts)
 
 
-@pytest.mark.parametrize("width", [430, 600, 900])
 def test_labels_of_lines_stay_inside_a_timeline_of_any_width(
-    opened: Timeline, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, width: int
+    opened: Timeline, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened.setFixedSize(width, 300)
-    qtbot.wait(20)
     canvas = opened.plot.canvas
-    inside = QRectF(canvas.rect()).adjusted(-2, -2, 2, 2)
-    outside: list[DrawnText] = [
-        text for text in drawn(canvas, monkeypatch) if not inside.contains(text.covers)
-    ]
-    assert outside == []
+    for width in (430, 600, 900):
+        opened.setFixedSize(width, 300)
+        qtbot.wait(20)
+        inside = QRectF(canvas.rect()).adjusted(-2, -2, 2, 2)
+        texts = drawn(canvas, monkeypatch)
+        assert [text for text in texts if not inside.contains(text.covers)] == [], width
 
 
 def test_labels_beside_the_plot_explain_themselves_under_the_mouse(opened: Timeline) -> None:
@@ -495,16 +496,21 @@ def colours_of(image: QImage, area: QRectF) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("way", ["By category", "By tool"])
-def test_every_colour_of_the_areas_is_in_the_legend(
-    opened: Timeline, qtbot: QtBot, way: str
-) -> None:
-    opened.way.choose(way)
-    qtbot.waitUntil(
-        lambda: opened.plot.areas is not None and opened.plot.areas.kind == AREA_KINDS[way]
-    )
-    canvas, theme = opened.plot.canvas, opened.desk.theme.colours
+def is_filled(timeline: Timeline, way: str) -> bool:
+    """Are the areas shown that were chosen?"""
+    return timeline.plot.areas is not None and timeline.plot.areas.kind == AREA_KINDS[way]
+
+
+def test_every_colour_of_the_areas_is_in_the_legend(opened: Timeline, qtbot: QtBot) -> None:
     opened.plot.frame.range.show(0, 110)  # without the playhead
+    for way in ("By category", "By tool"):
+        opened.way.choose(way)
+        qtbot.waitUntil(partial(is_filled, opened, way))
+        check_colours(opened)
+
+
+def check_colours(opened: Timeline) -> None:
+    canvas, theme = opened.plot.canvas, opened.desk.theme.colours
     canvas.show_lines(TimelineLines())
     found = colours_of(canvas.grab().toImage(), canvas.area)
     known = {entry.colour for entry in opened.legend.entries}
