@@ -36,7 +36,7 @@ from inspector.proxy.holds.hold import Rule
 from tests.core.formats.recordings import CLAUDE, Recording
 from tests.gui.gaps import watched
 from tests.gui.hands import click, double_click, press, write
-from tests.gui.test_proxy import TOLD, Stage, stage
+from tests.gui.proxy_stage import TOLD, Stage, stage
 
 __all__ = ["stage"]
 SENT_AT = [one.title for one in COLUMNS].index("sent at")

@@ -5,13 +5,11 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QBuffer, QIODevice, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QKeySequence, QShortcut
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QLabel, QTextBrowser, QTextEdit
 from pytestqt.qtbot import QtBot
 
@@ -29,43 +27,13 @@ from inspector.core.message import (
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
-from inspector.gui.panels.message.header import MARKDOWN, PLAIN
-from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.widgets.images import Picture
-from inspector.gui.widgets.markdown import _blocks, _fragments
 from inspector.workbench.state import FoundText
 from tests.gui.hands import click, press, write
+from tests.gui.messages_shown import Show, displayed, picture, show
 
-Show = Callable[..., MessageView]
-
-
-@pytest.fixture
-def show(desk: Desk, qtbot: QtBot) -> Show:
-    """Show a message of these parts in a visible panel, as plain text."""
-    desk.settings.keep_text("message/form", PLAIN)
-    view = MessageView(desk)
-    qtbot.addWidget(view)
-    view.resize(600, 500)
-    view.show()
-
-    def shown(*parts: Part, others: tuple[Message, ...] = (), together: str = "") -> MessageView:
-        message = Message(
-            "m1", "user", parts, together=together, line=7, time="2026-01-03T10:11:12Z"
-        )
-        messages = (message, *others)
-        desk.workbench.open(
-            Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),))
-        )
-        desk.workbench.select("m1")
-        view.show_state(desk.workbench.state)
-        return view
-
-    return shown
-
-
-def displayed(view: MessageView) -> str:
-    return view.text.document().toPlainText()
+__all__ = ["show"]
 
 
 def fill(view: MessageView, qtbot: QtBot) -> None:
@@ -309,15 +277,6 @@ def png(width: int, height: int) -> str:
     return base64.b64encode(data).decode()
 
 
-def picture() -> str:
-    image = QImage(40, 30, QImage.Format.Format_RGB32)
-    image.fill(QColor("red"))
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, "PNG")  # type: ignore[call-overload]
-    return base64.b64encode(bytes(buffer.data().data())).decode()
-
-
 @pytest.mark.parametrize("height", [240, 420, 800])
 def test_message_when_it_has_an_image_shows_more_text_than_image(
     show: Show, qtbot: QtBot, height: int
@@ -463,107 +422,3 @@ def test_what_the_search_found_is_marked_and_in_sight(desk: Desk, qtbot: QtBot) 
     desk.workbench.show_found(None)
     assert not view.find_bar.isVisible()
     assert not view.text.hits
-
-
-# -- Markdown ------------------------------------------------------------------------------------------------------
-
-
-def choose_markdown(view: MessageView) -> None:
-    click(view.header.forms.buttons[MARKDOWN])
-
-
-def test_prose_is_rendered_as_markdown_and_the_switch_is_remembered(show: Show, desk: Desk) -> None:
-    view = show(Text("# Goal\n\nMove **all** amounts in `money.py`.\n\n- one\n- two"))
-    assert view.text.isVisible()
-    choose_markdown(view)
-    assert view.markdown.isVisible()
-    assert not view.text.isVisible()
-    assert view.markdown.toPlainText() == "Goal\nMove all amounts in money.py.\none\ntwo"
-    assert desk.settings.text("message/form") == MARKDOWN
-    click(view.header.forms.buttons[PLAIN])
-    assert view.text.isVisible()
-    assert displayed(view).startswith("text")
-
-
-def test_markdown_of_an_attack_loads_and_follows_nothing(show: Show, tmp_path: Path) -> None:
-    fifo, picture = tmp_path / "fifo", tmp_path / "red.png"
-    os.mkfifo(fifo)  # whoever opens it waits for ever
-    red = QImage(40, 40, QImage.Format.Format_RGB32)
-    red.fill(Qt.GlobalColor.red)
-    red.save(str(picture))
-    view = show(
-        Text(
-            f"![x]({fifo}) ![y](file://{fifo}) ![z]({picture}) [link](file://{fifo} 'hint') <img src='{picture}'> "
-            "<b>bold</b> pay\u202e lla"
-        )
-    )
-    choose_markdown(view)
-    shot = view.markdown.grab().toImage()
-    colours = {
-        shot.pixelColor(x, y).name()
-        for x in range(0, shot.width(), 4)
-        for y in range(0, shot.height(), 4)
-    }
-    assert "#ff0000" not in colours
-    shown = view.markdown.toPlainText()
-    assert "<b>bold</b>" in shown, "HTML is text"
-    assert "pay⟨U+202E⟩ lla" in shown, "hidden characters are seen"
-    formats = [
-        fragment.charFormat()
-        for block in _blocks(view.markdown.document())
-        for fragment in _fragments(block)
-    ]
-    assert formats
-    assert not any(one.isAnchor() or one.anchorHref() or one.toolTip() for one in formats)
-    flags = view.markdown.textInteractionFlags()
-    assert not flags & Qt.TextInteractionFlag.LinksAccessibleByMouse
-    assert not flags & Qt.TextInteractionFlag.LinksAccessibleByKeyboard
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        (Text("see"), ToolCall("c", "Bash", {"command": "ls"})),
-        (ToolResult("c", "# no heading"),),
-        (Text("x" * 50_001),),
-    ],
-    ids=["call", "result", "long"],
-)
-def test_what_is_no_prose_is_plain_without_a_switch(show: Show, parts: tuple[Part, ...]) -> None:
-    view = show(Text("**prose**"))
-    choose_markdown(view)
-    view = show(*parts)
-    assert view.text.isVisible()
-    assert not view.header.forms.isVisible()
-
-
-def test_message_with_a_hit_of_a_search_is_plain_with_the_hit_marked(
-    show: Show, desk: Desk
-) -> None:
-    view = show(Text("Move **all amounts** to decimals."))
-    choose_markdown(view)
-    view.show_state(replace(desk.workbench.state, hits=FoundText("amounts", {})))
-    assert view.text.isVisible()
-    view.show_state(replace(desk.workbench.state, hits=None))
-    assert view.markdown.isVisible()
-
-
-def test_find_in_a_message_shows_it_plain(show: Show) -> None:
-    view = show(Text("Move **all amounts** to decimals."))
-    choose_markdown(view)
-    view.find_text()
-    assert view.text.isVisible()
-    assert view.find_bar.isVisible()
-
-
-def test_attached_file_is_code_in_the_language_of_its_name() -> None:
-    text = "File /app/money.py:\n     1→import os\n     2→def add(a, b):"
-    attached = Message("a", "user", (Text(text),), mark="attachment")
-    (section,) = message_sections(attached)
-    assert (section.look, section.language) == ("code", "python")
-    assert section.text[: section.before] == "File /app/money.py:\n"
-    (reminder,) = message_sections(
-        Message("r", "user", (Text("Todo list is empty."),), mark="attachment")
-    )
-    (typed,) = message_sections(Message("u", "user", (Text(text),)))
-    assert reminder.look == typed.look == "prose"

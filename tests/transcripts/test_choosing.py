@@ -10,7 +10,7 @@ from inspector.core.errors import UnknownFormat
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower
-from tests.core.formats.test_detect import FOREIGN
+from tests.core.formats.detect_samples import FOREIGN
 from tests.shared import TRANSCRIPTS
 
 READ = {

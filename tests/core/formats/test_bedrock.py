@@ -10,7 +10,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.bedrock import DamagedMessage, StreamMessage, stream_messages
 from inspector.core.session import Session
 from tests.core.formats.feeding import told
-from tests.core.formats.test_traffic import buffers, prompts
+from tests.core.formats.traffic_samples import buffers, prompts
 
 
 def frame(kind: str, value: Any, **headers: str) -> bytes:

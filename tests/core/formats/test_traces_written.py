@@ -1,10 +1,9 @@
 """One conversation in every way that tracers are known to write it: other names, other places, other order."""
 
 import base64
-import csv
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,52 +11,26 @@ import pytest
 
 from inspector.core.message import part_text
 from inspector.transcripts.files import open_transcript
-
-SYSTEM = {"role": "system", "content": "You keep the barn."}
-TOLD: list[dict[str, Any]] = [
-    {"role": "user", "content": "Which animals are there?"},
-    {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "look", "arguments": '{"at": "barn"}'}}]},
-    {"role": "tool", "tool_call_id": "c1", "content": "a goat"},
-    {"role": "assistant", "content": "One goat."},
-    {"role": "user", "content": "Let it out, please."},
-    {"role": "assistant", "content": "Opening.",
-     "tool_calls": [{"id": "c2", "function": {"name": "open", "arguments": "{}"}}]},
-    {"role": "tool", "tool_call_id": "c2", "content": "open"},
-    {"role": "assistant", "content": "It is out."},
-]  # fmt: skip
-SAID = ["Which animals are there?", 'look {"at":"barn"}', "a goat", "One goat.", "Let it out, please.",
-        "Opening.|open {}", "open", "It is out."]  # fmt: skip
-ANSWERS = (1, 3, 5, 7)
-"""Where the four calls are answered."""
-TOKENS = ((100, 10), (150, 11), (200, 12), (250, 13))
-TOOLS = [
-    {"type": "function", "function": {"name": name, "parameters": {}}} for name in ("look", "open")
-]
-TRACE = "5b8efff798038103d269b633813fc60c"
-
-
-def arguments_of(call: dict[str, Any]) -> Any:
-    return json.loads(call["function"]["arguments"])
-
-
-def parts(message: dict[str, Any]) -> dict[str, Any]:
-    """As the present conventions have it."""
-    if message["role"] == "tool":
-        told = [
-            {
-                "type": "tool_call_response",
-                "id": message["tool_call_id"],
-                "response": message["content"],
-            }
-        ]
-    else:
-        told = [{"type": "text", "content": message["content"]}] if "content" in message else []
-    for call in message.get("tool_calls", ()):
-        name = call["function"]["name"]
-        told.append(
-            {"type": "tool_call", "id": call["id"], "name": name, "arguments": arguments_of(call)}
-        )
-    return {"role": message["role"], "parts": told}
+from tests.core.formats.traces_written import (
+    ANSWERS,
+    CALLS,
+    SAID,
+    SYSTEM,
+    TOKENS,
+    TOLD,
+    TOOLS,
+    TRACE,
+    arguments_of,
+    content,
+    counted,
+    keyed,
+    observation,
+    otlp,
+    parts,
+    spoken,
+    turn,
+    typed,
+)
 
 
 def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -78,74 +51,6 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
         for one in calls
     ]
     return [*said, *({"toolUse": one} for one in used)]
-
-
-def content(message: dict[str, Any]) -> dict[str, Any]:
-    """As Google has it."""
-    if message["role"] == "tool":
-        answer = {"id": message["tool_call_id"], "name": "x", "response": message["content"]}
-        return {"role": "user", "parts": [{"function_response": answer}]}
-    told: list[dict[str, Any]] = [{"text": message["content"]}] if "content" in message else []
-    for call in message.get("tool_calls", ()):
-        used = {"id": call["id"], "name": call["function"]["name"], "args": arguments_of(call)}
-        told.append({"function_call": used})
-    return {"role": "model" if message["role"] == "assistant" else "user", "parts": told}
-
-
-def counted(n: int) -> dict[str, Any]:
-    prompt, output = TOKENS[n]
-    return {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.request.model": "m-1",
-        "gen_ai.usage.input_tokens": prompt,
-        "gen_ai.usage.output_tokens": output,
-    }
-
-
-def spoken(n: int, write: Callable[[Any], Any] = json.dumps) -> dict[str, Any]:
-    at = ANSWERS[n]
-    return {
-        "gen_ai.system_instructions": write([{"type": "text", "content": SYSTEM["content"]}]),
-        "gen_ai.input.messages": write([parts(one) for one in TOLD[:at]]),
-        "gen_ai.output.messages": write([parts(TOLD[at])]),
-        "gen_ai.tool.definitions": write(TOOLS),
-    }
-
-
-def typed(value: Any) -> dict[str, Any]:
-    """As OTLP writes a value."""
-    match value:
-        case str():
-            return {"stringValue": value}
-        case int():
-            return {"intValue": str(value)}
-        case list():
-            return {"arrayValue": {"values": [typed(one) for one in value]}}
-        case _:
-            return {"kvlistValue": {"values": keyed(value)}}
-
-
-def keyed(told: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": typed(value)} for key, value in told.items()]
-
-
-def otlp(
-    n: int,
-    attributes: dict[str, Any],
-    events: Sequence[tuple[str, dict[str, Any]]] = (),
-    parent: int = 0,
-) -> Any:
-    span = {
-        "traceId": TRACE,
-        "spanId": f"{n + 1:016x}",
-        "parentSpanId": f"{parent:016x}" if parent else "",
-        "name": "chat",
-        "startTimeUnixNano": f"{1_772_359_200 + n}000000000",
-        "endTimeUnixNano": f"{1_772_359_200 + n}500000000",
-        "attributes": keyed(attributes),
-        "events": [{"name": name, "attributes": keyed(told)} for name, told in events],
-    }
-    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
 
 
 def sdk(n: int, attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -300,17 +205,6 @@ def adk(n: int) -> dict[str, Any]:
     return {key: value for key, value in counted(n).items() if "operation" not in key} | told
 
 
-def observation(n: int) -> dict[str, Any]:
-    prompt, output = TOKENS[n]
-    asked = {"messages": [SYSTEM, *TOLD[: ANSWERS[n]]], "tools": TOOLS}
-    return {
-        "id": f"o{n}", "trace_id": "t", "type": "GENERATION", "parent_observation_id": None,
-        "provided_model_name": "m-1",
-        "start_time": f"2026-03-01 10:00:{n:02d}.000000", "input": json.dumps(asked),
-        "output": json.dumps(TOLD[ANSWERS[n]]), "usage_details": json.dumps({"input": prompt, "output": output}),
-    }  # fmt: skip
-
-
 def chain_message(message: dict[str, Any], **more: Any) -> dict[str, Any]:
     kind = {"user": "Human", "assistant": "AI", "tool": "Tool", "system": "System"}[message["role"]]
     calls = [
@@ -362,14 +256,6 @@ def event(told: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return "gen_ai.client.inference.operation.details", told
 
 
-def turn(n: int, name: str) -> Any:
-    """A trace of its own for every two calls, under the span of a server."""
-    one = otlp(n, {**counted(n), **spoken(n)}, parent=100 + n // 2)
-    one["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"] = f"{name}{n // 2}"
-    return one
-
-
-CALLS = range(4)
 WAYS: dict[str, tuple[bool, list[Any]]] = {
     # are there tools in it, and its values
     "attributes as values": (True, [otlp(n, {**counted(n), **spoken(n, lambda told: told)}) for n in CALLS]),
@@ -443,62 +329,3 @@ def test_a_beginning_that_two_share_is_nobodys(tmp_path: Path) -> None:
     assert [[one.view.length for one in thread.requests] for thread in open_transcript(path).threads] == [
         [1], [1], [3], [3, 5],
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("columns", ["usage_details", "tokens"])
-def test_a_table_is_the_same_conversation(columns: str, tmp_path: Path) -> None:
-    """Langfuse's, with commas, quotes and line ends in its cells."""
-    path = tmp_path / "observations.csv"
-    rows = []
-    for n in CALLS:
-        row = {**observation(n), "name": 'a "small", call\nof two lines'}
-        if columns == "tokens":
-            prompt, output = TOKENS[n]
-            row = {camel(key): told for key, told in row.items() if key != "usage_details"}
-            row |= {
-                "promptTokens": prompt,
-                "completionTokens": output,
-                "totalTokens": prompt + output,
-            }
-        rows.append(row)
-    with path.open("w", newline="", encoding="utf-8-sig") as file:
-        table = csv.DictWriter(file, rows[0])
-        table.writeheader()
-        table.writerows(reversed(rows))
-    session = open_transcript(path)
-    assert session.format == "langfuse"
-    assert [request.view.length for request in session.main.requests] == list(ANSWERS)
-    assert [
-        (one.usage.prompt, one.usage.output) for one in session.main.requests if one.usage
-    ] == list(TOKENS)
-    assert ["|".join(map(part_text, message.parts)) for message in session.main.end] == SAID
-    assert all(request.time for request in session.main.requests)
-
-
-def camel(key: str) -> str:
-    return re.sub(r"_([a-z])", lambda found: found[1].upper(), key)
-
-
-def test_a_list_of_traces_has_their_sessions(tmp_path: Path) -> None:
-    """The same words at the same times, in two sessions and in one."""
-    path = tmp_path / "traces.json"
-
-    def trace(name: str, session: str, calls: Sequence[int]) -> dict[str, Any]:
-        rows = [{**observation(n), "id": f"{name}{n}", "trace_id": name} for n in calls]
-        return {"id": name, "sessionId": session, "observations": rows}
-
-    path.write_text(json.dumps([trace("a", "one", CALLS), trace("b", "two", CALLS)]))
-    assert [len(thread.requests) for thread in open_transcript(path).threads] == [4, 4]
-    path.write_text(json.dumps([trace("a", "one", CALLS[:2]), trace("b", "one", CALLS[2:])]))
-    assert [len(thread.requests) for thread in open_transcript(path).threads] == [4]
-
-
-def test_turns_that_begin_anew_stay_apart(tmp_path: Path) -> None:
-    """The same words once more, in a trace of their own, are another conversation."""
-    path = tmp_path / "trace.jsonl"
-    values = [turn(n, name) for name in ("ab", "cd") for n in CALLS[:2]]
-    for n, one in enumerate(values):
-        span = one["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
-        span["spanId"] = f"{n:016x}"
-    path.write_text("\n".join(map(json.dumps, values)))
-    assert [len(thread.requests) for thread in open_transcript(path).threads] == [2, 2]
