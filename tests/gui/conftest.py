@@ -1,5 +1,6 @@
 """A desk for a panel under test: a real workbench, bridge and theme, settings in the test's own folder."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -86,17 +87,21 @@ def desk(application: QApplication, qtbot: QtBot, tmp_path: Path, asked: Asked) 
 
 @pytest.fixture(autouse=True)
 def as_before(application: QApplication) -> Iterator[None]:
-    """Restore the font and delete the widgets that a test left: every later test would restyle them.
+    """Restore the font and how often threads take turns, and delete the widgets that a test left: every later test
+    would restyle them.
 
     In a module that shares one window nothing is deleted: its menus and panels are made when they are first used.
     """
     font, former = application.font(), set(application.topLevelWidgets())
+    turn_s = sys.getswitchinterval()
     is_shared = any(isinstance(widget, MainWindow) for widget in former)
     yield
     for left in set() if is_shared else set(application.topLevelWidgets()) - former:
         if left.parent() is None:
             left.close()
             left.deleteLater()
+    if not is_shared:
+        sys.setswitchinterval(turn_s)
     application.setFont(font)
     application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 

@@ -60,12 +60,14 @@ def test_images_are_decoded_in_sight_and_within_a_budget(desk: Desk, qtbot: QtBo
     strip = ImageStrip(bridge)
     qtbot.addWidget(strip)
     strip.resize(400, 300)
-    strip.show_images([one] * 60)
+    count = 40
+    strip.show_images([one] * count)
     strip.show()
-    qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) == 60 and len(kept(strip)) == 1)
+    qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) == count and len(kept(strip)) == 1)
     size = kept(strip)[0].picture.sizeInBytes()  # type: ignore[union-attr]
+    assert count * size > 1.5 * MOST_BYTES, "not all of them fit into the budget"
     most = 0
-    for at in range(60):
+    for at in range(count):
         wanted = strip.findChildren(Picture)[at]
         strip.ensureWidgetVisible(wanted)
         qtbot.waitUntil(partial(_is_decoded, wanted))
