@@ -299,7 +299,8 @@ def read_otherwise(
 
     Raises UnknownFormat where there is none and the first makes nothing of the file.
     """
-    if transcript.understands():
+    is_sure = transcript.shared is not None and bool(transcript.reader.session().threads)
+    if is_sure or transcript.understands():
         return transcript, lost
     for attempt in transcript.by_other_formats():
         with suppress(NothingToRead):
