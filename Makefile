@@ -1,7 +1,7 @@
 # Two commands do everything: `make run` opens the window, `make test` checks the house.
 # Each sets up what it needs by itself (packaging/setup.sh); a second run costs nothing.
 
-.PHONY: help run test test-clients test-frameworks numbers bench fuzz soak lint format screenshots lock wheel clean
+.PHONY: help run test test-clients test-frameworks numbers bench fuzz soak lint format screenshots lock wheel bundle clean
 .DEFAULT_GOAL := help
 
 PYTHON_ = .venv/bin/python
@@ -69,6 +69,10 @@ lock: ## work out the pinned versions anew (UPGRADE=1: the newest ones)
 wheel: ## build dist/*.whl
 	$(FOR_DEV)
 	@$(PYTHON_) -m build --wheel --no-isolation --outdir dist .
+
+bundle: ## build a folder that needs no Python (dist/*.tar.zst) and a Debian package (dist/*.deb), 90 MB at most each
+	$(FOR_DEV)
+	@$(PYTHON_) packaging/bundle.py
 
 clean: ## remove everything that was made here, .venv too
 	@rm -rf .venv .clients .frameworks .setup.log build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .fuzz

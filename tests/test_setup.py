@@ -238,5 +238,15 @@ def test_make_alone_says_what_can_be_made() -> None:
     said = subprocess.run(
         ["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    for target in ("run", "test", "bench", "lint", "screenshots", "lock", "wheel", "clean"):
+    for target in (
+        "run",
+        "test",
+        "bench",
+        "lint",
+        "screenshots",
+        "lock",
+        "wheel",
+        "bundle",
+        "clean",
+    ):
         assert f"make {target} " in said
