@@ -23,6 +23,16 @@ BOX_INSETS: Final = (10, 8, 10, 8)
 """Left, top, right and bottom of a framed box that asks for a decision."""
 BOX_GAP: Final = 4
 """Between two lines of such a box."""
+LIST_FOOT: Final = (INSET, 0, CONTROL_GAP, 1)
+"""Left, top, right and bottom of the line below a list."""
+PANEL_INSETS: Final = (INSET, 8, 10, 8)
+"""Left, top, right and bottom of a panel of several blocks."""
+BLOCK_INSETS: Final = (16, 10, 16, 10)
+"""Left, top, right and bottom of a block of settings or figures."""
+CHIP_GAP: Final = 6
+"""Between two chips, and between the blocks of a panel."""
+LINE_GAP: Final = 2
+"""Between two lines of one block."""
 CELL_INSET: Final = 6
 """Left and right of the text of a cell."""
 

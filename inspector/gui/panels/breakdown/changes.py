@@ -14,6 +14,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, line_field, row
 from inspector.gui.look.labels import label, part_title
 from inspector.gui.look.number_formats import grouped, signed
+from inspector.gui.look.tokens import CONTROL_GAP, LIST_HEAD
 from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.pressure.filling import calls_of, find_tree
@@ -66,8 +67,8 @@ class ChangesTable(QWidget):
             label("Since request", role="quiet"),
             self.since,
             (self.says, 1),
-            margins=(13, 3, 8, 2),
-            gap=8,
+            margins=LIST_HEAD,
+            gap=CONTROL_GAP,
         )
         column(head, (self.table, 1), of=self, gap=0)
 

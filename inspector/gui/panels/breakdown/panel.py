@@ -25,6 +25,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, field, holding, row, small_button
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import GAP, LIST_HEAD
 from inspector.gui.look.visible import line
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.breakdown.changes import ChangesTable
@@ -294,8 +295,8 @@ class BreakdownPanel(Panel):
         self.tabs.currentChanged.connect(
             lambda _: self.changes.show_state(self.desk.workbench.state)
         )
-        head = row(self.tabs, ..., self.search, margins=(0, 0, 8, 0), gap=12)
-        chosen = row((self.says, 1), self.all, margins=(13, 1, 8, 1), gap=12)
+        head = row(self.tabs, ..., self.search, margins=(0, 0, 8, 0), gap=GAP)
+        chosen = row((self.says, 1), self.all, margins=LIST_HEAD, gap=GAP)
         column(head, chosen, (stack, 1), of=self, gap=0)
         self.changes.chosen.connect(self.look_into)
         for part in (self.icicle, self.tree):

@@ -33,6 +33,7 @@ from inspector.gui.look.build import (
 )
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import CHIP_GAP, LIST_HEAD
 from inspector.gui.look.visible import line
 from inspector.gui.panels.buffer.rows import (
     NO_FATES,
@@ -127,8 +128,8 @@ class BufferPanel(Panel):
             self.kind,
             self.order,
             self.two_lines,
-            margins=(13, 2, 8, 2),
-            gap=6,
+            margins=LIST_HEAD,
+            gap=CHIP_GAP,
         )
         self.only.hide()
         self.heads = PaintedHead(self.desk.theme, self.view.viewport(), self._name_columns)

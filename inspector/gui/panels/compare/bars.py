@@ -12,6 +12,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, choice, field, holding, mark, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import CHIP_GAP, LIST_HEAD
 from inspector.gui.panels.compare.table import SAMPLE, sample_icon, style_of
 from inspector.gui.widgets.chips import flow
 from inspector.workbench.compare import BASE, DEFAULT, NAMES
@@ -60,7 +61,7 @@ class CompareBar(ChoiceBar):
         self._own = ""
         self.chips: dict[str, QPushButton] = {}
         chips = holding(flow(*(self._chip(name, title) for name, title in NAMES.items())))
-        row((chips, 1), self.button, of=self, margins=(13, 5, 8, 4))
+        row((chips, 1), self.button, of=self, margins=LIST_HEAD)
         self.name_chips(brief=False)
         self.restyle()
 
@@ -126,7 +127,7 @@ class SweepBar(Guarded, ChoiceBar):
             key.currentTextChanged.connect(lambda _, n=n: self._suggest(n))
             values.textChanged.connect(lambda _: self.changed.emit())
             pair = QWidget()
-            row(label(("varies", "and")[n], role="quiet"), key, values, of=pair, gap=6)
+            row(label(("varies", "and")[n], role="quiet"), key, values, of=pair, gap=CHIP_GAP)
             pairs.append(pair)
         row((holding(flow(self.policies, *pairs)), 1), self.button, of=self, margins=(0, 5, 8, 4))
         self.policies.currentIndexChanged.connect(lambda _: self.changed.emit())

@@ -23,6 +23,7 @@ from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, holding, pages, row, small_button, splitter
 from inspector.gui.look.labels import label
+from inspector.gui.look.tokens import LIST_FOOT
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
 from inspector.gui.panels.compare.sessions_page import SessionsPage
@@ -134,7 +135,7 @@ class ComparePanel(PlotPanel):
         page = QWidget()
         stack = pages(page, self._empty, self._split, self.sessions)
         controls = (self.progress, self.view, self.regretted, self.copy)
-        self._foot = holding(row((self.says, 1), *controls, margins=(13, 0, 8, 1)))
+        self._foot = holding(row((self.says, 1), *controls, margins=LIST_FOOT))
         top = row(13, self.sweeping, 6, self.over, (self.bar, 1), (self.sweep, 1))
         column(top, (page, 1), self._foot, of=self, gap=0)
         return stack

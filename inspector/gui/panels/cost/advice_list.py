@@ -10,6 +10,7 @@ from inspector.core.findings.advice import Advice
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column
 from inspector.gui.look.labels import label, say, tip
+from inspector.gui.look.tokens import BOX_GAP, LINE_GAP
 from inspector.gui.widgets.small import EmphasisLabel
 
 
@@ -25,7 +26,7 @@ class AdviceList(Guarded, QFrame):
             *self.rows,
             of=self,
             margins=(0, 4, 0, 4),
-            gap=4,
+            gap=BOX_GAP,
         )
         self.hide()
 
@@ -48,7 +49,7 @@ class AdviceRow(Guarded, QFrame):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.finding = EmphasisLabel()
         self.action = label(role="quiet", wrap=True)
-        column(self.finding, self.action, of=self, gap=1)
+        column(self.finding, self.action, of=self, gap=LINE_GAP)
 
     def show_piece(self, piece: Advice | None) -> None:
         """Show a piece of advice; None hides the row."""

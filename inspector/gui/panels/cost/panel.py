@@ -15,6 +15,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import LINE_GAP, LIST_HEAD
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.cost.advice_list import AdviceList
@@ -70,12 +71,12 @@ class CostPanel(PlotPanel):
         self.table.opened.connect(self._open)
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._plot_box = column(gap=0)
-        side = column((self.table, 1), self.more, gap=2, margins=(0, 0, 0, 2))
+        side = column((self.table, 1), self.more, gap=LINE_GAP, margins=(0, 0, 0, 2))
         self._plot_side = holding(self._plot_box)
         self._split = splitter(self._plot_side, holding(side))
         self._split.setSizes(BESIDE)
         self.more.hide()
-        whole = column(self.says, self.advice, (self._split, 1), margins=(13, 5, 8, 2), gap=3)
+        whole = column(self.says, self.advice, (self._split, 1), margins=LIST_HEAD, gap=LINE_GAP)
         self._stack = pages(self, self._empty, holding(whole))
 
     def show_state(self, state: State) -> None:

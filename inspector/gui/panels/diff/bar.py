@@ -16,6 +16,7 @@ from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, signed
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import LINE_GAP
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
@@ -77,7 +78,7 @@ class DiffBar(Guarded, QWidget):
         tools.addStrut(
             self.choice.sizeHint().height()
         )  # so that nothing moves when the choice is hidden
-        self._lines = row((self.headline, 1), tools, of=self, margins=(8, 4, 8, 4), gap=2)
+        self._lines = row((self.headline, 1), tools, of=self, margins=(8, 4, 8, 4), gap=LINE_GAP)
         self.restyle()
 
     def restyle(self) -> None:

@@ -15,6 +15,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, holding, pages, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, signed
+from inspector.gui.look.tokens import CONTROL_GAP, LIST_HEAD
 from inspector.gui.panels.diff.bar import DiffBar
 from inspector.gui.panels.diff.rows import DiffDelegate, DiffModel, diff_columns, diff_heads
 from inspector.gui.panels.panel import Panel
@@ -88,13 +89,18 @@ class DiffPanel(Panel):
         rows = holding(column(self.head, (self.view, 1), gap=0))
         self._splitter = splitter(rows, self.reading, shares=(2, 1))
         self.why = label(role="quiet", wrap=True)
-        self._unannounced = holding(column(self.why, margins=(13, 3, 13, 6)))
+        self._unannounced = holding(column(self.why, margins=LIST_HEAD))
         page = holding(column(self.bar, self._unannounced, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
         go = self.desk.workbench.recorded_compaction
         self.recorded = button("", go, about="C and Shift+C walk from one to the next")
         begin = column(
-            ..., self._empty, row(..., self.recorded, ...), ..., margins=(13, 0, 13, 0), gap=10
+            ...,
+            self._empty,
+            row(..., self.recorded, ...),
+            ...,
+            margins=(13, 0, 13, 0),
+            gap=CONTROL_GAP,
         )
         self._nothing = holding(begin)
         self._nothing.setAccessibleName("Diff")

@@ -18,6 +18,7 @@ from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import delayed, holding, menu_button, row, small_button
 from inspector.gui.look.number_formats import grouped, short
+from inspector.gui.look.tokens import CHIP_GAP, CONTROL_GAP, LIST_HEAD
 from inspector.gui.navigation import go_to
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import ListPanel
@@ -106,7 +107,7 @@ class LostPanel(ListPanel[LossRow]):
         }
         self.setFocusProxy(self.table)
         self.say_at_length()
-        self._chips = holding(row(*self.kinds.values(), gap=6))
+        self._chips = holding(row(*self.kinds.values(), gap=CHIP_GAP))
         self.whole = small_button(
             "all compactions ›", lambda: self.desk.show_panel("What was lost")
         )
@@ -117,8 +118,8 @@ class LostPanel(ListPanel[LossRow]):
             (self.says, 1),
             self.whole,
             self.copy_button(),
-            margins=(8, 3, 8, 2),
-            gap=8,
+            margins=LIST_HEAD,
+            gap=CONTROL_GAP,
         )
         self._show_losses(())
 

@@ -18,6 +18,7 @@ from inspector.core.tokens.pressure import Pressures
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import LIST_HEAD
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
@@ -120,7 +121,7 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.say_at_length()
-        self.lay_out((self.says, 1), margins=(13, 6, 13, 4))
+        self.lay_out((self.says, 1), margins=LIST_HEAD)
         self.table.hide()
 
     def show_state(self, state: State) -> None:

@@ -13,6 +13,7 @@ from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import field, small_button
 from inspector.gui.look.number_formats import size_words
+from inspector.gui.look.tokens import CONTROL_GAP, LIST_HEAD
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.welcome import NONE_FOUND
 from inspector.gui.widgets.table import Column
@@ -57,7 +58,9 @@ class SessionsPanel(ListPanel[SessionRow]):
         self.filter.returnPressed.connect(lambda: self.open(0))
         self.setFocusProxy(self.filter)
         self.again = small_button("Refresh", self.refresh)
-        self.lay_out((self.filter, 2), (self.says, 1), self.again, margins=(10, 5, 8, 4), gap=8)
+        self.lay_out(
+            (self.filter, 2), (self.says, 1), self.again, margins=LIST_HEAD, gap=CONTROL_GAP
+        )
 
     def show_state(self, state: State) -> None:
         """Search the disk at first, and again after another transcript was opened, which is then a recent one."""

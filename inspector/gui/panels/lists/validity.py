@@ -8,6 +8,7 @@ from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, delayed, small_button
+from inspector.gui.look.tokens import LIST_HEAD
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.message_rows import no_messages_words
@@ -41,7 +42,7 @@ class ValidityPanel(ListPanel[Invalid]):
         )
         self.mend.hide()
         self.say_at_length()
-        self.lay_out((self.says, 1), column(self.mend, ...), margins=(13, 6, 8, 4))
+        self.lay_out((self.says, 1), column(self.mend, ...), margins=LIST_HEAD)
         self.table.hide()
         self._latest = State()
         self._soon = delayed(self, 200, lambda: self.show_state(self._latest))

@@ -11,6 +11,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, holding, row, scrolled
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import LINE_GAP
 from inspector.workbench.loss_page import (
     KIND_GROUPS,
     VIEWS,
@@ -96,7 +97,7 @@ class LossChoices(QFrame):
             self._compaction_box,
             ...,
             margins=(8, 6, 4, 8),
-            gap=1,
+            gap=LINE_GAP,
         )
         column((scrolled(holding(inner), "Which facts are shown"), 1), of=self, gap=0)
         self.any_kind.setVisible(False)

@@ -11,6 +11,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, row, small_button, splitter
 from inspector.gui.look.labels import label, say
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import LINE_GAP
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
@@ -35,7 +36,15 @@ class PlaceCard(Guarded, QFrame):
         self.reader = TextReader(desk.theme, caption.capitalize(), desk.bridge)
         self._caption = label(caption, role="caption")
         head = row(self._caption, ..., self.link)
-        column(head, self.title, self.note, (self.reader, 1), of=self, margins=(10, 6, 4, 2), gap=2)
+        column(
+            head,
+            self.title,
+            self.note,
+            (self.reader, 1),
+            of=self,
+            margins=(10, 6, 4, 2),
+            gap=LINE_GAP,
+        )
 
     def show_place(self, place: FactPlace | None) -> None:
         """Show a place; None shows nothing."""

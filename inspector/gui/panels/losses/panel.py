@@ -15,7 +15,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, field, holding, pages, row, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.tokens import GAP, PAGE_HEAD
+from inspector.gui.look.tokens import CONTROL_GAP, GAP, LIST_HEAD, PAGE_HEAD
 from inspector.gui.navigation import go_to
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.losses.choices import FIGURES, LossChoices
@@ -117,9 +117,9 @@ class LossesPanel(Panel):
         """The buttons that act on the selected facts."""
         self.give_bar = QFrame()
         self.give_bar.setObjectName("GiveBack")
-        words = row(label("Give it back", role="good"), (self.give_words, 1), gap=10)
+        words = row(label("Give it back", role="good"), (self.give_words, 1), gap=CONTROL_GAP)
         self._give_layout = row(
-            (words, 1), self._actions, of=self.give_bar, margins=(12, 6, 10, 6), gap=10
+            (words, 1), self._actions, of=self.give_bar, margins=PAGE_HEAD, gap=CONTROL_GAP
         )
 
     def _lay_out(self) -> None:
@@ -130,7 +130,7 @@ class LossesPanel(Panel):
             margins=PAGE_HEAD,
             gap=GAP,
         )
-        above = row(self.count, ..., (self.filter, 1), margins=(13, 5, 12, 4), gap=12)
+        above = row(self.count, ..., (self.filter, 1), margins=LIST_HEAD, gap=GAP)
         top = holding(column(above, (self.table, 1), gap=0))
         self._split = splitter(top, self.cards, down=True, shares=(3, 2))
         right = column((self._split, 1), row((self.give_bar, 1), margins=(12, 0, 12, 8)), gap=0)
@@ -138,9 +138,7 @@ class LossesPanel(Panel):
         whole = holding(column(head, (holding(body), 1), gap=0))
         self._empty = label(NOTHING, role="quiet", wrap=True, centred=True)
         self._empty_back = button("‹ Back", self.desk.leave_page)
-        empty = holding(
-            column(row(self._empty_back, ...), (self._empty, 1), margins=(12, 7, 12, 7))
-        )
+        empty = holding(column(row(self._empty_back, ...), (self._empty, 1), margins=PAGE_HEAD))
         self._pages = pages(self, empty, whole)
         self.setFocusProxy(self.table)
 

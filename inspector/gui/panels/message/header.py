@@ -13,6 +13,7 @@ from inspector.gui.look.build import column, menu_button, row, small_button
 from inspector.gui.look.colours import role_colour
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import CONTROL_GAP, LINE_GAP, LIST_HEAD
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.chips import Chips, flow
 from inspector.gui.widgets.small import Elided
@@ -57,11 +58,11 @@ class MessageHeader(QWidget):
         self.more = menu_button(
             "more", self._fill_more, about="What else can be done with it", anew=True
         )
-        who = row(self._number, self._role, (self._where, 1), gap=8)
+        who = row(self._number, self._role, (self._where, 1), gap=CONTROL_GAP)
         buttons = flow(
             self.forms, *tools, self.counter, self.together, self.more, margins=(0, 0, 0, 0)
         )
-        column(who, self._tokens, buttons, of=self, margins=(13, 6, 8, 2), gap=2)
+        column(who, self._tokens, buttons, of=self, margins=LIST_HEAD, gap=LINE_GAP)
         self.be_low(False)
 
     def show_message(

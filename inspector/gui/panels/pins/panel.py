@@ -26,6 +26,7 @@ from inspector.gui.look.build import checked_action, field, menu_button, small_b
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import BOX_GAP, LIST_HEAD
 from inspector.gui.navigation import go_to
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import ListPanel
@@ -127,9 +128,9 @@ class PinsPanel(ListPanel[PinLine]):
         about = "Drive policies over the thread, offline"
         self.policies = menu_button("under policies ▾", self._fill_policies, about=about)
         self.setFocusProxy(self.table)
-        tools = flow(self.typed, self.pin, self.instructions, self.policies, margins=(10, 5, 8, 0))
+        tools = flow(self.typed, self.pin, self.instructions, self.policies, margins=LIST_HEAD)
         self.lay_out(
-            (self.says, 1), self.copy_button(), above=[tools], margins=(13, 2, 8, 3), gap=4
+            (self.says, 1), self.copy_button(), above=[tools], margins=LIST_HEAD, gap=BOX_GAP
         )
         self._show()
 

@@ -16,6 +16,7 @@ from inspector.gui.bridge import Bridge
 from inspector.gui.look.build import button, column, holding, row, small_button, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import BOX_GAP, LINE_GAP
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import original
 from inspector.gui.panels.proxy.exchange_rows import ListedExchange, exchange_status, kind_words
@@ -46,7 +47,7 @@ class ExchangeDetail(QWidget):
         left = _captioned("MESSAGES, NEWEST FIRST", self.messages)
         right = _captioned("HEADS AND BODIES, AS RECORDED", self.raw)
         head = row((self.head, 1), self.go, self.away)
-        column(head, (splitter(left, right), 1), of=self, margins=(0, 4, 0, 0), gap=4)
+        column(head, (splitter(left, right), 1), of=self, margins=(0, 4, 0, 0), gap=BOX_GAP)
         self.hide()
 
     def show_exchange(self, path: str, chosen: ListedExchange) -> None:
@@ -100,7 +101,7 @@ class ExchangeDetail(QWidget):
 
 
 def _captioned(caption: str, reader: TextReader) -> QWidget:
-    return holding(column(label(caption, role="caption"), (reader, 1), gap=2))
+    return holding(column(label(caption, role="caption"), (reader, 1), gap=LINE_GAP))
 
 
 def _sections(path: str, at: int) -> tuple[Sequence[Section], Sequence[Section]]:

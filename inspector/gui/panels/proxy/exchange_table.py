@@ -10,6 +10,7 @@ from inspector.gui.bridge import Bridge
 from inspector.gui.look.build import button, column, field, holding, keep_hidden
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import BOX_GAP
 from inspector.gui.panels.proxy.exchange_rows import (
     ALL,
     CHOICES,
@@ -263,4 +264,4 @@ def filtered_table(theme: Theme, bridge: Bridge) -> tuple[QWidget, ExchangeFilte
     over = ExchangeFilter()
     table = ExchangeTable(theme, bridge)
     over.chosen.connect(table.show_only)
-    return holding(column(over, (table, 1), gap=4)), over, table
+    return holding(column(over, (table, 1), gap=BOX_GAP)), over, table

@@ -31,6 +31,7 @@ from inspector.gui.look.build import (
 )
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, say, tip
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, CONTROL_GAP, PANEL_INSETS
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
@@ -193,12 +194,16 @@ class ProxyPanel(Panel):
     def _lay_out(self) -> None:
         self.outcome = label(role="quiet", wrap=True)
         self.outcome.hide()
-        self._held = column(gap=6)
+        self._held = column(gap=CHIP_GAP)
         self._holds = scrolled(holding(self._held), "Held requests")
         self._holds.hide()
-        head = flow(self.address, self.copy, self.connect_, self.show_recording, self.stop, gap=9)
-        self._listening = holding(column(head, self.to, self.rule, gap=7))
-        calls = column(row(self.caption, (self.says, 1), gap=9), (self.exchanges, 1), gap=4)
+        head = flow(
+            self.address, self.copy, self.connect_, self.show_recording, self.stop, gap=CONTROL_GAP
+        )
+        self._listening = holding(column(head, self.to, self.rule, gap=CHIP_GAP))
+        calls = column(
+            row(self.caption, (self.says, 1), gap=CONTROL_GAP), (self.exchanges, 1), gap=BOX_GAP
+        )
         self._split = splitter(holding(calls), self.detail, down=True)
         self._elsewhere = label(
             "Another session is open: its calls are listed here instead of the proxy's exchanges.",
@@ -211,7 +216,9 @@ class ProxyPanel(Panel):
             "spans are enough."
         )
         words = label(what_for, role="quiet", wrap=True)
-        self._begins = holding(column(words, row(self.begin, self.begin_receiving, ...), gap=7))
+        self._begins = holding(
+            column(words, row(self.begin, self.begin_receiving, ...), gap=CHIP_GAP)
+        )
         heads = (
             self._begins,
             self.receiver,
@@ -221,7 +228,7 @@ class ProxyPanel(Panel):
             self._elsewhere,
         )
         tables = ((table, 1) for table in (self.clients, self._split))
-        column(*heads, *tables, of=self, margins=(13, 8, 10, 8), gap=9)
+        column(*heads, *tables, of=self, margins=PANEL_INSETS, gap=CONTROL_GAP)
 
     def receive(self, state: State) -> None:
         """Show the panel for a new address and for each newly held request, and mark its tab while one is held."""
@@ -444,9 +451,10 @@ class ReceiverRow(QWidget):
             role="quiet",
             wrap=True,
         )
-        column(ask, row((self.lines, 1), self.copy_lines, gap=9), of=self.how, gap=6)
-        head = flow(self.address, self.copy, self.show_recording, self.stop, gap=9)
-        column(head, self.says, self.how, of=self, gap=7)
+        lines = row((self.lines, 1), self.copy_lines, gap=CONTROL_GAP)
+        column(ask, lines, of=self.how, gap=CHIP_GAP)
+        head = flow(self.address, self.copy, self.show_recording, self.stop, gap=CONTROL_GAP)
+        column(head, self.says, self.how, of=self, gap=CHIP_GAP)
 
     def show_receiver(self, view: ReceiverView, is_open: bool) -> None:
         """Show the address, the number of spans received, and how to connect a client."""

@@ -43,6 +43,7 @@ from inspector.gui.look.build import (
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, LINE_GAP, LIST_HEAD, PANEL_INSETS
 from inspector.gui.look.visible import line, visible
 from inspector.gui.panels.message.parts import part_original
 from inspector.gui.panels.panel import Panel
@@ -123,14 +124,16 @@ class RunPanel(Panel):
         says = _captioned("THE MODEL SAYS", self.text, self.calls)
         self._turns = _captioned("LAST TURNS", self.turns)
         self._split = splitter(self._around, says, self._turns, down=True, shares=(5, 2, 3))
-        head = column(self.task, self.about, self.notes, self.need, margins=(13, 8, 10, 2), gap=2)
+        head = column(
+            self.task, self.about, self.notes, self.need, margins=PANEL_INSETS, gap=LINE_GAP
+        )
         page = holding(
             column(
                 head,
                 (self._split, 1),
                 _captioned("STOP AT", self.stops),
                 margins=(0, 0, 0, 8),
-                gap=4,
+                gap=BOX_GAP,
             )
         )
         what = "An agent of our own, with a debugger's controls: give it a task and a folder."
@@ -274,7 +277,7 @@ class RunText(QPlainTextEdit):
 
 def _captioned(words: str, *widgets: QWidget) -> QWidget:
     parts = [(widget, 0 if n else 1) for n, widget in enumerate(widgets)]
-    return holding(column(label(words, role="caption"), *parts, margins=(13, 4, 10, 2), gap=3))
+    return holding(column(label(words, role="caption"), *parts, margins=LIST_HEAD, gap=LINE_GAP))
 
 
 EVERY = "any"
@@ -428,9 +431,9 @@ class QuestionBox(Guarded, QFrame):
         for how, words, means in ANSWERS:
             self.buttons[how] = button(words, partial(self._answer, how), about=means)
             self.buttons[how].setAutoDefault(False)
-        answers = row(*self.buttons.values(), ..., gap=7)
+        answers = row(*self.buttons.values(), ..., gap=CHIP_GAP)
         parts = (self.says, self.about, (self.what, 1), self.rest, self.covers, answers)
-        column(*parts, of=self, margins=(13, 8, 10, 10), gap=6)
+        column(*parts, of=self, margins=PANEL_INSETS, gap=CHIP_GAP)
         self.hide()
 
     def show_permission(self, permission: Permission | None) -> bool:

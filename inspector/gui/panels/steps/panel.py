@@ -14,6 +14,7 @@ from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import LIST_HEAD
 from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
@@ -338,7 +339,7 @@ class StepsPanel(Panel):
         self.says.setContentsMargins(13, 4, 13, 6)
         self.setFocusProxy(self.view)
         self.view.selectionModel().currentChanged.connect(lambda _: self._enable())
-        head = flow(self.undo, self.redo, self.compared, self.more, margins=(10, 6, 8, 4))
+        head = flow(self.undo, self.redo, self.compared, self.more, margins=LIST_HEAD)
         column(head, self.says, (self.view, 1), of=self, gap=0)
 
     def _fill_menu(self, menu: QMenu) -> None:

@@ -25,6 +25,7 @@ from inspector.gui.look.build import (
     row,
 )
 from inspector.gui.look.labels import label, say, tip
+from inspector.gui.look.tokens import CHIP_GAP, LIST_HEAD
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.chips import Chips
 from inspector.safety.keys import address_trouble, key_place
@@ -76,7 +77,7 @@ class AnswerBlock(QWidget):
         self.note = label(role="small", wrap=True)
         self._which = holding(row((self.provider, 1), self.key))
         keep_hidden(self, self.chips)
-        column(self.note, self._which, self.model, self.remote, of=self, gap=6)
+        column(self.note, self._which, self.model, self.remote, of=self, gap=CHIP_GAP)
 
     def show_state(self, state: State) -> None:
         who = state.choices.answer_by
@@ -164,7 +165,7 @@ class MemoryBlock(QWidget):
         self.text.setFixedHeight(4 * self.fontMetrics().height() + 14)
         self.text.textChanged.connect(self._typed)
         self.note = label(role="small", wrap=True)
-        column(self.chips, self.text, self.note, of=self, gap=6)
+        column(self.chips, self.text, self.note, of=self, gap=CHIP_GAP)
 
     def show_state(self, state: State) -> None:
         generate = policy_of(state).memory_setting
@@ -224,7 +225,7 @@ class BreakerBlock(QWidget):
         self.dot = label("●", role="dot")
         self.words = label(wrap=True)
         self.button = button("Reset (ours)", reset)
-        row(self.dot, (self.words, 1), self.button, of=self, gap=7)
+        row(self.dot, (self.words, 1), self.button, of=self, gap=CHIP_GAP)
 
     def show_breaker(self, breaker: BreakerState | None, policy_title: str) -> None:
         """`closed · 0 of 3 failures`."""
@@ -252,7 +253,7 @@ class SettingsForm(Panel):
         self.says = label(role="small", wrap=True)
         self.all_back = button("Reset all", lambda: desk.workbench.stepping.choose(settings=()))
         self.settings = SettingRows(self._put)
-        head = row((self.says, 1), self.all_back, margins=(13, 6, 10, 6))
+        head = row((self.says, 1), self.all_back, margins=LIST_HEAD)
         column(head, (self.settings, 1), of=self, gap=0)
 
     def show_state(self, state: State) -> None:

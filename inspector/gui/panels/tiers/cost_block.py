@@ -13,6 +13,7 @@ from inspector.core.words import plural, priced_words
 from inspector.gui.look.build import column, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import dollars, grouped, lifetime
+from inspector.gui.look.tokens import BLOCK_INSETS, CHIP_GAP
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.previews import Payback, Preview, payback
 
@@ -55,7 +56,7 @@ class CostBlock(QWidget):
             grid.addWidget(value, place, 1)
             self._values[name] = value
         head = row((self.caption, 1), self.kind)
-        column(head, 2, grid, 4, *below, of=self, margins=(16, 10, 16, 10), gap=6)
+        column(head, 2, grid, 4, *below, of=self, margins=BLOCK_INSETS, gap=CHIP_GAP)
         self.setToolTip(tip(_TIP))
 
     def show_cost(self, preview: Preview | None, is_step: bool) -> None:

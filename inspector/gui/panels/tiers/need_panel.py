@@ -29,6 +29,7 @@ from inspector.gui.look.build import (
     splitter,
 )
 from inspector.gui.look.labels import label, say
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, LINE_GAP, PANEL_INSETS
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.panel import Panel
@@ -133,13 +134,25 @@ class NeedPanel(Panel):
         self.tabs.tabBar().setAccessibleName("Parts of the model call")
         keep_hidden(self.tabs, self.text, self.instructions, self.messages)
         question = holding(column((self.tabs, 1), margins=(0, 0, 6, 0)))
-        answered = holding(column((self.answer, 1), self.missing, margins=(6, 4, 0, 0), gap=2))
+        answered = holding(
+            column((self.answer, 1), self.missing, margins=(6, 4, 0, 0), gap=LINE_GAP)
+        )
         split = splitter(question, answered, shares=(3, 2))
         buttons = row(
-            self.who, self.send, self.bar, self.stop, ..., self.fail, self.give_up, self.use, gap=7
+            self.who,
+            self.send,
+            self.bar,
+            self.stop,
+            ...,
+            self.fail,
+            self.give_up,
+            self.use,
+            gap=CHIP_GAP,
         )
-        self._body = holding(column(self.note, (split, 1), buttons, gap=4))
-        column(self.says, (self._body, 1), (self.log, 1), of=self, margins=(13, 6, 10, 8), gap=2)
+        self._body = holding(column(self.note, (split, 1), buttons, gap=BOX_GAP))
+        column(
+            self.says, (self._body, 1), (self.log, 1), of=self, margins=PANEL_INSETS, gap=LINE_GAP
+        )
 
     def receive(self, state: State) -> None:
         """Bring the panel to the front when a call waits for the user, and mark its tab, even while it is hidden."""
