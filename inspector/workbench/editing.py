@@ -114,7 +114,7 @@ class Editing:
         if self._bench.state.asking is None:
             return True
         self._bench.failed(
-            "A tier waits for an answer: answer it or give it up before the buffer is edited."
+            "A tier waits for an answer. Answer or cancel it before you edit the buffer."
         )
         return False
 

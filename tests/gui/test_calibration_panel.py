@@ -15,6 +15,7 @@ from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.calibration.marks import equation_words, segment_colour
 from inspector.gui.panels.calibration.panel import CalibrationPanel
+from inspector.gui.widgets.chart_widget import robust_reach
 from tests.gui.drawn import drawn
 from tests.gui.hands import click, press
 
@@ -229,3 +230,9 @@ def test_restyle_keeps_the_plots(panel: CalibrationPanel, desk: Desk, qtbot: QtB
     desk.theme.toggle()
     panel.restyle()
     assert not panel.grab().isNull()
+
+
+def test_axis_when_it_has_few_values_reaches_all_of_them() -> None:
+    assert robust_reach([13, 45]) == 45
+    assert robust_reach([]) == 1
+    assert robust_reach([*[10.0] * 100, 900.0]) < 900

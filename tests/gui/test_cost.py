@@ -17,6 +17,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import dollars_up_to
 from inspector.gui.panels.cost.figures import CAUSE_NAMES, cost_rows, stack_bars
 from inspector.gui.panels.cost.panel import CostPanel
+from inspector.gui.panels.cost.plot import _spell_request
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from tests.core.sessions import MODEL
@@ -87,9 +88,9 @@ def test_it_is_what_the_command_line_says(panel: CostPanel, desk: Desk, qtbot: Q
     check(panel, sample)
     words = panel.says.text()
     assert words.startswith(
-        "This thread $8.63 of $8.67 for the whole session. By model: claude-opus-4-5-20251101 $8.63,"
-        " claude-haiku-4-5-20251001 $0.04. About $0.12 more (estimated) for calls whose usage the file"
-        " does not hold. Compare shows $8.75: requests and summaries with that estimate, without titles and the like."
+        "Cost of this thread: $8.63; of the whole session: $8.67. By model: claude-opus-4-5-20251101 $8.63,"
+        " claude-haiku-4-5-20251001 $0.04. About $0.12 more (estimated) for requests whose usage is"
+        " not recorded. Compare shows $8.75: requests and summaries with that estimate, without titles and the like."
         " 3 cache misses of this thread, 1 of them after compactions: 87,886 tokens re-sent"
     )
     assert "1 of 1 compaction of this thread paid for itself" in words
@@ -207,13 +208,16 @@ def test_calls_of_which_nobody_knows_for_whom_are_of_the_session(
     check(panel, made)
     bill = session_cost(made).bill
     assert bill is not None
-    words = f"This thread {dollars(bill.total - 1)} of {dollars(bill.total)} for the whole session."
+    words = (
+        f"Cost of this thread: {dollars(bill.total - 1)}; "
+        f"of the whole session: {dollars(bill.total)}."
+    )
     assert panel.says.text().startswith(words)
 
 
 def test_what_nobody_knows_is_said(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
     shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST, model="nobody's"),), path="a"))
-    assert panel.says.text().startswith("Unknown: 4 requests without a price")
+    assert panel.says.text().startswith("Cost unknown: 4 requests without a price")
     assert panel.table.rows[0].cost == "no price"
     silent = Thread("main")
     desk.workbench.open(Session("test", (silent,), path="b"))
@@ -244,3 +248,14 @@ def test_many_requests_are_drawn_in_groups_by_their_dearest() -> None:
 def test_an_axis_says_amounts_as_people_read_them(top: float, amount: float, said: str) -> None:
     assert dollars_up_to(top)(amount) == said
     assert dollars_up_to(top)(0) == "$0"
+
+
+def test_numbers_of_requests_when_few_are_shown_name_each_once() -> None:
+    assert [_spell_request(place) for place in (-1, -0.5, 0, 0.5, 1, 1_500)] == [
+        "",
+        "",
+        "0",
+        "",
+        "1",
+        "1,500",
+    ]

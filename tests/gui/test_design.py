@@ -22,7 +22,7 @@ from tests.gui.test_keyboard import name_of, ratio
 SHEET = (Path(__file__).parents[2] / "docs" / "design.md").read_text(encoding="utf-8")
 PALETTES = {"light": LIGHT, "dark": DARK, "contrast": CONTRAST}
 INKS = ("text", "quiet", "accent", "low", "high", "good", "on_tool")
-LITERAL_GAPS, LITERAL_MARGINS = 5, 24
+LITERAL_GAPS, LITERAL_MARGINS = 9, 26
 """Most gaps and margins of panels that are given as numbers: in timeline and cards, and beside single widgets."""
 GROUNDS = ("window", "raised", "hover", "faint", "selected")
 

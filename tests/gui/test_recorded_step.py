@@ -118,7 +118,7 @@ def test_c_and_shift_c_walk_over_drops_that_nobody_announced(
     press(buffer.view, Qt.Key.Key_C)
     assert "2 dropped" in headline_at(diff, qtbot, "as recorded: rewind")
     qtbot.waitUntil(diff.why.isVisible)
-    assert diff.why.text().startswith("No record announces this.")
+    assert diff.why.text().startswith("The file records no compaction here.")
     press(buffer.view, Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
     assert window.workbench.state.at == 1
     assert "1 cleared" in headline_at(diff, qtbot, "as recorded: micro-compaction")

@@ -140,7 +140,7 @@ def test_click_on_a_point_picks_its_policy_and_hover_describes_it(
     assert caught.args == [wanted.policy]
     assert compared._picked == wanted.policy
     assert compared.table.rows[compared.table.currentIndex().row()].name == wanted.policy
-    assert chart.describe(wanted).endswith("no policy is both cheaper and needs less")
+    assert chart.describe(wanted).endswith("no policy beats it on both")
 
 
 @pytest.mark.parametrize("size", [(360, 260), (560, 340), (900, 700)])

@@ -15,7 +15,7 @@ def say_model_changed(former: str, now: str) -> str:
 def say_expired(pause_s: float, ttl_s: int) -> str:
     """The pause was longer than the lifetime that was written."""
     lifetime = "1 hour" if ttl_s == HOUR_S else "5 minutes"
-    return f"The cache expired: {duration(pause_s)} since the previous request, written to be kept for {lifetime}."
+    return f"The cache expired: {duration(pause_s)} since the previous request; its entries expire after {lifetime}."
 
 
 def say_usually_expired(pause_s: float, rule: str) -> str:

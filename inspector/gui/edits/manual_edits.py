@@ -105,7 +105,7 @@ class ManualEdits:
         if self._desk.workbench.state.asking is None:
             return True
         self._desk.say(
-            "A tier waits for an answer: answer it or give it up before the buffer is edited."
+            "A tier waits for an answer. Answer or cancel it before you edit the buffer."
         )
         return False
 

@@ -28,7 +28,7 @@ _CATEGORIES: Mapping[Category, str] = {
     "summaries": "Summaries: what a compaction wrote in place of older messages.",
     "images": "Images: pictures that were sent to the model.",
     "opaque": "Opaque: content that only the provider can read, such as encrypted reasoning.",
-    "difference": "Difference to the provider's count: the file holds everything that was sent, and the "
+    "difference": "Count difference: the file holds everything that was sent, and the "
     "provider counted this many tokens more, or fewer.",
 }
 _TERMS: Mapping[str, str] = {

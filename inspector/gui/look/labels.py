@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 NOT_RECORDED = "not recorded"
 """How the unseen part of a buffer is called everywhere."""
-_PART_TITLES = {"unseen": NOT_RECORDED, "difference": "difference to the provider's count"}
+_PART_TITLES = {"unseen": NOT_RECORDED, "difference": "count difference"}
 
 
 def part_title(name: str) -> str:

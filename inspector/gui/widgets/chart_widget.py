@@ -157,10 +157,14 @@ class Chart(Guarded, QWidget):
         self.hovered.emit("")
 
 
+LEAST_MANY = 10
+"""Values from which on some may lie beyond the end of an axis."""
+
+
 def robust_reach(values: Sequence[float], share: float = 0.98, slack: float = 1.6) -> float:
-    """Return how far an axis should reach: to the largest size, unless a few lie far beyond all others."""
+    """Return how far an axis should reach: to the largest size, unless a few of many lie far beyond all others."""
     sizes = sorted(abs(value) for value in values)
-    if not sizes:
-        return 1.0
+    if len(sizes) < LEAST_MANY:
+        return max(1.0, *sizes, 0.0)
     usual = sizes[int(share * (len(sizes) - 1))]
     return max(1.0, min(sizes[-1], usual * slack if usual else sizes[-1]))

@@ -438,8 +438,8 @@ class Rows(FittedTable[T], Generic[T]):
 
     def _set_row_height(self) -> None:
         """Make all rows as high as the font needs: in a long table of texts two lines, measuring none of them. O(1)."""
-        shown = any(not self.isColumnHidden(column) for column in self._wraps)
-        lines = LINES_OF_MANY if shown and self._has_many else 1
+        wraps_any = any(not self.isColumnHidden(column) for column in self._wraps)
+        lines = LINES_OF_MANY if wraps_any and self._has_many else 1
         high = self._height(self.fontMetrics()) + (lines - 1) * self.fontMetrics().lineSpacing()
         if lines > 1 or high != self.verticalHeader().defaultSectionSize():
             self.verticalHeader().setDefaultSectionSize(high)

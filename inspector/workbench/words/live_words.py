@@ -84,7 +84,7 @@ def next_tier_words(run: RunView) -> str:
     except InspectorError:
         return ""
     next_tier = find_next_tier(lines, now.tokens, usual_growth(run.reports, now.thread))
-    return next_tier.words if next_tier is not None else "over every line of the policy"
+    return next_tier.words if next_tier is not None else "above all watermarks of the policy"
 
 
 def summarise_run(reports: Sequence["TurnReport"]) -> str:

@@ -15,7 +15,7 @@ from inspector.gui.widgets.small import Elided
 
 HEAD = (16, 8, 16, 2)
 """Margins of a chart's heading."""
-EXPECTED_WORDS = "stroke: expected share; each band knows earlier requests only"
+EXPECTED_WORDS = "stroke: expected share"
 
 
 class CalibrationPlot(QWidget):

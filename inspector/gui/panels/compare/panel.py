@@ -119,7 +119,7 @@ class ComparePanel(PlotPanel):
         self.regrets.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
         self.says = Elided("quiet")
         self.progress = ProgressBar(desk.theme)
-        about = "The facts that were needed again instead of the curves"
+        about = "Show the facts that were needed again in place of the curves"
         self.regretted = small_button("needed again", about=about, checkable=True)
         self.copy = small_button("copy", self.table.copy, about="The table, for a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)

@@ -127,10 +127,10 @@ class PolicyRow:
 
     @property
     def mark(self) -> str:
-        """Return `infeasible: 53 too large` or `not beaten on cost and needs`; empty if neither holds."""
+        """Return `infeasible: 53 too large` or `in the front`; empty if neither holds."""
         if self.too_large:
             return f"infeasible: {grouped(self.too_large)} too large"
-        return "not beaten on cost and needs" if self.in_front else ""
+        return "in the front" if self.in_front else ""
 
 
 def figure_text(figure: Figure, row: PolicyRow) -> str:

@@ -34,6 +34,8 @@ BESIDE = 0.15
 """Share of the range of costs left and right of the points."""
 FROM_ZERO = 0.4
 """Share of the highest cost: if all policies cost more, the axis does not begin at zero."""
+NO_STANDINGS = "No cost is known: the model has no price, or the file records no usage."
+CENTRED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
 RADIUS = 5.0
 """Pixels of a point."""
 NEAR = 10
@@ -86,7 +88,7 @@ class TradeOffChart(Chart):
         words = f"{self._titles.get(standing.policy, standing.policy)}: {cost}, {needed}"
         if not standing.is_feasible:
             return f"{words}; infeasible: {plural(standing.too_large, 'request')} too large"
-        return f"{words}; no policy is both cheaper and needs less" if standing.in_front else words
+        return f"{words}; no policy beats it on both" if standing.in_front else words
 
     # -- measures ------------------------------------------------------------------------------------------------------
 
@@ -125,6 +127,10 @@ class TradeOffChart(Chart):
 
     def paint_data(self, painter: QPainter) -> None:
         (across, up), area, colours = self._scales(), self.area, self._theme.colours
+        if not self.standings:
+            painter.setPen(ink(colours.quiet))
+            painter.drawText(area, CENTRED, NO_STANDINGS)
+            return
         values = round_values(up, 1.4 * NUMBERS_APART * self.metrics.height())
         paint_grid(painter, area, up, values, colours.faint)
         paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: f"{value:.2f}")
@@ -209,7 +215,7 @@ class TradeOffChart(Chart):
         middle = 4 + metrics.height() / 2
         paint_horizontal(painter, middle, left, left + 20, dashed_pen(colours.good, 1.4))
         painter.setPen(ink(colours.quiet))
-        words = "front: no policy is both cheaper and needs less"
+        words = "front: no policy beats these on both"
         painter.drawText(QPointF(left + 26, baseline), words)
         left += 26 + metrics.horizontalAdvance(words) + 16
         has_room = left + 14 + metrics.horizontalAdvance("infeasible") < self.width()

@@ -207,7 +207,7 @@ def cost_words(whole: SessionCost, cost: ThreadCost) -> Iterator[str]:
     if len(by_model) > 1:
         yield f"By model: {', '.join(by_model)}"
     if cost.estimated:
-        yield f"About {dollars(cost.estimated)} more (estimated) for calls whose usage the file does not hold"
+        yield f"About {dollars(cost.estimated)} more (estimated) for requests whose usage is not recorded"
     yield from _compared_words(cost)
     if cost.breaks:
         yield _misses_words(cost)
@@ -225,11 +225,11 @@ def _total_words(whole: SessionCost, cost: ThreadCost) -> str:
         cost.subtotal.usd, cost.subtotal.unpriced, output_is_final=cost.output_is_final
     )
     if len(whole.threads) <= 1 and whole.nobodys is None:
-        return part[0].upper() + part[1:]
+        return f"Cost {part}" if part.startswith("unknown") else f"Cost of this session: {part}"
     session = subtotal_words(
         whole.subtotal.usd, whole.subtotal.unpriced, output_is_final=whole.output_is_final
     )
-    return f"This thread {part} of {session} for the whole session"
+    return f"Cost of this thread: {part}; of the whole session: {session}"
 
 
 def _compared_words(cost: ThreadCost) -> Iterator[str]:

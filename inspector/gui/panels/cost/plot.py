@@ -35,7 +35,9 @@ _LEGEND_HEIGHT = 22
 
 
 def _spell_request(place: float) -> str:
-    return f"{round(place):,}"
+    """Return the number of a request; empty between two requests and before the first one."""
+    is_request = place >= 0 and abs(place - round(place)) < 1e-6
+    return f"{round(place):,}" if is_request else ""
 
 
 class CostPlot(Plot):

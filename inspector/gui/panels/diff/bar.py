@@ -32,9 +32,7 @@ _APART = 2
 _ROUNDING = 20
 """Tokens that the rows may lack because each is rounded; a smaller difference, or one below 1%, is not mentioned."""
 UNDO, GO_BEFORE = "Undo", "Go before"
-_GO_BEFORE = (
-    "Go to the buffer before the recorded compaction, to run a tier of your choice on that instead"
-)
+_GO_BEFORE = "Go to the buffer before the recorded compaction, and run a tier of your choice there"
 START = "the step's start"
 AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
@@ -68,7 +66,7 @@ class DiffBar(Guarded, QWidget):
         self.next = _flat("↓", "Next change (F7)", lambda: walk(1))
         self.text = _flat("text", "Show the text of the message (Enter)", checkable=True)
         self.undo = small_button(UNDO, undo, role="")
-        self.run = small_button("Run", run, about="Run the tier whose preview this is", role="")
+        self.run = small_button("Run", run, about="Run the previewed tier", role="")
         self.headline = Elided("strong")
         self.headline.setContentsMargins(8, 0, 8, 0)
         self._tools = (self.choice, *self.chips.values())

@@ -139,7 +139,9 @@ class DiffPanel(Panel):
     def _show_why(self, drops: Iterable[Drop], place: int) -> None:
         """Say how a change before a request is known, if no record announces it."""
         silent = [drop.why for drop in drops if drop.request == place and drop.compaction is None]
-        self.why.setText(f"No record announces this. {' '.join(silent)}" if silent else "")
+        self.why.setText(
+            f"The file records no compaction here. {' '.join(silent)}" if silent else ""
+        )
         self._unannounced.setVisible(bool(silent))
 
     def _show_nothing(self, state: State) -> None:

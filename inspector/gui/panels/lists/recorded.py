@@ -192,7 +192,7 @@ def _compaction_words(thread: Thread | None, rows: Sequence[CompactionRow]) -> s
     many = plural(recorded, "recorded compaction") if recorded else "No recorded compaction"
     more = f", {inferred:,} that must have happened" if inferred else ""
     more += f", {plural(silent, 'change')} that no record announces" if silent else ""
-    return f"{many}{more}. A click goes to the first request after it, Enter opens the summary."
+    return f"{many}{more}. Click a row to go to the first request after it; press Enter to open the summary."
 
 
 class ProblemsPanel(ListPanel[Problem]):

@@ -206,13 +206,13 @@ class ProxyPanel(Panel):
         )
         self._split = splitter(holding(calls), self.detail, down=True)
         self._elsewhere = label(
-            "Another session is open: its calls are listed here instead of the proxy's exchanges.",
+            "Another session is open: its requests are listed here instead of the proxy's exchanges.",
             role="quiet",
             wrap=True,
         )
         what_for = (
-            "A proxy on this machine, between a real agent and its provider: see what the model reads while the agent "
-            "works, hold a request, compact or edit it by hand, let it go. Of an agent that OpenTelemetry traces the "
+            "A proxy runs on this machine, between an agent and its provider: see what the model reads while the agent "
+            "works, hold a request, compact or edit it, and forward it. If the agent is traced with OpenTelemetry, its "
             "spans are enough."
         )
         words = label(what_for, role="quiet", wrap=True)
@@ -362,8 +362,10 @@ class ProxyPanel(Panel):
             say(self.outcome, "")
         self._session = session
         self._show_report()
-        self.caption.setText("EXCHANGES" if self._is_recording else "CALLS")
-        self.table.empty = "" if session is not None else "Open a transcript to see its calls here."
+        self.caption.setText("EXCHANGES" if self._is_recording else "REQUESTS")
+        self.table.empty = (
+            "" if session is not None else "Open a transcript to see its requests here."
+        )
         self.filter.save.setVisible(self._is_recording)
         if session is not None and not self._listing.busy:
             self._list(session)
@@ -380,9 +382,11 @@ class ProxyPanel(Panel):
             self.filter.text.setVisible(bool(rows))
             self.table.show_rows(rows)
             self._show_place(self.desk.workbench.state)
-            click = "shows what was sent and what came back" if self._is_recording else "goes there"
-            self.says.show_text(f"{len(rows):,}: a click {click}, a double click reads the buffer")
-            self.table.empty = "None of them." if rows else "No call is recorded."
+            click = "see what was sent and received" if self._is_recording else "go to its request"
+            self.says.show_text(
+                f"{len(rows):,}. Click a row to {click}; double-click it to read its buffer."
+            )
+            self.table.empty = "No row matches." if rows else "No request is recorded."
             if self._session is not session and self._session is not None:
                 self._list(self._session)
 

@@ -37,7 +37,7 @@ OFFLINE, SIMULATED, PROVIDER, BY_HAND = "Offline", "Simulated", "Provider", "Man
 ANSWERERS = (
     (OFFLINE, "A deterministic extractive summary, made here: no model, no key, no network."),
     (SIMULATED, "A provider that runs on this machine and speaks the real protocols."),
-    (PROVIDER, "A real model: your key, your money."),
+    (PROVIDER, "A real model, with your key and at your cost."),
     (BY_HAND, "Every call waits for you: edit, send, paste an answer, or make it fail."),
 )
 PROVIDERS = ("anthropic", "openai")
