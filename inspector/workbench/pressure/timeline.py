@@ -66,12 +66,17 @@ class Series:
     @property
     def heights(self) -> tuple[int | None, ...]:
         """Return the number that is shown for each request."""
+        if None not in self.reported:
+            return self.reported
         both = zip(self.reported, self.other, strict=True)
         return tuple([reported if reported is not None else other for reported, other in both])
 
     @property
     def unreported(self) -> tuple[int | None, ...]:
         """Return `other` as a curve up to the end, with the reported points on either side, which a line needs."""
+        if None not in self.reported:
+            last = self.reported[-1:] if self.end is not None else (None,) * bool(self.reported)
+            return (*(None,) * (len(self.reported) - 1), *last, self.end)
         gap = [reported is None for reported in self.reported]
         near = zip(gap, [*gap[1:], self.end is not None], [False, *gap], strict=False)
         drawn = [
