@@ -200,7 +200,7 @@ def test_words_when_they_are_found_in_several_calls_are_the_same() -> None:
     code = CodeStretch(text, "python")
     calls = 0
     while not code.is_complete:
-        code.find(lambda: False, code.found + 300)
+        code.find(lambda: False, code.coloured_to + 300)
         calls += 1
     assert calls > 5
     assert [(text[one.start : one.end], one.kind) for one in code.spans or ()] == words(
@@ -214,7 +214,7 @@ def test_long_code_when_it_is_scrolled_is_coloured_where_it_is_in_sight(
     view = read((Text(f"```python\n{PYTHON * 200}```"),))
     assert "return" in coloured(view)
     (code,) = {placed.piece.code for placed in view.text._layout.pieces if placed.piece.code}
-    assert code.found < len(PYTHON) * 150
+    assert code.coloured_to < len(PYTHON) * 150
     bar = view.text.verticalScrollBar()
     bar.setValue(bar.maximum() - 20)
     qtbot.waitUntil(lambda: "return" in coloured(view) and not desk.bridge.busy)

@@ -49,7 +49,7 @@ class RunIndex:
             return
         self._facts[run] = {fact}
         self._has_number |= len(run) == 1 and run[0].isdecimal()
-        word = min(run, key=lambda one: len(self._runs.get(one, ())), default="")
+        word = min(run, key=lambda word: len(self._runs.get(word, ())), default="")
         self._words[run] = word
         self._runs.setdefault(word, set()).add(run)
 

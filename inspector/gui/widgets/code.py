@@ -74,7 +74,7 @@ class CodeStretch:
         """Is there nothing more to find?"""
 
     @property
-    def found(self) -> int:
+    def coloured_to(self) -> int:
         """The place in the text up to which spans were found."""
         return self.spans[-1].end if self.spans else 0
 

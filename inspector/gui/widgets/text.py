@@ -423,7 +423,7 @@ class PlainText(Guarded, QPlainTextEdit):
         if code is None:
             return
         begins, ends = at + displayed.back(first), at + displayed.back(last)
-        if code.spans is not None and not code.is_complete and code.found < ends:
+        if code.spans is not None and not code.is_complete and code.coloured_to < ends:
             self._unread[code] = ends + AHEAD
         for span in code.between(begins, ends):
             begin = placed.position(displayed.place(span.start - at))
