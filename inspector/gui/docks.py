@@ -19,7 +19,7 @@ from inspector.gui.guard import attempt
 from inspector.gui.panels.panel import Panel, Place
 from inspector.gui.settings import Settings
 from inspector.gui.timeline_height import TimelineHeight
-from inspector.gui.workspace import PAGES, WORKSPACES, WorkspacePage
+from inspector.gui.workspace import DRAWERS, PAGES, WORKSPACES, WorkspacePage
 from inspector.workbench.state import State
 
 _ALL = (*WORKSPACES, *PAGES)
@@ -281,6 +281,9 @@ class Docks(WorkspacePage):
         if dock is not None:
             if title in self.current.drawers:
                 self.current.open_drawer(title, self._sizes()[title])
+            for drawer in self.current.drawers:
+                if DRAWERS[drawer] == title:
+                    self.current.close_drawer(drawer)  # there is no room for both
             dock.show()
             dock.raise_()
         self.panel(title).setFocus()

@@ -280,6 +280,14 @@ def test_search_when_hits_are_stepped_through_keeps_list_and_message_in_sight(
     assert opened.docks.panel("Buffer").isAncestorOf(opened.focusWidget())
 
 
+def test_panel_that_made_room_when_shown_closes_the_search(opened: MainWindow) -> None:
+    opened.ask_panel("Search", "rounding")
+    assert "At a glance" not in seen(opened)
+    opened.show_panel("At a glance")
+    assert "At a glance" in seen(opened)
+    assert "Search" not in seen(opened)
+
+
 def test_hits_are_opened_one_after_the_other(opened: MainWindow, qtbot: QtBot) -> None:
     """By Return: each is in sight; Qt ended the program where it scrolled while its list of colours was replaced."""
     opened.ask_panel("Search", "rounding")
