@@ -15,7 +15,7 @@ from inspector.core.findings.lost import CompactionLoss, RecordedLosses, recorde
 from inspector.core.findings.lost_rows import SHOWN, VERDICT_WORDS, LostRow, LostVerdict, ShownLine
 from inspector.core.replay.economics import paid_words
 from inspector.core.words import dollars, plural
-from inspector.providers.answerers import answerer
+from inspector.providers.answerers import answerer, simulated_api
 
 HOW = {"call": "tool_call", "answer": "answer", "user": "user"}
 
@@ -97,13 +97,17 @@ def _judged(
 ) -> RecordedLosses:
     """Ask a model about the rows that are not sure, after saying what that costs at most. Raises InspectorError."""
     model = arguments.model or chosen.thread.model
+    is_free = simulated_api(arguments.judge, model) is not None
     each = []
     with closing(answerer(arguments.judge, model)) as answer:
         for loss in losses.each:
             replacement = text_after(chosen.thread, loss.before_request)
             price = price_judging(loss.rows, replacement, model)
             if price.rows:
-                note(f"asking {model or 'a model'} about {price.words}")
+                if is_free:
+                    note(f"asking the simulated provider about {plural(price.rows, 'row')}: free")
+                else:
+                    note(f"asking {model or 'a model'} about {price.words}")
                 try:
                     loss = replace(loss, rows=judged(loss.rows, replacement, answer))
                 except InspectorError as trouble:

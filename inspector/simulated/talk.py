@@ -17,6 +17,7 @@ from inspector.simulated.agent import counted, next_move
 from inspector.simulated.arguments import ArgumentSource, fill, lower_types
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall
 from inspector.simulated.demo import MODEL, next_step
+from inspector.simulated.verdicts import answer_verdicts
 
 LABEL = "(simulated)"
 
@@ -35,6 +36,9 @@ _HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
 
 def speak(call: SimulatedCall) -> SimulatedAnswer:
     """Return the simulated answer to a call."""
+    verdicts = answer_verdicts(_last_request(call))
+    if verdicts is not None:
+        return SimulatedAnswer(verdicts)
     if asks_for_summary(call):
         return SimulatedAnswer(_summary(call))
     if call.buffer.prompt.tools:
@@ -53,10 +57,14 @@ def _in_form(spoken: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
     )
 
 
+def _last_request(call: SimulatedCall) -> str:
+    last = call.buffer.messages[-1] if call.buffer.messages else None
+    return last.text if last is not None and last.role == "user" else ""
+
+
 def asks_for_summary(call: SimulatedCall) -> bool:
     """With tools only the newest user message can ask for one; a request without tools may ask by its system prompt."""
-    last = call.buffer.messages[-1] if call.buffer.messages else None
-    request = last.text if last is not None and last.role == "user" else ""
+    request = _last_request(call)
     if _GOES_ON.match(request):
         return False
     if not call.buffer.prompt.tools:
