@@ -81,7 +81,7 @@ def test_what_is_called_an_instruction_or_a_constraint_is() -> None:
     for kind, samples, least in (
         ("instruction", ("fresh",), 75),
         ("instruction", ("fresh", "tuning"), 150),
-        ("constraint", ("tuning",), 40),
+        ("constraint", ("tuning",), 39),
     ):
         found = [
             true for sample, what, true in judged.values() if what == kind and sample in samples

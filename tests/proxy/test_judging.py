@@ -38,12 +38,3 @@ def test_judge_when_its_question_is_held_has_said_the_price_and_takes_only_words
         assert verdict != "carried" or " ".join(evidence.split()) in request
     assert f"asking {model} about {len(judged)} rows: about " in price
     assert ", at most $0." in price
-
-
-def test_judge_when_simulated_is_free_and_gives_verdicts(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["lost", str(resource("sample.jsonl")), "--judge", "simulated"]) == 0
-    said = capsys.readouterr().err
-    assert "asking the simulated provider about" in said
-    assert said.rstrip().endswith(": free")
