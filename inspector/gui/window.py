@@ -222,13 +222,16 @@ class MainWindow(Guarded, QMainWindow):
             self._build_next()
 
     def _build_next(self) -> None:
-        """Build one panel a turn; those out of sight slowly while the user works."""
+        """Build one panel a turn; those out of sight slowly while the user works, and not while a file is read."""
         state, rests = self.workbench.state, self.docks.ready
+        if rests and state.opening is not None:
+            QTimer.singleShot(_REST, self, self._build_next)
+            return
         more = self.docks.build_next()
         if self.docks.ready:
             self.opener.placed.set()
         if more:
-            waits = rests and (state.session is not None or state.opening is not None)
+            waits = rests and state.session is not None
             QTimer.singleShot(_REST if waits else 0, self, self._build_next)
         elif isinstance(timeline := self.docks.panel("Timeline"), PlotPanel):
             timeline.load_plot()  # its library is heavy: better now than when a file opens
