@@ -46,7 +46,10 @@ LEFT_OUT = (
     *("_test*", "_ctypes_test*", "_xx*", "xx*", "*.a"),
 )
 """Patterns of the standard library that the program does not use."""
-LEFT_OUT_OF_PACKAGES = ("bin", "**/*.pyi", "**/*.pxd", "numpy/f2py", "**/__pyinstaller")
+LEFT_OUT_OF_PACKAGES = (
+    *("bin", "**/*.pyi", "**/*.pxd", "**/__pyinstaller", "numpy/f2py"),
+    *("numpy/_core/_simd.*", "numpy/_core/*_tests.*", "apsw/sqlite_extra_binaries"),
+)
 """What is needed to develop, besides what packaging/unneeded.txt lists."""
 OF_THE_SYSTEM = (
     "libc.so",
@@ -358,7 +361,8 @@ def find_package(library: Path) -> str:
 def pack_archive(folder: Path) -> Path:
     """Write dist/*.tar.zst: sorted, of one owner, at level 19."""
     archive = DIST / f"{folder.name}-linux-{os.uname().machine}.tar.zst"
-    compressor = zstandard.ZstdCompressor(level=19, threads=-1)
+    settings = zstandard.ZstdCompressionParameters.from_level(19, window_log=25, threads=-1)
+    compressor = zstandard.ZstdCompressor(compression_params=settings)
     with (
         archive.open("wb") as file,
         compressor.stream_writer(file) as stream,
@@ -405,7 +409,7 @@ def pack_debian(folder: Path) -> Path:
     package = DIST / f"{NAME}_{__version__}_{architecture}.deb"
     set_times(root)
     os.environ["SOURCE_DATE_EPOCH"] = str(read_time())
-    run(["dpkg-deb", "--root-owner-group", "-Zxz", "-z6", "--build", str(root), str(package)])
+    run(["dpkg-deb", "--root-owner-group", "-Zxz", "-z9", "--build", str(root), str(package)])
     return package
 
 
