@@ -27,6 +27,7 @@ REAL = {
     "pi": "pi/**/*.jsonl",
 }
 
+DATA = Path(__file__).parents[1] / "data"
 LETTERS = (("small", 9), ("small", 16), ("middle", 16), ("large", 12.5))
 """Window sizes with font sizes in points; the second is the tightest."""
 LOOKS = [
@@ -168,6 +169,19 @@ def test_all_of_a_real_session_can_be_read(
         key=lambda path: path.stat().st_size,
     )
     with shown(largest, size, points, qtbot, tmp_path) as window:
+        assert not cramped(window, qtbot, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["traces/langfuse.json", "proxy/recording.jsonl"])
+def test_all_of_a_trace_and_a_recording_can_be_read(
+    application: QApplication,
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    """With few requests, a tiny buffer and no price: plots and tables are almost empty."""
+    with shown(DATA / name, "small", 10, qtbot, tmp_path) as window:
         assert not cramped(window, qtbot, monkeypatch)
 
 
