@@ -98,3 +98,19 @@ def test_copy_texts_when_a_package_has_no_license_exits(tmp_path: Path) -> None:
     (package,) = distributions(path=[str(tmp_path)])
     with pytest.raises(SystemExit, match="thing has no license text"):
         bundle.copy_texts(package, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        (["-I", "-c", "print(6 * 7)"], "42"),
+        (["-P", "-m", "inspector", "--version"], "context-inspector "),
+        (["--version"], "context-inspector "),
+    ],
+)
+def test_frozen_when_started_as_interpreter_runs_what_it_is_given(
+    words: list[str], printed: str
+) -> None:
+    command = [sys.executable, str(ROOT / "packaging" / "frozen.py"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(printed)
