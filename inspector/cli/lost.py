@@ -197,7 +197,7 @@ def _compaction(loss: CompactionLoss, most: int | None) -> Iterator[str]:
 def _inventions(loss: CompactionLoss) -> Iterator[str]:
     """Yield the names in the summary that nothing before it supports, if there is a summary that can be read."""
     if not loss.inventions:
-        if loss.kind == "summary" and loss.is_readable:
+        if loss.kind == "summary" and loss.is_readable and loss.is_whole:
             yield "   Its summary invents no path, address, name or number: each is in the messages before it."
         return
     listed = ", ".join(plain(invention.fact.text, 60) for invention in loss.inventions[:3])

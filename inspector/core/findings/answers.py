@@ -289,12 +289,17 @@ def _without_losses(
 
 
 def _event_words(losses: Sequence[CompactionLoss]) -> str:
-    """`That was the worst of 3 compactions; together 20 calls, 31,000 tokens, $0.42.`; empty for a single one."""
+    """`That was the worst of 3 compactions; together 20 calls, 31,000 tokens, $0.42.`; empty for a single one.
+
+    None is the worst if nothing had to be got back and no instruction is gone.
+    """
     if len(losses) == 1:
         return ""
     counts = Counter(_event_noun(loss) for loss in losses)
     listed = " and ".join(plural(count, noun) for noun, count in counts.items())
     together = combined(loss.forgetting for loss in losses).amount
+    if not together and not any(map(_gone_wishes, losses)):
+        return f"The same is true of the other{'s' * (len(losses) > 2)} of {listed}."
     return f"That was the worst of {listed}{f'; together {together}' if together else ''}."
 
 

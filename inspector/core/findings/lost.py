@@ -57,7 +57,9 @@ class CompactionLoss:
     forgetting: Forgetting = NOTHING_AGAIN
     """What the agent did again because of it."""
     inventions: tuple[Invention, ...] = ()
-    """What its summary says that nothing before supports."""
+    """What its summary says that nothing before supports; empty, too, if the file does not hold what was before."""
+    is_whole: bool = True
+    """False: the file begins in the middle, so that it does not hold all that the summary is of."""
     economics: Economics = UNKNOWN
     is_readable: bool = True
     """False: its summary cannot be read here. It may hold what counts as lost, and what was needed is unknown."""
@@ -217,9 +219,13 @@ class _Recorded:
         summary = next(
             (compaction.summary for compaction in readable if compaction.summary is not None), None
         )
-        if self._is_brief or summary is None or not before:
+        if self._is_brief or summary is None or not before or self._begins_late(at):
             return ()
         return inventions(summary, (*before, *self._ground.arrivals[at].new))
+
+    def _begins_late(self, at: int) -> bool:
+        """Is it the first compaction of a file that does not hold what the summary is of?"""
+        return self._thread.begins_late and at == min(self._announced)
 
     def _sizes(self, at: int) -> tuple[int | None, int | None]:
         return (
@@ -238,6 +244,7 @@ class _Recorded:
         freed = (loss.tokens_before or 0) - (loss.tokens_after or 0)
         return replace(
             loss,
+            is_whole=not self._begins_late(at),
             kind=main.kind,
             trigger=main.trigger,
             economics=step.economics if step is not None else UNKNOWN,

@@ -432,6 +432,15 @@ def test_a_step_loses_by_the_same_rule() -> None:
     assert lost_between(buffer, buffer) == ()
 
 
+def test_summary_of_a_file_that_begins_in_the_middle_is_not_said_to_invent_anything() -> None:
+    made = thread("It is all in src/unheard_of.py, see load_rate_table.")
+    assert losses(made)[0].inventions
+    late = replace(made, begins_late=True)
+    (one,) = losses(late)
+    assert (one.inventions, one.is_whole) == ((), False)
+    assert not [line for line in lost_lines(RecordedLosses((one,))) if "Its summary" in line]
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lost", str(SAMPLE)]) == 0
     assert "in other words" in capsys.readouterr().out
