@@ -137,11 +137,11 @@ def _fullest_words(
     if at is None:
         return f"No model call is recorded. The messages have {strong}.", strong
     count = len(thread.requests)
-    subject = f"Request {at} was the fullest"
+    subject = f"Request {at:,} was the fullest"
     if count == 1:
         subject = "There is one request"
     elif at == count - 1:
-        subject = f"Request {at}, the last, was the fullest"
+        subject = f"Request {at:,}, the last, was the fullest"
     return f"{subject}: {strong}.", strong
 
 
@@ -267,7 +267,8 @@ def _without_losses(
 ) -> ShortAnswer:
     if drops:
         last = drops[-1].before_request
-        headline = f"{plural(len(drops), 'silent drop')}{', the last' if len(drops) > 1 else ''} before request {last}."
+        the_last = ", the last" if len(drops) > 1 else ""
+        headline = f"{plural(len(drops), 'silent drop')}{the_last} before request {last:,}."
         detail = "The provider counted fewer tokens, and no message shows what was removed."
         return ShortAnswer("lost", headline, (detail,), request=last)
     if begins_compacted:
@@ -382,7 +383,7 @@ def _miss_answer(
     misses: Sequence[Rebilling], cost: SessionCost, total: str, incomplete: str, thread_id: str
 ) -> ShortAnswer:
     dearest = max(misses, key=lambda miss: (miss.usd or Decimal(0), miss.tokens))
-    place = f"request {dearest.request}"
+    place = f"request {dearest.request:,}"
     if dearest.thread != thread_id:
         place += f" of {_short(dearest.thread)}"
     resent, why = plural(dearest.tokens, "token"), cause_sentence(dearest)

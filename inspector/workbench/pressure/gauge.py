@@ -309,9 +309,9 @@ def _place(state: State, thread: Thread) -> str:
     if count == 1:
         return "The only request"
     return (
-        f"Request {state.at}, the last of {count:,}"
+        f"Request {state.at:,}, the last of {count:,}"
         if state.at == count - 1
-        else f"Request {state.at} of {count:,}"
+        else f"Request {state.at:,} of {count:,}"
     )
 
 

@@ -316,9 +316,9 @@ class AnswerCard(Guarded, QFrame):
             self.setToolTip(tip(self.answer.text))
 
     def _link_words(self, answer: ShortAnswer) -> str:
-        if answer.request is None and "{}" in self._text.link:
-            return f"Show {self._text.panel.lower()} ›"
-        return self._text.link.format(answer.request)
+        if answer.request is not None:
+            return self._text.link.format(f"{answer.request:,}")
+        return f"Show {self._text.panel.lower()} ›" if "{}" in self._text.link else self._text.link
 
     @property
     def caption_width(self) -> int:

@@ -158,7 +158,7 @@ class Timeline(PlotPanel):
         """Return the menu of what can be done at a request."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(f"Go to request {at}", partial(self.desk.workbench.move, at))
+        menu.addAction(f"Go to request {at:,}", partial(self.desk.workbench.move, at))
         runs = self.desk.runs
         if runs is not None:
             menu.addAction("Run from here…", partial(runs.fork_at, at))
@@ -422,7 +422,7 @@ class Timeline(PlotPanel):
             )
 
     def _spoken(self, state: State) -> str:
-        place = "the end" if state.at is None else f"request {state.at}"
+        place = "the end" if state.at is None else f"request {state.at:,}"
         if self.is_new("spoken pressure", state):
             self._spoken_pressure = spoken_pressure(reading(state))
         marks = self.plot.mark_rows.accessibleDescription()
