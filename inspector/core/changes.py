@@ -255,7 +255,7 @@ def _without(parts: Sequence[Hashable], kind: str) -> list[Hashable]:
 
 
 def _normalise(part: Part) -> Hashable:
-    """A part so that two ways to write the same are equal."""
+    """Return a key of a part that is equal for two parts with the same content, however they are written."""
     match part:
         case Text(text):
             return "text", text.strip()

@@ -1,4 +1,4 @@
-"""The bar at the top, where one opens, chooses, finds; the notice under it; the strip at the bottom: what is open."""
+"""Bars of the window: controls to open, choose and find, a notice under them, and the open file at the bottom."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -28,6 +28,6 @@ class Desk:
     leave_page: Callable[[], object] = lambda: None
     """Return from a page to the workspace from which it was opened."""
     runs: RunDesk | None = None
-    """How runs of our own begin, and the one that is under way."""
+    """Begins runs of our own agent, and holds the current run."""
     proxies: ProxyDesk | None = None
-    """How a proxy begins, and the one that listens."""
+    """Begins proxies, and holds the one that listens."""

@@ -24,13 +24,13 @@ from inspector.workbench.state import State
 
 _ALL = (*WORKSPACES, *PAGES)
 _LIVE = ("run", "proxy")
-"""What of a State is for those panels only that say so."""
+"""Fields of a State that concern only the panels with LIVE set."""
 _CONCERNS = tuple(
     field.name
     for field in fields(State)
     if field.name not in ("opening", "behind", "failure", *_LIVE)
 )
-"""What of a State is for all panels: how far a reading is and what failed is shown above or below them."""
+"""Fields of a State that concern every panel. Progress and failures are shown in the bars, not in the panels."""
 
 _CALLING = {"run": "Live", "proxy": "Live", "receiver": "Live", "asking": "Compact"}
 """Workspace whose panels come to the front by themselves, by what of a State is there then."""

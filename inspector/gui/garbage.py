@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 from inspector.gui.bridge import computing_jobs
 
 EVERY_MS = 100
-"""Between two looks for garbage."""
+"""Milliseconds between two collections."""
 MOST = 30_000
 """Objects that are looked through for garbage, which takes 5 ms: a job makes a million a second, and they stay."""
 THAW_S, MOST_THAWED = 30.0, 400_000
@@ -73,8 +73,8 @@ def return_free_memory() -> None:
 def collect() -> None:
     """Collect the oldest generation that is full by Python's own thresholds, and with it the younger ones.
 
-    While a job computes only the youngest, each time: in the older ones is what it has made so far, and what it forgets
-    of them counts against what it makes. Too many young ones are a job's, too.
+    While a job computes, only the youngest generation is collected: the older ones hold the objects that the job still
+    uses. If the youngest generation exceeds MOST, its objects are frozen, because collecting them would take too long.
     """
     counts, thresholds = gc.get_count(), gc.get_threshold()
     if counts[0] > MOST:

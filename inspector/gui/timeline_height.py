@@ -17,7 +17,7 @@ FULL_IN = ("Read",)
 LEAST_FULL = 700
 """Pixels of a window's height from which on all parts of the timeline have room beside a few rows of the buffer."""
 KEYS = {True: "timeline/added low", False: "timeline/added"}
-"""Under which the settings keep the pixels that the user added, to the low timeline and to the full one."""
+"""Keys of the settings for the pixels that the user added to the low timeline (True) and to the full one (False)."""
 
 
 class TimelineHeight(Guarded, QObject):

@@ -31,7 +31,7 @@ PAGES: Mapping[str, str] = {"What was lost": "Compact"}
 DRAWERS: Mapping[str, str] = {"Search": "At a glance"}
 """Panels below all others of their workspace, shown when they are asked for, and the panel that makes room for each."""
 VERSION = 8
-"""Of the remembered layout: a layout of another version is not restored."""
+"""Version of the remembered layout: a layout of another version is not restored."""
 
 
 class WorkspacePage(Guarded, QMainWindow):

@@ -1,6 +1,7 @@
 """The gate: where a request waits before it is forwarded, and may be changed or refused.
 
-The server reads the whole request, has it recorded, and awaits `admit`. The gate of an observing proxy wants nothing.
+The server reads each request that the gate wants as a whole, has it recorded, and awaits `admit`. The gate of a proxy
+that only observes wants no request, so every request is streamed through.
 """
 
 import asyncio

@@ -85,7 +85,10 @@ class LoopbackServer:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Its own; others reach it by `call_soon_threadsafe`. There is one once it was started."""
+        """Return the event loop of the server's thread. Only valid after `start`.
+
+        Code on other threads must use its `call_soon_threadsafe`.
+        """
         assert self._loop is not None
         return self._loop
 

@@ -20,7 +20,7 @@ _KINDS = ("LC_", "LD_", "DYLD_")
 
 
 def seal() -> None:
-    """Close it: once, before anything else is done. Where a system has no such means, what it has not is left."""
+    """Protect this process. Call once, before anything else; a step that the system does not support is skipped."""
     take_keys()
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
@@ -30,7 +30,7 @@ def seal() -> None:
 
 
 def open_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """For a process of our own that needs no key: what may be seen by all."""
+    """Return the variables without secrets, for a process of our own that needs no key."""
     return {
         name: value
         for name, value in environment.items()
@@ -39,9 +39,10 @@ def open_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _empty_block() -> None:
-    """The variables move elsewhere in memory; where the system looks for them, nothing is left."""
-    fields = Path("/proc/self/stat").read_text(errors="replace").rpartition(")")[2].split()
-    start, end = int(fields[47]), int(fields[48])
+    """Copy the variables elsewhere in memory, then zero the block that `/proc/PID/environ` shows."""
+    stat = Path("/proc/self/stat").read_text(errors="replace")
+    fields = stat.rpartition(")")[2].split()  # the name in brackets may contain blanks
+    start, end = int(fields[47]), int(fields[48])  # env_start and env_end, see proc(5)
     if not 0 < start < end:
         return
     for name, value in os.environb.items():

@@ -128,11 +128,7 @@ class ZippedFile(TranscriptFile):
         session, self.inner = self._parted(session)
         place = find_place(held, session) if session else _first_known(path, held)
         if place is None and session not in self._names:
-            stored = any(name.endswith(".db") for name in self._names)
-            nothing = "is a zip archive without a transcript" + (
-                ": unpack it to read its databases" if stored else ""
-            )
-            raise NothingToRead(f"{path} " + (f"holds no file {session!r}" if session else nothing))
+            raise NothingToRead(f"{path} {self._missing(session)}")
         self.held = held if len(held) > 1 else []
         self.member = session if place is None else held[place].id
         self._folder = PurePosixPath(self.member).parent
@@ -140,8 +136,16 @@ class ZippedFile(TranscriptFile):
             path, progress, growing=growing, source=partial(MemberSource, path, self.member)
         )
 
+    def _missing(self, session: str) -> str:
+        """Say what the archive lacks: the wanted session, or any transcript if `session` is empty."""
+        if session:
+            return f"holds no file {session!r}"
+        if any(name.endswith(".db") for name in self._names):
+            return "is a zip archive without a transcript: unpack it to read its databases"
+        return "is a zip archive without a transcript"
+
     def _parted(self, session: str) -> tuple[str, str]:
-        """The member, and the session in it."""
+        """Return the member, and the session in it."""
         member = session
         while member and member not in self._names:
             member = member.rpartition(SIGN)[0]

@@ -92,7 +92,10 @@ class Feeder:
         return self._end_of_line(last=True) if self._rest.strip(_BLANK) or self._dropped else ()
 
     def read_early(self) -> Sequence[Value]:
-        """Nothing more for now: the last line if it is one whole value, else it waits for its rest."""
+        """Return the value of the last line although it has no newline yet, if it is complete; else nothing.
+
+        Call when the file has no more bytes for now. An incomplete line waits for its rest.
+        """
         if self._is_text or not self._rest[-16:].rstrip().endswith((b"}", b"]")):
             return ()
         try:

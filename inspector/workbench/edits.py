@@ -251,7 +251,7 @@ def fresh_id(buffer: Buffer, number: int = 1) -> str:
 
 
 def described(edit: Edit) -> str:
-    """Return the first name of the step of an edit."""
+    """Return the name that the step of an edit has until the user renames it."""
     match edit:
         case Rewrite():
             return "edit by hand"

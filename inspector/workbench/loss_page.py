@@ -175,7 +175,7 @@ def _describe_use(row: LostRow, messages: Mapping[str, Message], index: CallInde
 
 
 def count_entries(page: LossPage, chosen: LossFilter) -> LossCounts:
-    """Count what each view holds, each kind within the chosen view, and each compaction of what is chosen."""
+    """Count the entries that each choice would show: each view, each kind in the chosen view, each compaction."""
     compactions: dict[int | None, int] = {None: 0}
     for loss in page.losses:
         compactions[loss.before_request] = 0

@@ -15,7 +15,7 @@ AT_ONCE_S = 3.0
 LEAST_SHARE = 0.1
 """Share of a run from which its time is a measurement."""
 ROUGH = 3.0
-"""Factor by which a forecast may be too high that knows the time of what happened alone."""
+"""Factor by which a forecast may be too high if only the recorded compactions were timed, and no policy."""
 TOLERANCE = 1.3
 """Factor by which a forecast may be above the limit before a run is stopped that has begun."""
 
@@ -28,13 +28,18 @@ class Pace:
         self._first: dict[str, tuple[int, float]] = {}
 
     def fits(self, policies: Collection[str], has_begun: bool = False) -> bool:
-        """Can these run without being asked for? True while nothing says otherwise."""
+        """Are these policies fast enough to run without being asked for? True if nothing was measured yet."""
         seconds = self.forecast(policies)
-        limit = AT_ONCE_S * (TOLERANCE if has_begun else 1.0)
-        is_rough = all(policy == BASE for policy in self._seconds) and any(
-            policy != BASE for policy in policies
-        )
-        return seconds is None or seconds <= limit * (ROUGH if is_rough else 1.0)
+        if seconds is None:
+            return True
+        has_timed_policy = any(policy != BASE for policy in self._seconds)
+        has_policy = any(policy != BASE for policy in policies)
+        limit = AT_ONCE_S
+        if has_begun:
+            limit *= TOLERANCE
+        if has_policy and not has_timed_policy:
+            limit *= ROUGH
+        return seconds <= limit
 
     def note(self, progress: ComparisonProgress, seconds: float) -> None:
         """Record how far a run is `seconds` after its start.

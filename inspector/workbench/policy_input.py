@@ -70,7 +70,7 @@ def sizer_of(state: State) -> Sizer:
 
 
 def sizer_at(state: State, at: int) -> Sizer:
-    """Return the measure at a step (or ORIGIN) of the current tree."""
+    """Return the sizer for the buffer after a step of the current tree; ORIGIN is the buffer before any step."""
     if state.branch is not None and state.steps is not None and state.steps.is_before(at):
         return state.branch.sizes.before
     assert state.pressures is not None

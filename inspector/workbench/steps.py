@@ -1,8 +1,8 @@
 """Steps: outcomes that the user applied, as a tree of values. Undo moves up, redo down, a branch is a second child.
 
 The tree is immutable: every action makes a new one that shares the old steps. It starts from the recorded buffer. If
-the recording itself compacted that, or lost something, the tree starts from the buffer before, and its first step is
-the recorded change. Every other step holds the answers to its needs, so that it can be replayed exactly.
+the recording itself compacted that buffer or lost messages of it, the tree starts from the buffer before, and its
+first step is the recorded change. Every other step holds the answers to its needs, so that it can be replayed exactly.
 `inspector.workbench.step_rows` lists the tree.
 """
 

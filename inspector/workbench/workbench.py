@@ -394,18 +394,16 @@ class Workbench:
         """
         places = changed_before(self._state)
         first = min(places, default=None)
-        self._see_change(
-            min((place for place in places if place > self._state.place), default=first)
-        )
+        later = [place for place in places if place > self._state.place]
+        self._see_change(min(later, default=first))
         return bool(places)
 
     def previous_compaction(self) -> bool:
         """Move to the previous compaction, micro-compaction or silent drop; before the first one, to the last."""
         places = changed_before(self._state)
         last = max(places, default=None)
-        self._see_change(
-            max((place for place in places if place < self._state.place), default=last)
-        )
+        earlier = [place for place in places if place < self._state.place]
+        self._see_change(max(earlier, default=last))
         return bool(places)
 
     def recorded_compaction(self) -> None:

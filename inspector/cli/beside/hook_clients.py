@@ -71,7 +71,7 @@ def offer_hook(arguments: argparse.Namespace) -> None:
 
 
 def add_hooks(client: HookClient, settings: dict[str, Any], command: str) -> dict[str, Any]:
-    """Return the settings with our command at each event, after what is there. Raises InspectorError."""
+    """Return the settings with our command after the existing hooks of each event. Raises InspectorError."""
     bare = remove_hooks(settings)
     hooks = bare.get("hooks") or {}
     if not isinstance(hooks, dict):

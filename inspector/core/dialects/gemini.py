@@ -324,7 +324,7 @@ def _tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
 
 
 def _declared(tool: Tool) -> Any:
-    """As it was sent where it is in Gemini's shape; other providers' shapes are turned into it."""
+    """Return a tool's declaration for Gemini: unchanged if it has Gemini's shape, else converted to it."""
     wire = tool.definition
     inner = wire.get("function") if isinstance(wire, Mapping) else None
     definition = inner if isinstance(inner, Mapping) else wire

@@ -132,9 +132,14 @@ def read_buffer(value: Any) -> Buffer:
 
 
 def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
-    """Messages in the neutral shape (`parts`), or as any of the three providers writes them, even mixed.
+    """Read messages in the neutral shape (`parts`) or in that of any of the three providers; a list may mix them.
 
-    Raises InspectorError for what is no message at all.
+    Args:
+        values: The list of messages, as JSON.
+        prefix: Begins the id of each message that has none.
+
+    Raises:
+        InspectorError: `values` is no list, or one of its entries is no message.
     """
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise InspectorError('"messages" must be a list of messages.')

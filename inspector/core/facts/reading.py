@@ -147,7 +147,8 @@ def texts(message: Message) -> Iterator[str]:
             case Opaque(text=text) if text:
                 yield text[:SCANNED]
             case ToolCall(arguments=arguments):
-                yield "\n".join(_strings(arguments, (), True))[:SCANNED]
+                strings = _strings(arguments, without=(), numbers=True)
+                yield "\n".join(strings)[:SCANNED]
             case _:
                 pass
 

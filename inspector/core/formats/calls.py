@@ -24,7 +24,19 @@ def chat_call(
     time: str = "",
     window: int | None = None,
 ) -> BodyPair:
-    """One call. `tools` None = the file does not hold them; no usage where nothing was measured."""
+    """Return one call as a Chat Completions request and its response.
+
+    Args:
+        messages: The messages of the request.
+        answer: The message of the answer; None if none was recorded.
+        usage: Left out of the response unless its prompt has more than 1 token: some clients write 0 or 1 for unknown.
+        tools: Tools that the request offered; None if the file does not hold them.
+        model: The model's name.
+        finish: Why the answer ended.
+        line: Line of the file.
+        time: Time of the call, as the file writes it.
+        window: The model's context window in tokens, if recorded.
+    """
     request: dict[str, Any] = {"messages": list(messages)}
     if tools is not None:
         request |= {"tools": list(tools), "model": model}  # a body that names a model is complete

@@ -114,7 +114,7 @@ class CrushLayer(ThreadLayer):
         self.thread.say(messages)
 
     def end(self, about: Mapping[str, Any]) -> None:
-        """Report what the row holds of the last call: the sum of prompt and answer; zero is unknown."""
+        """Report the usage of the last call: the row holds only the sum of prompt and answer; 0 means unknown."""
         total = sum(count_of(about.get(name)) for name in ("prompt_tokens", "completion_tokens"))
         if self.thread.calls and not self._is_summarised:
             self.thread.report(Usage(total, output_is_final=False) if total > 1 else None)

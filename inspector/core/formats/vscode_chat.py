@@ -177,7 +177,7 @@ def _objects(value: Any, key: str) -> list[Mapping[str, Any]]:
 
 
 def _after(chat: Any, entry: Any) -> Any:
-    """The chat after one entry of the log. Raises TypeError, ValueError, LookupError for what is none."""
+    """Return the chat after one entry of the log. Raises TypeError, ValueError, LookupError for an invalid entry."""
     kind, path, value = entry["kind"], entry.get("k", []), entry.get("v")
     if kind == 0:
         return value
@@ -185,16 +185,19 @@ def _after(chat: Any, entry: Any) -> Any:
         raise ValueError(kind)
     keep = entry.get("i")
 
-    def pushed(old: Any) -> Any:
-        return [*(old or [])[: keep if type(keep) is int else None], *(value or [])]
+    def change(old: Any) -> Any:
+        if kind == _DELETE:
+            return None
+        if kind == _SET:
+            return value
+        kept = (old or [])[: keep if type(keep) is int else None]
+        return [*kept, *(value or [])]
 
-    return _changed(
-        chat, path, pushed if kind == _PUSH else lambda _: None if kind == _DELETE else value
-    )
+    return _changed(chat, path, change)
 
 
 def _changed(value: Any, path: Sequence[Any], change: Callable[[Any], Any]) -> Any:
-    """A copy with another value at the end of the path; nothing that was given is touched."""
+    """Return a copy of `value` with `change` applied at the end of the path; the arguments are not modified."""
     if not path:
         return change(value)
     key, rest = path[0], path[1:]

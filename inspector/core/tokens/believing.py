@@ -47,7 +47,10 @@ _KNOWN = KnownByThread[OwnCounts]()
 
 
 def known_counts(thread: Thread, by: Estimator) -> OwnCounts:
-    """Return the own counts of an estimator at all requests of a thread. Cached for the last few. O(messages) once."""
+    """Return the harness's own count at each request of a thread.
+
+    The first call for a thread takes O(messages); the results for the last few threads are cached.
+    """
     return _KNOWN.get(thread, by.name, lambda former: _count_thread(thread, by, former))
 
 

@@ -133,7 +133,7 @@ def banded(tokens: int, room: int, stays: int) -> Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Converts counted tokens to the provider's at one request: a slope, and a constant for what is not recorded."""
+    """Converts counted tokens to provider tokens at one request: a slope, plus a constant for what is not recorded."""
 
     unseen: int
     """Tokens not in the file; 0 if nothing was reported, or the transcript holds everything."""

@@ -382,7 +382,7 @@ class _Course:
         )
 
     def _replaced(self, thread: Thread, request: Request, added: Addition) -> Addition:
-        """Complete the difference of a buffer that does not extend the last reported one, as after a compaction."""
+        """Complete `added` for a buffer that does not extend the last reported one, such as one after a compaction."""
         compaction = self._compaction(thread, request)
         if compaction is None:
             return added

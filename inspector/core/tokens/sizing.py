@@ -1,8 +1,8 @@
-"""The one measure of every number that is shown at a place: its size, what a tier would free, what would be left.
+"""Computes every size that is shown at a request: of its buffer, of what a tier would free, of what would be left.
 
-A `Sizer` belongs to a place of a thread: a request, or the end. The buffer of that place has exactly the size that was
-reported or predicted for it. Any other buffer - after a step, in a preview, of another policy - has the size that the
-next prompt would have if it were sent instead.
+A `Sizer` belongs to one request of a thread, or to the end of the thread. The buffer of that request has exactly the
+size that was reported or predicted for it. Any other buffer (after a step, in a preview, of another policy) has the
+size that the next prompt would have if that buffer were sent instead.
 """
 
 from collections.abc import Iterable, Sequence

@@ -8,7 +8,7 @@ from inspector.core.tokens.windows import Window
 from inspector.gui.settings import Settings
 
 LARGEST = 2_000_000
-"""Tokens: no window is larger (spec 1.1)."""
+"""Tokens of the largest window that can be entered."""
 
 
 _TRANSCRIPTS = "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history *.ctx);;All files (*)"

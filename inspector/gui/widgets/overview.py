@@ -117,7 +117,9 @@ class Overview(Guarded, QWidget):
         former = self._landmarks[-1] if self._landmarks else None
         if former is not None and former.kind == "code" and former.end == start:
             start = self._landmarks.pop().start
-        words = "JSON" if rules == "json" else rules or "code"
+        words: str = rules or "code"
+        if rules == "json":
+            words = "JSON"
         return Landmark("code", start, placed.end, words)
 
     def _error_landmarks(self, placed: PlacedPiece) -> Iterator[Landmark]:

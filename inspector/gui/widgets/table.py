@@ -54,7 +54,7 @@ class Column(Generic[T]):
     figures: bool = False
     """Does it hold numbers, which are aligned to the right?"""
     least: int = 0
-    """Characters that it keeps when columns are narrowed; 0: those of its heading."""
+    """Characters that the column keeps when columns are narrowed; 0 means the length of its heading."""
     lines: int = 1
     """Most lines of a long text; the row becomes as high."""
     about: str = ""

@@ -35,7 +35,7 @@ class NextTier:
     to_go: int
     """Tokens until its tiers fire."""
     turns: int | None = None
-    """Turns until then at the usual growth; None if nothing is known of that."""
+    """Turns until the tiers fire at the usual growth; None if the usual growth is unknown."""
 
     @property
     def words(self) -> str:

@@ -91,7 +91,15 @@ def _changes(outcome: Outcome[Any]) -> str:
 
 
 def failure_cause(error: str, needs: Sequence[AnsweredNeed]) -> str:
-    """Say why a tier failed, without a period: from the name of the error and what was answered."""
+    """Return a clause that says why a tier failed.
+
+    Args:
+        error: Name of the error of the outcome.
+        needs: What the tier asked for, with the answers.
+
+    Returns:
+        A clause without a final period, to be continued by the caller.
+    """
     match error:
         case "contract_violation":
             return _missing_headings(needs)

@@ -221,10 +221,20 @@ class SentRequests:
     def _extend(
         self, place: WirePosition, tail: Sequence[str], recorded: Sequence[Message]
     ) -> WirePosition:
-        """Append wire messages; the records say which messages there were, of which some were sent before."""
+        """Append wire messages at a place; start a new line if the place is not the end of its line.
+
+        Args:
+            place: Where the request departs from what was sent before.
+            tail: Hashes of the wire messages to append.
+            recorded: Messages of the transcript up to this request; those sent before are skipped.
+
+        Returns:
+            The place after the last appended message.
+        """
         end = place.view().length
         line = place.line
-        if not place.number or not place.is_end() or len(line.stretch) > end:
+        continues_line = place.number and place.is_end() and len(line.stretch) <= end
+        if not continues_line:
             line = WireLine(place if place.number else None)
         unsent = [message for message in recorded if not self._was_sent(message, place)]
         for wire in self._read(tail, place, unsent):

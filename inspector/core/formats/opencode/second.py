@@ -48,7 +48,7 @@ class SecondSession(SessionRows):
         self._rows[name] = count_of(row.get("seq")), name, text_at(row, "type"), data
 
     def take_part(self, part: Mapping[str, Any], message: str) -> None:
-        """There are no rows of parts."""
+        """Ignore the part: in this layout a message holds its own parts."""
 
     def _units(self) -> Sequence[Stored]:
         return sorted(self._rows.values(), key=itemgetter(0, 1))

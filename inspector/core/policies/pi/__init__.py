@@ -148,8 +148,8 @@ class PiPolicy(Policy[PiSettings, PiState]):
     def before_call(self, context: PiContext) -> AllDone[PiState]:
         """Recover from an overflow, or check an answer that was not checked yet.
 
-        With `before_llm` each call is checked. With `agent_end` each new prompt is, even if the end of the agent's run
-        was checked.
+        The setting `before_llm` checks before each call. `agent_end` checks before each new prompt, even if the end of
+        the agent's run was checked already.
         """
         context = note_reports(context)
         if context.moment.overflow:

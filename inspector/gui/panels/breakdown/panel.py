@@ -257,7 +257,7 @@ class BreakdownPanel(Panel):
         self._late = delayed(self, LATE_MS, self._say_late)
         self.says = Elided("quiet")
         self.all = small_button(
-            "all", lambda: self.look_into(()), about="Look at all of the buffer again (Esc)"
+            "all", lambda: self.look_into(()), about="Show the whole buffer again (Esc)"
         )
         self.icicle = Icicle(desk.theme)
         self.tree = BreakdownTree()

@@ -191,9 +191,8 @@ class BufferPanel(Panel):
             self._show_measured(measure, result, is_growth=former is not None)
             return
         self._measured = None
-        self._paint_by(
-            measure, NO_CALLS, self._largest, 0, is_growth=False
-        )  # until the messages are measured
+        # Until the messages are measured, the rows keep the scale of the former ones.
+        self._paint_by(measure, NO_CALLS, largest=self._largest, longest=0, is_growth=False)
         self._looking.run(
             lambda task: measure_rows(measure, messages),
             lambda result: self._show_measured(measure, result),
@@ -203,10 +202,16 @@ class BufferPanel(Panel):
         self, measure: Estimator, result: "MeasuredMessages", *, is_growth: bool = False
     ) -> None:
         self._measured = result
-        self._paint_by(measure, result.calls, result.largest, result.longest, is_growth=is_growth)
+        self._paint_by(
+            measure,
+            result.calls,
+            largest=result.largest,
+            longest=result.longest,
+            is_growth=is_growth,
+        )
 
     def _paint_by(
-        self, measure: Estimator, calls: CallIndex, largest: int, longest: int, *, is_growth: bool
+        self, measure: Estimator, calls: CallIndex, *, largest: int, longest: int, is_growth: bool
     ) -> None:
         """Paint the rows by these measures. O(1).
 

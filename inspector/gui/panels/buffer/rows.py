@@ -43,7 +43,7 @@ never cut, there are sizes and several badges, and the bar is long."""
 EDGE, GAP = 8, 10
 """Pixels beside a row's content, and between its columns."""
 NUMBER, LEAST_TOOL, SIZE, TOKENS = 5, 7, 11, 7
-"""Widths of columns in digits: the number, a short name of a tool, a size in words, the tokens."""
+"""Widths of columns in digits: message number, short tool name, size in words, tokens."""
 SHORT_BAR, LONG_BAR, BAR_HEIGHT = 48, 68, 6
 """Widths of the bar and its height in pixels."""
 

@@ -65,7 +65,10 @@ class ComparePlot(Plot):
             curve.setData(requests, tokens, antialias=False)
 
     def _scale(self) -> None:
-        """Fit the axis to the window and the curves; the curve without compaction may leave it unless it is picked."""
+        """Fit the axis to the window and the curves.
+
+        The curve without compaction is ignored unless it is picked, so it may run off the top of the plot.
+        """
         fitted = self._reports
         if self._picked != PLAIN:
             compacting = [report for report in self._reports if report.policy != PLAIN]

@@ -53,7 +53,7 @@ class TradeOffChart(Chart):
         super().__init__(theme, "Cost against facts needed again")
         self._reports: Sequence[ReplayReport] = ()
         self.standings: tuple[Standing, ...] = ()
-        """Standings of the policies that have a price."""
+        """Figures of each policy whose price is known."""
         self._titles: dict[str, str] = {}
         self._chosen = ""
 

@@ -41,7 +41,7 @@ class DiffBar(Guarded, QWidget):
     """The bar above the rows of the diff."""
 
     filtered = Signal()
-    """Other fates are to be shown."""
+    """Emitted when the user chose which fates to show."""
     against = Signal(object)
     """What to compare with: the index of a step, ORIGIN, or None for the start of the step."""
 

@@ -120,12 +120,10 @@ class DiffPanel(Panel):
             state.steps is not None
             and state.steps.at == state.steps.base(state.steps.at) == RECORDED
         )
-        self._show_why(
-            state.drops.found if as_recorded and state.drops is not None else (), state.place
-        )
-        self.bar.show_payback(
-            state.branch.economics if state.branch is not None and as_recorded else None
-        )
+        drops = state.drops if as_recorded else None
+        branch = state.branch if as_recorded else None
+        self._show_why(() if drops is None else drops.found, state.place)
+        self.bar.show_payback(None if branch is None else branch.economics)
         if state.steps is not self._steps or not chosen.is_same(self._sides):
             self._steps = state.steps
             self.bar.show_choices(state.steps, chosen.preview)

@@ -74,7 +74,7 @@ NO_SESSION = "Nothing is open."
 LATE_MS = 1_000
 """Milliseconds that a session has more requests than an answer is about before that is said."""
 _SIDE, _EDGE, _GAP, _INSET = 16, 7, GAP, CARD_INSET
-"""Pixels beside, above and below, and between the cards; beside their words."""
+"""Margins in pixels: beside the cards, above and below them, between them, and inside them beside the text."""
 _LEAST_SHARE = 0.22
 """Share of the width that a card has at least, where a longer answer takes more than its third."""
 _WORTH_LINES = 2

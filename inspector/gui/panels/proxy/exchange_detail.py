@@ -120,7 +120,7 @@ def _message_sections(exchange: WholeExchange) -> Iterator[Section]:
     if exchange.sent is not None:
         sent = plural(len(exchange.messages(forwarded=False)), "message")
         forwarded = plural(len(messages), "message")
-        yield Section(f"the client sent {sent}; {forwarded} forwarded:")
+        yield Section(f"the client sent {sent}; the proxy forwarded {forwarded}:")
     for n in range(len(messages) - 1, -1, -1):
         message = messages[n]
         yield Section(f"{n:,} · {message.role}{_tool_names(message)}", original(message))

@@ -155,7 +155,7 @@ class ProxyPanel(Panel):
             "Stop", self._controller.stop, about="End the proxy; the recording stays"
         )
         show = self._controller.show_recording
-        self.show_recording = button("Show the recording", show, about="It is not what is open")
+        self.show_recording = button("Show the recording", show, about="Replaces the open file")
         self.begin = button(
             "Watch an agent…", proxies.watch, about="Choose the provider, and listen"
         )
@@ -444,7 +444,7 @@ class ReceiverRow(QWidget):
         super().__init__()
         self.address, self.copy = _address()
         self.says = label(role="quiet", wrap=True)
-        self.show_recording = button("Show the recording", show, about="It is not what is open")
+        self.show_recording = button("Show the recording", show, about="Replaces the open file")
         self.stop = button("Stop", stop, about="End the receiver; the recording stays")
         self.lines = label(wrap=True)
         self.lines.setFont(mono_font())

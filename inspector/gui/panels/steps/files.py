@@ -60,7 +60,7 @@ class StepsFiles:
         )
 
     def export_pytest(self) -> None:
-        """The steps down to where we stand, as a test."""
+        """Save the steps up to the current one as a test."""
         state, steps = self._desk.workbench.state, self._desk.workbench.state.steps
         if steps is None:
             return
@@ -71,7 +71,7 @@ class StepsFiles:
         )
 
     def export_buffer(self, shape: str) -> None:
-        """The buffer where we stand, as a payload or as a transcript in the session's own format."""
+        """Save the current buffer as a payload, or as a transcript in the session's own format."""
         state, session = self._desk.workbench.state, self._desk.workbench.state.session
         if session is None:
             return
@@ -109,7 +109,7 @@ class StepsFiles:
     # -- in ----------------------------------------------------------------------------------------------------------
 
     def replay(self) -> None:
-        """Saved steps, run again with their own answers; their transcript is opened first where it is not."""
+        """Replay saved steps with their recorded answers, after opening their transcript if necessary."""
         path = ask.ask_steps_file(self._parent, self._desk.settings)
         if path:
             self._run(lambda: _read(path), self._open_source)
@@ -131,7 +131,7 @@ class StepsFiles:
             )
 
     def _when_open(self, path: str, then: Callable[[], None]) -> None:
-        """Once, when the transcript is there; never, where it could not be opened."""
+        """Call `then` once the transcript is open; never, if it cannot be opened."""
         stops: list[Callable[[], None]] = []
 
         def look(state: State) -> None:
@@ -140,11 +140,11 @@ class StepsFiles:
             )
             if not stops or not (is_open or state.failure):
                 return
-            stops.pop()()
+            unsubscribe = stops.pop()
+            unsubscribe()
             if is_open:
-                QTimer.singleShot(
-                    0, then
-                )  # not from within: the state is still on its way to others
+                # Later, because other subscribers have not received this state yet.
+                QTimer.singleShot(0, then)
 
         stops.append(self._desk.workbench.subscribe(look))
 

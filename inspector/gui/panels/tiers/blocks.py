@@ -43,7 +43,7 @@ ANSWERERS = (
 PROVIDERS = ("anthropic", "openai")
 """Known by name; any other is an address."""
 _NAMES = {OFFLINE: "offline", SIMULATED: "simulated", BY_HAND: HAND}
-"""Of who answers, by the word of the chip."""
+"""Names of the answerers, by the label of the chip."""
 
 
 class AnswerBlock(QWidget):

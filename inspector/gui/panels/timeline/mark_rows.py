@@ -64,7 +64,7 @@ ROW_TITLES: Mapping[MarkKind, str] = {
     "search hit": "Search hit",
 }
 BETWEEN: frozenset[MarkKind] = frozenset(("compaction", "drop", "pin removed"))
-"""Kinds that happen between the request before and that of the mark."""
+"""Kinds of events between the previous request and the request of the mark."""
 
 
 @dataclass(slots=True)
