@@ -29,7 +29,7 @@ def chat_call(
     Args:
         messages: The messages of the request.
         answer: The message of the answer; None if none was recorded.
-        usage: Left out of the response unless its prompt has more than 1 token: some clients write 0 or 1 for unknown.
+        usage: Left out of the response unless its prompt has more than 1 token: less means not measured.
         tools: Tools that the request offered; None if the file does not hold them.
         model: The model's name.
         finish: Why the answer ended.

@@ -226,7 +226,7 @@ class SentRequests:
         Args:
             place: Where the request departs from what was sent before.
             tail: Hashes of the wire messages to append.
-            recorded: Messages of the transcript up to this request; those sent before are skipped.
+            recorded: Messages that the records may add at this request; those sent before are skipped.
 
         Returns:
             The place after the last appended message.
