@@ -1,11 +1,11 @@
 """The base classes of panels: parts of the window that show a State and pass on what the user wants to do.
 
-To add one: a file with a `Panel` subclass, named with its place in the list in
+To add a panel, write a file with a `Panel` subclass and add the class to the list in
 `gui/panels/catalogue.py`. The rules:
 
 - `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
-- `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
-  seen (for a hidden panel, once it is shown) and must cost nothing when nothing it shows has changed: ask
+- `show_state(state)` is the only input. It is called on the GUI thread after every change while the panel is visible
+  (for a hidden panel, once it is shown). It must cost nothing if nothing that the panel shows has changed: ask
   `self.is_new("rows", state.session, state.at)`.
 - Actions of the user are passed on: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
 - Work of more than 50 ms is a job: `self.desk.bridge.run(job, done)`, or a `LatestJob` if only the newest result is
@@ -54,13 +54,13 @@ class Cover(QFrame):
 
 
 class Panel(Guarded, QWidget):
-    """A part of the window. All it keeps besides the State is how it is viewed (scroll position, filter)."""
+    """A part of the window. Besides the State, a panel keeps only view settings, such as scroll position and filter."""
 
     TITLE: ClassVar[str]
     HEADED: ClassVar[bool] = False
-    """Does it show its own headline, so that it needs no caption?"""
+    """Does the panel have its own headline, so that it needs no caption?"""
     LIVE: ClassVar[bool] = False
-    """Does it show the run or the proxy? Other panels are not called for each word of a model's answer."""
+    """Does the panel show the run or the proxy? Only such panels are updated for each word of a model's answer."""
     closed = Signal()
     """Emitted when the user presses a button of the panel that closes it."""
     heightened = Signal()
@@ -147,12 +147,12 @@ class Panel(Guarded, QWidget):
         self._catch_up()
 
     def come_forward(self, in_front: bool) -> None:
-        """Note that the panel's tab was chosen, or another one. Called by the window."""
+        """Record whether the panel's tab is the one in front. Called by the window."""
         self._in_front = in_front
         self._catch_up()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Show the newest state, which the panel was not shown while hidden."""
+        """Show the newest state, which was held back while the panel was hidden."""
         super().showEvent(event)
         self._catch_up()
 
@@ -235,7 +235,7 @@ class PlotPanel(Panel):
         raise NotImplementedError
 
     def say(self, words: str) -> None:
-        """Show a text about what is under the mouse in the plot; empty: nothing is."""
+        """Show a text about the item under the mouse in the plot; the text is empty if there is none."""
         raise NotImplementedError
 
 
@@ -269,11 +269,11 @@ class ListPanel(Panel, Generic[T]):
         gap: int | None = None,
         above: Sequence[QLayout] = (),
     ) -> None:
-        """Lay out a row of widgets and the table below it; without rows the row has all the room.
+        """Lay out a row of widgets and the table below it. While the table is empty, the widgets take all the room.
 
         Args:
             head: the widgets of the row.
-            above: layouts above it.
+            above: layouts above that row.
         """
         column(
             *above, (row(*head, margins=margins, gap=gap), 1), (self.table, 1_000), of=self, gap=0
