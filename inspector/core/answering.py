@@ -1,7 +1,7 @@
-"""Answerers that need no network (the offline summariser, a script), and the log of needs and answers.
+"""Answerers without a network: the offline summariser, a script, a recording. And the log of needs and answers.
 
-An answerer is a function that takes a Need and returns an Answer, or raises a Failure if it cannot answer. `AnswerLog`
-wraps any answerer and keeps every need with its answer, so that a step can be shown, replayed and exported.
+An answerer is a function: need in, Answer out; it raises a Failure if it cannot answer. `AnswerLog` wraps any answerer
+and keeps every need with its answer, so that a step can be shown, replayed and exported.
 """
 
 import math
@@ -43,9 +43,9 @@ class Stoppable(Protocol):
 
 
 OFFLINE, RECORDING = "offline", "recording"
-"""Values of `Answer.by`: the extractive summariser answered, or the answer is content of the recording."""
+"""Who answers (`Answer.by`): the extractive summariser; what the recording holds."""
 NOT_WRITTEN = "(not written)"
-"""The path in the answer to a save request that a rehearsal did not carry out."""
+"""The path of what a rehearsal did not save."""
 
 _OVERFLOW = re.compile(
     r"(?i)context[ _](?:window|length|limit)|(?:prompt|input) is too long|maximum (?:prompt|context)|too many tokens"
@@ -54,11 +54,9 @@ _OVERFLOW = re.compile(
 
 
 def offline(need: Need) -> Answer:
-    """Answer summary needs with the deterministic extractive summariser, and file needs with the recorded content.
+    """Answer by the deterministic extractive summariser; a file is what the recording holds of it.
 
-    Raises:
-        ProviderFailure: The need requires something else: a file that is not recorded, the disk, a tool. Its kind is
-            `missing`.
+    What it cannot do (a file that the recording does not hold, the disk, tools) fails as missing.
     """
     match need:
         case Summarize():
@@ -77,7 +75,7 @@ def offline(need: Need) -> Answer:
 
 
 def missing_file(path: str) -> ProviderFailure:
-    """Return the failure for a file whose content is not in the recording."""
+    """The failure for a file of which the recording holds no content."""
     return ProviderFailure(f"The recording does not hold the content of {path}.", kind="missing")
 
 
@@ -90,7 +88,7 @@ def missing_files(answered: Sequence["AnsweredNeed"]) -> tuple[int, list[str]]:
 
 
 def missing_files_words(answered: Sequence["AnsweredNeed"]) -> str:
-    """Return `2 of 5 files to re-attach are not in the recording: a.py, b.py`; empty if none is missing."""
+    """`2 of 5 files to re-attach are not in the recording: a.py, b.py`; empty if none is missing."""
     count, paths = missing_files(answered)
     if not paths:
         return ""
@@ -99,10 +97,7 @@ def missing_files_words(answered: Sequence["AnsweredNeed"]) -> str:
 
 
 def rehearsed(answer: Answerer) -> Answerer:
-    """Return an answerer for a preview or a replay: it confirms save requests without writing anything.
-
-    All other needs go to `answer`.
-    """
+    """For a preview or a replay: nothing is written, but saving counts as done. All else is answered by `answer`."""
 
     def rehearse(need: Need) -> Answer:
         if isinstance(need, SaveTranscript | SaveText):
@@ -121,7 +116,7 @@ class AnsweredNeed:
 
 
 class AnswerLog:
-    """Wraps an answerer and records every need with its reply in `asked`."""
+    """An answerer that remembers."""
 
     def __init__(self, answer: Answerer) -> None:
         self._answer = answer
@@ -145,7 +140,7 @@ class Scripted:
 
     @property
     def left(self) -> int:
-        """Return the number of replies that were not used yet."""
+        """How many answers are left."""
         return len(self._replies)
 
     def __call__(self, need: Need) -> Answer:
@@ -158,13 +153,9 @@ class Scripted:
 
 
 def http_failure(status: int, message: str, code: str = "", retry_after: str = "") -> Failure:
-    """Return the Failure for an HTTP error of a provider: an overflow by its code or text, any other by its status.
+    """Return a provider's refusal as the tiers handle it: an overflow by its code or text, the rest by its status.
 
-    Args:
-        status: The HTTP status.
-        message: The provider's error text.
-        code: The provider's own name of the error (OpenAI's `code`).
-        retry_after: The header of that name; it is added to the message.
+    `code` is the provider's own word for the error (OpenAI's `code`), `retry_after` its header: kept in the message.
     """
     sentence = message or f"HTTP {status}"
     if code in _OVERFLOW_CODES or status == 413 or (status == 400 and _OVERFLOW.search(message)):
@@ -184,10 +175,7 @@ _OVERFLOW_CODES = ("context_length_exceeded", "model_context_window_exceeded", "
 
 
 def read_script(value: Any) -> Scripted:
-    """Read a script of answers from JSON: a list of `"text"`, `{"text"}`, `{"messages"}` or `{"error"}`.
-
-    Raises InspectorError.
-    """
+    """A script from its JSON: a list of `"text"`, `{"text"}`, `{"messages"}` or `{"error"}`. Raises InspectorError."""
     if not isinstance(value, list):
         raise InspectorError("The answers must be a JSON list, one for each need, in order.")
     return Scripted([_reply(answer, n) for n, answer in enumerate(value)])
@@ -233,7 +221,7 @@ def _failure(value: Mapping[str, Any], n: int) -> Answer | Failure:
 
 
 def need_document(answered: AnsweredNeed) -> dict[str, Any]:
-    """Return a need and its answer as the JSON object that the command line prints."""
+    """A need and its answer as the command line prints them."""
     need, reply = answered.need, answered.reply
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(need).__name__).lower()
     document: dict[str, Any] = {"kind": kind, "timeout_s": getattr(need, "timeout_s", None)}

@@ -1,4 +1,4 @@
-"""Read untrusted JSON values as an expected type; a value of another type is read as an empty value of that type."""
+"""Values of JSON that somebody else wrote: each read as the kind that is wanted, else as an empty one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,12 +8,12 @@ from inspector.core.usage import MOST
 
 
 def text_of(value: Any) -> str:
-    """Return the value if it is a string, else an empty string."""
+    """The value where it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def text_at(value: Any, key: str) -> str:
-    """Return the string under a key; empty if there is none."""
+    """The string under a key; empty where there is none."""
     text = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
     return text if isinstance(text, str) else ""
 
@@ -25,17 +25,17 @@ def text_under(value: Any, *keys: str) -> str:
 
 
 def texts_at(value: Any, key: str) -> list[str]:
-    """Return the strings in the list under a key."""
+    """The strings in the list under a key."""
     return [text for text in list_of(fields_of(value).get(key)) if isinstance(text, str)]
 
 
 def list_of(value: Any) -> list[Any]:
-    """Return the value if it is a list, else an empty list."""
+    """The value where it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def objects_of(value: Any) -> list[Mapping[str, Any]]:
-    """Return the JSON objects in a list; empty if the value is no list."""
+    """The objects in a list; none where the value is no list."""
     return (
         [item for item in value if type(item) is dict or isinstance(item, Mapping)]
         if isinstance(value, list)
@@ -44,14 +44,14 @@ def objects_of(value: Any) -> list[Mapping[str, Any]]:
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a JSON object, else an empty object."""
+    """The value where it is an object, else an empty one."""
     return (
         value if type(value) is dict or (value is not None and isinstance(value, Mapping)) else {}
     )
 
 
 def object_of(value: Any, key: str) -> Mapping[str, Any]:
-    """Return the JSON object under a key; an empty object if there is none."""
+    """The object under a key; an empty one where there is none."""
     inner = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
     return (
         inner if type(inner) is dict or (inner is not None and isinstance(inner, Mapping)) else {}
@@ -59,19 +59,19 @@ def object_of(value: Any, key: str) -> Mapping[str, Any]:
 
 
 def first_of(value: Any) -> Mapping[str, Any]:
-    """Return the first item of a list if it is a JSON object, else an empty object."""
+    """The first item of a list where it is an object; else an empty one."""
     return fields_of(value[0]) if isinstance(value, list) and value else {}
 
 
 def object_in(text: Any) -> Mapping[str, Any]:
-    """Parse a string as a JSON object; return an empty object if it is none."""
+    """The object that a string holds as JSON; an empty one where it holds none."""
     return (
         fields_of(value_in(text)) if isinstance(text, str) and text.lstrip().startswith("{") else {}
     )
 
 
 def value_in(text: str | bytes, otherwise: Any = None) -> Any:
-    """Parse a text as JSON; return `otherwise` if it is not JSON."""
+    """What a text holds as JSON; `otherwise` where it holds none."""
     try:
         return loads(text.encode("utf-8", "replace") if isinstance(text, str) else text)
     except NotJson:
@@ -79,20 +79,20 @@ def value_in(text: str | bytes, otherwise: Any = None) -> Any:
 
 
 def first_object(values: Any) -> Mapping[str, Any]:
-    """Return the first of several choices or candidates of an answer, with which the conversation continues."""
+    """Return the first of several choices or candidates: the conversation continues with that one."""
     return next((choice for choice in objects_of(values) if not choice.get("index")), {})
 
 
 def digits_of(text: str) -> int | None:
-    """Return a whole number of up to 18 digits; None for any other text. `int` raises for thousands of digits."""
+    """A whole number as it is written, up to 18 digits; None for what is none. Python refuses to read thousands."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
 def count_of(value: Any) -> int:
-    """Return the value if it can be a number of tokens, else 0."""
+    """A number of tokens; 0 for what is none."""
     return value if type(value) is int and 0 < value <= MOST else 0
 
 
 def whole_of(value: Any) -> int | None:
-    """Return the value if it can be a number of tokens or bytes, else None."""
+    """A number of tokens, bytes or the like; None for what is none."""
     return value if type(value) is int and 0 <= value <= MOST else None

@@ -1,4 +1,4 @@
-"""The window as a program: puts settings, theme, fonts and window together and runs until it is closed."""
+"""Start the window as a program: create settings, theme, fonts and window, and run until the window is closed."""
 
 import logging
 import signal
@@ -20,11 +20,11 @@ GiveUp = Callable[[Sequence[str]], object]
 
 
 def main(argv: Sequence[str] = (), give_up: GiveUp = lambda messages: None) -> int:
-    """Open the window, on the transcript `argv[0]` if one is named.
+    """Open the window, and in it the transcript `argv[0]` if there is one.
 
     Args:
-        argv: The words of the command line.
-        give_up: Called with Qt's messages if it finds no screen, and must end the process: Qt would abort it.
+        argv: The arguments of the command line.
+        give_up: Called with Qt's messages if Qt finds no screen. It must end the process, because Qt would abort it.
 
     Returns:
         The exit status.
@@ -62,7 +62,7 @@ def _application(give_up: GiveUp) -> QApplication:
 
 
 def build(application: QApplication, settings: Settings) -> MainWindow:
-    """A window that is ready to be shown; unexpected failures are reported in it."""
+    """Build a window that is ready to be shown and that reports unexpected failures."""
     fonts.load()
     calling = Calling()
     window = MainWindow(Theme(application, settings), settings, calling)

@@ -1,4 +1,4 @@
-"""Bars of the window: controls to open, choose and find, a notice under them, and the open file at the bottom."""
+"""The window's bars: the top bar with controls to open, choose and search, the notice below it, and the status bar."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,11 +40,11 @@ LIVE = (
     "Run a live demo", "Run an agent…", "Run from here…", "Resume this run", "Watch an agent…",
     "Receive the spans of a traced agent",
 )  # fmt: skip
-"""Commands by which something begins that is looked at while it runs."""
+"""Commands in the Run menu: each starts something that the window shows while it runs."""
 _DATE = re.compile(r"-\d{8}$")
-"""The end of a model's name that is not shown in the bar."""
+"""Pattern of the date at the end of a model's name, which the bar leaves out."""
 TITLE_WIDTH = 48
-"""Characters of a sub-agent's title in the menu."""
+"""Maximum number of characters of a sub-agent's title in the menu."""
 
 
 _FOLLOWING: Mapping[Following, str] = {
@@ -55,7 +55,7 @@ _FOLLOWING: Mapping[Following, str] = {
 
 
 class TopBar(Guarded, QFrame):
-    """Shows the State's choices; what is chosen goes to the workbench."""
+    """The bar at the top: shows the choices in the State and passes new choices to the workbench."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class TopBar(Guarded, QFrame):
         return row(*left, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
 
     def show_state(self, state: State) -> None:
-        """The chosen ones as the buttons' words."""
+        """Show the chosen agent, policy and context window on their buttons."""
         thread = state.thread
         self.workspaces.show_waiting(state.waits)
         for choice in (self.workspaces, self.agent, self.policy, self.limit):
@@ -127,7 +127,7 @@ class TopBar(Guarded, QFrame):
         self.limit.setToolTip(tip("\n".join(filter(None, notes))))
 
     def show_history(self, has_back: bool, has_forward: bool) -> None:
-        """Enable Back and Forward if there is a place to go to."""
+        """Enable each button if the history has a place in its direction."""
         self.back.setEnabled(has_back)
         self.forward.setEnabled(has_forward)
 
@@ -136,8 +136,11 @@ class TopBar(Guarded, QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """All in full where there is room; else the window in fewer words, the policy by its name alone, the search by
-        its key, and what the palette can do as well goes."""
+        """Shorten the labels until the row fits, in a fixed order.
+
+        The context window's label loses words first, then the policy keeps only its name, then the search box only its
+        key. At last widgets are hidden whose commands the palette offers as well.
+        """
         state = self._workbench.state
         has_thread = state.thread is not None
         for choice in (self.agent, self.policy, self.limit):
@@ -164,7 +167,9 @@ class TopBar(Guarded, QFrame):
 
     def _fill_live(self, menu: QMenu) -> None:
         for command in self._commands():
-            if command.words in LIVE:  # after the tab its key is shown, which the window hears
+            if (
+                command.words in LIVE
+            ):  # the text after the tab is only shown; the window handles the key
                 menu.addAction(f"{command.words}\t{command.shown_keys}").triggered.connect(
                     command.run
                 )
@@ -212,7 +217,7 @@ class TopBar(Guarded, QFrame):
 
 
 class WorkspaceTabs(Guarded, QTabBar):
-    """The names of the workspaces; the one that is shown is marked."""
+    """Tabs with the names of the workspaces. The tab of the current workspace is marked."""
 
     def __init__(self, choose: Callable[[str], None]) -> None:
         super().__init__()
@@ -228,30 +233,30 @@ class WorkspaceTabs(Guarded, QTabBar):
         self.tabBarClicked.connect(self._choose_shown)
 
     def _choose_shown(self, at: int) -> None:
-        """Lead back from a page to the workspace that it belongs to."""
+        """Return from a page to its workspace if the user clicks the tab that is already marked."""
         if at == self.currentIndex():
             self._choose(WORKSPACES[at])
 
     def sizeHint(self) -> QSize:
-        """All of them, whichever is the bold one."""
+        """Return a size that is wide enough for all names, whichever of them is bold."""
         return super().sizeHint().grownBy(QMargins(0, 0, 8, 0))
 
     def minimumSizeHint(self) -> QSize:
-        """Return the preferred size, as a narrower box would cut names."""
+        """Return the preferred size, because a narrower widget would cut names off."""
         return self.sizeHint()
 
     def show_name(self, name: str) -> None:
         """Show the name of a workspace as the current one."""
-        with QSignalBlocker(self):  # a page belongs to a workspace that is not shown
+        with QSignalBlocker(self):  # a page stays although its workspace's tab is marked
             self.setCurrentIndex(WORKSPACES.index(name))
 
     def show_waiting(self, waits: bool) -> None:
-        """Does something wait for the person in Live?"""
+        """Mark the Live tab with a dot if something in it waits for the user."""
         self.setTabText(WORKSPACES.index("Live"), "Live ●" if waits else "Live")
 
 
 class Notice(QFrame):
-    """The calm bar under the top: a failure in one sentence, or a transcript on its way in. Never a dialog."""
+    """The bar below the top bar: shows a failure as one sentence, or the progress of opening a transcript."""
 
     def __init__(
         self, theme: Theme, cancel: Callable[[], None], dismiss: Callable[[], None]
@@ -280,7 +285,7 @@ class Notice(QFrame):
         self.hide()
 
     def show_state(self, state: State) -> None:
-        """The opening, else the failure, else nothing."""
+        """Show the progress of opening; without one the failure; without one the note; otherwise hide the bar."""
         self._opening = state.opening
         if state.opening is not None:
             self._show_opening(state.opening)
@@ -294,7 +299,7 @@ class Notice(QFrame):
             self._forget()
 
     def _show_note(self, note: str) -> None:
-        """Show a sentence that is no failure: calm, and gone after a while."""
+        """Show a sentence that reports no failure, and hide it after NOTE_MS."""
         if note != self._note:
             self.more.hide()
             self._show_words(note, bad=False)
@@ -307,7 +312,7 @@ class Notice(QFrame):
         self.hide()
 
     def say(self, sentence: str, more: str = "", then: Callable[[], None] | None = None) -> None:
-        """A sentence of the window's own, with a second button where there is something to do."""
+        """Show a sentence as a failure, with a second button `more` that calls `then` if there is something to do."""
         self._said = sentence
         self.more.setText(more)
         self.more.setVisible(bool(more))
@@ -346,17 +351,17 @@ class Notice(QFrame):
 
 
 LATE_MS = 700
-"""Milliseconds that the window is behind the file before that is said."""
+"""Milliseconds that the window must be behind the file before the status bar reports it."""
 NOTE_MS = 15_000
 """Milliseconds after which a note disappears, unless it reports a failure."""
 KEYS = f"← → request   ↑ ↓ message   Alt+← back   Ctrl+1…{len(WORKSPACES)} workspace   F11 whole panel   F1 keys"
 
 
 class StatusStrip(Guarded, QFrame):
-    """A click on the problems shows them."""
+    """The status bar at the bottom: counts of the open file, its problems, current work and the most useful keys."""
 
     def __init__(self, show_problems: Callable[[], None], work: WorkNotice) -> None:
-        """`work` says what the program is doing, while it is at something."""
+        """Create the bar; `work` is the notice that names the job in progress."""
         super().__init__()
         self.setObjectName("StatusStrip")
         self._work = work
@@ -371,7 +376,7 @@ class StatusStrip(Guarded, QFrame):
         self.problems.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The keys give way where there is no room for both."""
+        """Hide the keys if there is no room for them beside the other texts."""
         super().resizeEvent(event)
         self._fit()
 
@@ -385,7 +390,7 @@ class StatusStrip(Guarded, QFrame):
         self.keys.setVisible(self.width() > words + beside + self.keys.sizeHint().width())
 
     def show_state(self, state: State) -> None:
-        """Counts of the thread that is shown."""
+        """Show the counts of the current thread, and after LATE_MS how many requests the window is behind."""
         was_behind, self._state = self._shown[3] > 0 or self._late.isActive(), state
         if not state.behind:
             self._late.stop()
@@ -394,7 +399,7 @@ class StatusStrip(Guarded, QFrame):
         self._show()
 
     def _show(self) -> None:
-        """How far the window is behind is said when that has lasted for a while."""
+        """Update the texts if the session, the thread, the kind of following or the lag changed."""
         session, thread, following = self._state.session, self._state.thread, self._state.following
         behind = 0 if self._late.isActive() else self._state.behind
         is_same = session is self._shown[0]
@@ -432,7 +437,7 @@ def _drop_down(text: str, name: str, fill: Callable[[QMenu], None]) -> QToolButt
 
 
 def session_counts(session: Session, thread: Thread | None = None) -> str:
-    """Return what the status bar says of a session and of the thread that is shown, else of the main one."""
+    """Return the status bar's text about a session: counts of `thread`, or of the main thread by default."""
     thread = thread or session.main
     words = [
         session.client or session.format,

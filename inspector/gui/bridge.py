@@ -1,14 +1,14 @@
-"""The only file of the window that runs jobs on threads, off the GUI thread, and brings everything back onto it.
+"""Run jobs on worker threads and bring their results to the GUI thread. No other file of the window starts such jobs.
 
-A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often; what it calls
-in `core` ends at the next `checkpoint()` after a cancel. Its result, its reports and what it raises arrive on
-the GUI thread, in order, one a turn of the event loop. An unexpected failure is raised there again, so that it meets
-the same hook as any other bug.
+A job is a function that takes a Task. It may call `task.report(value)` and should check `task.cancelled()` often; code
+of `core` that it calls ends at the next `checkpoint()` after a cancel. The job's result, reports and exceptions arrive
+on the GUI thread, in order, one per turn of the event loop. An unexpected exception is raised there again, so that the
+same exception hook handles it as any other bug.
 
-Every job runs in a lane. A long job rests, at its checkpoints, while a job of a more urgent lane is computing.
+Every job runs in a lane. A long job pauses at its checkpoints while a job of a more urgent lane computes.
 
-No job imports a module that makes classes of Qt's: PySide6 looks its classes up without a lock while the event loop
-runs, and one that is made meanwhile on another thread can end the program.
+A job must not import a module that defines Qt classes: PySide6 looks up its classes without a lock while the event loop
+runs, so a class that another thread defines meanwhile can crash the program.
 """
 
 import gc
@@ -31,20 +31,28 @@ from inspector.core.heavy import with_checkpoints
 T = TypeVar("T")
 
 TURN_S = 0.00005
-"""How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
-makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
+"""Seconds for which a thread may hold the interpreter (Python's switch interval).
+
+Qt releases the interpreter in every call, so painting waits one interval per Qt call while a job computes. With
+Python's default of 5 ms, painting a picture would take a second.
+"""
 
 Lane: TypeAlias = Literal["answer", "state", "compute", "card", "pass", "wait"]
-"""`answer`: short, and a person has just asked for it (a search, a filter). `state`: what all panels wait for.
-`compute`: what a panel in sight shows.
-`card`: the answers of the first screen about a whole session. `pass`: over a whole session, too, shown when it is
-there; may take minutes. `wait`: waits for a model, a file or a server more than it computes."""
+"""The kind of a job, which determines its urgency.
+
+`answer`: short, and a user has just requested it (a search, a filter). `state`: all panels wait for it. `compute`: a
+visible panel shows its result. `card`: computes an answer of the first screen from a whole session. `pass`: also goes
+over a whole session, may take minutes, and is shown when it ends. `wait`: waits for a model, a file or a server more
+than it computes.
+"""
 
 _WORKERS: Mapping[Lane, int] = MappingProxyType(
     {"answer": 1, "state": 1, "compute": 2, "card": 2, "pass": 1, "wait": 8}
 )
-"""Jobs of a lane that run at the same time. They share one interpreter: more of them end no sooner, and painting waits
-for each in turn."""
+"""Maximum number of jobs that run at the same time, by lane.
+
+The jobs share one interpreter, so more threads would not finish earlier, and painting waits for each of them in turn.
+"""
 
 _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
     {
@@ -56,20 +64,23 @@ _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
         "wait": ("answer",),
     }
 )
-"""The lanes for which a job of a lane rests."""
+"""The lanes whose jobs make a job of the given lane pause."""
 
 REST_S = 0.05
-"""Seconds between two looks of a resting job at whether it was cancelled."""
+"""Seconds between two checks of a pausing job whether it was cancelled."""
 GIVE_WAY_MS, GIVE_WAY_S = 5, 1.0
-"""Idle milliseconds of the GUI thread that a job asked to give way waits for, and the most seconds that it waits."""
+"""Milliseconds for which the GUI thread must be idle before a job that gave way continues, and the most seconds that
+the job waits for it."""
 PAUSE_MS = 50
-"""Milliseconds before a job that replaces another begins: while a key is held down only the last job is needed."""
+"""Milliseconds by which a job that replaces another is delayed. While a key is held down, only the last job is
+needed.
+"""
 LONG = 0.3
-"""Seconds of a job that may have made many objects."""
+"""Seconds after which a job counts as long: it may have made many objects, which are then excluded from collection."""
 
 
 class Task:
-    """A job that runs off the GUI thread."""
+    """A job that runs on a worker thread: its progress and whether it was cancelled."""
 
     def __init__(
         self, threads: "_ThreadPools", reported: Callable[[Any], None], lane: Lane
@@ -80,12 +91,13 @@ class Task:
         self.part = ""  # title of the panel that the job is for
         self.began = monotonic()
         self.share: float | None = None
-        """How much of the current step of the job is done; None: not known."""
+        """Completed fraction of the current step of the job; None if unknown."""
         self.step = 1
         self._stop = Event()
 
     def report(self, value: Any) -> None:
-        """From the job: hand `value` to whoever asked for reports. Nothing arrives after a cancel."""
+        """Pass `value` to the callback for reports on the GUI thread. Nothing arrives after a cancel. Called by the
+        job."""
         self._deliver(partial(self._pass_on, value))
 
     def _pass_on(self, value: Any) -> None:
@@ -93,21 +105,23 @@ class Task:
             self._reported(value)
 
     def cancel(self) -> None:
-        """Ask the job to stop. Neither its reports nor its result will arrive."""
+        """Ask the job to stop. Neither its reports nor its result will arrive after this call."""
         self._stop.set()
 
     def rest(self, seconds: float) -> bool:
-        """From the job: wait so long, or until it is asked to stop; has it been?"""
+        """Wait for `seconds`, or until the job is cancelled. Return True if it was cancelled. Called by the job."""
         return self._stop.wait(seconds)
 
     @property
     def stopped(self) -> bool:
-        """Has it been asked to stop?"""
+        """True if the job was asked to stop."""
         return self._stop.is_set()
 
     def cancelled(self) -> bool:
-        """From the job: has it been asked to stop? Waits while the GUI thread is at something (`Bridge.give_way`), and
-        while jobs of more urgent lanes are computing."""
+        """Return True if the job was asked to stop. Called by the job.
+
+        Waits while the GUI thread is working (`Bridge.give_way`), and while jobs of more urgent lanes compute.
+        """
         if not self._free.is_set():
             self._give_way()
         if self._traffic.is_held_up(self):
@@ -120,9 +134,16 @@ class Task:
             pass
 
     def check(self, done: int = 0, total: int = 0) -> None:
-        """Note how far the job is, and stop it at a checkpoint if it was asked to. Raises Cancelled.
+        """Record the progress of the job and stop the job here if it was cancelled.
 
-        A job of several loops is in its next step when the share that is done becomes smaller.
+        If the completed fraction becomes smaller, the job has begun its next loop, and `step` is increased.
+
+        Args:
+            done: Units of work that are completed in the current loop.
+            total: Units of work in the current loop; 0 if unknown.
+
+        Raises:
+            Cancelled: The job was asked to stop.
         """
         if total:
             share = done / total
@@ -133,31 +154,32 @@ class Task:
 
 
 class _Traffic:
-    """Counts the jobs of each lane, so that less urgent ones rest meanwhile."""
+    """Counts the jobs of each lane, so that jobs of less urgent lanes can pause."""
 
     def __init__(self) -> None:
         self._jobs = Counter[Lane]()
         self._fewer = Condition()
 
     def enter(self, lane: Lane) -> None:
-        """A job of the lane is waiting for its thread, or running, from now on."""
+        """Count a job of `lane` that now waits for its thread or runs."""
         with self._fewer:
             self._jobs[lane] += 1
 
     def leave(self, lane: Lane) -> None:
-        """A job of the lane has ended."""
+        """Stop counting a job of `lane` that has ended."""
         with self._fewer:
             self._jobs[lane] -= 1
             self._fewer.notify_all()
 
     def wait_for_turn(self, task: Task) -> None:
-        """Return as soon as no job of a more urgent lane is left, or the task was asked to stop."""
+        """Wait until no job of a more urgent lane is left, or the task is cancelled."""
         with self._fewer:
             while self.is_held_up(task):
                 self._fewer.wait(REST_S)
 
     def is_held_up(self, task: Task) -> bool:
-        """Is a job of a more urgent lane left, and the task not asked to stop? Asked thousands of times a second."""
+        """Return True if a job of a more urgent lane is left and the task is not cancelled. Called thousands of times a
+        second."""
         jobs = self._jobs
         for lane in _MORE_URGENT[task.lane]:
             if jobs[lane]:
@@ -166,8 +188,10 @@ class _Traffic:
 
 
 class Frames(QObject):
-    """Shows what other threads report, at most once per interval: any thread may call `ask`, and `show` is called on
-    the GUI thread, once for all calls of an interval."""
+    """Limits how often values from other threads are shown.
+
+    Any thread may call `ask`. `show` is then called on the GUI thread, at most once per interval.
+    """
 
     _asked = Signal()
 
@@ -185,17 +209,17 @@ class Frames(QObject):
             self._asked.emit()
 
     def _due(self) -> None:
-        self._on_its_way = False  # before it is looked at: what comes now asks again
+        self._on_its_way = False  # first, so that a value that arrives now asks again
         self._show()
 
     def close(self) -> None:
-        """Nothing is shown any more."""
+        """Stop calling `show`."""
         self._on_its_way = True
         self._timer.stop()
 
 
 class Bridge:
-    """Between the GUI thread and the others."""
+    """Starts jobs on worker threads and delivers their results on the GUI thread."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         self._threads = _ThreadPools(parent)
@@ -218,13 +242,18 @@ class Bridge:
         lane: Lane = "compute",
         after_ms: int = 0,
     ) -> Task:
-        """Run `job` on another thread, as soon as this one is done with its work: they share one interpreter.
+        """Run `job` on a worker thread as soon as the GUI thread has finished its current work.
 
-        After `close` nothing is run any more.
+        The threads share one interpreter, so they would slow each other down. After `close` no job is started.
 
         Args:
-            failed: hears of expected failures; without it they are raised like any other.
-            fell: hears of an unexpected failure before it is raised.
+            job: The function to run; its argument is the Task.
+            done: Called on the GUI thread with the result.
+            failed: Called with an expected failure. Without it, the failure is raised like any other exception.
+            reported: Called on the GUI thread with each reported value.
+            fell: Called with an unexpected exception before it is raised.
+            lane: The urgency of the job.
+            after_ms: Milliseconds to wait before the job starts.
         """
         threads, hears = self._threads, fell or self._fell
         task = Task(threads, reported, lane)
@@ -261,7 +290,11 @@ class Bridge:
         waits: bool = False,
         first: bool = False,
     ) -> Callable[[], None]:
-        """As the Workbench wants it: run `job` elsewhere, then `done` here. What is returned cancels it."""
+        """Run `job` on a worker thread, then `done` on this thread; the signature that the Workbench expects.
+
+        Returns:
+            A function that cancels the job.
+        """
         lane: Lane = "state" if first else "compute"
         if waits:
             lane = "wait"
@@ -272,13 +305,14 @@ class Bridge:
         return list(self._threads.tasks)
 
     def give_way(self) -> None:
-        """Jobs rest, as soon as they look whether to stop, until this thread is done with all that it is at: two that
-        compute take thrice as long."""
+        """Pause all jobs at their next check until the GUI thread is idle: two busy threads would take three times as
+        long."""
         if not self._threads.closed:
             self._threads.give_way()
 
     def in_turns(self, pieces: Iterator[None]) -> None:
-        """Go through `pieces` on this thread, one a turn of the event loop: what the user does comes in between."""
+        """Run the steps of `pieces` on this thread, one per turn of the event loop, so that user input is handled in
+        between."""
         if not self._threads.closed:
             self._threads.give_way()
             for _ in pieces:
@@ -286,18 +320,20 @@ class Bridge:
                 break
 
     def close(self) -> None:
-        """Cancel everything; nothing arrives any more."""
+        """Cancel all jobs. No result or report is delivered after this call."""
         self._threads.close()
 
     @property
     def busy(self) -> bool:
-        """Is any job still on its way?"""
+        """True if any job is waiting or running."""
         return bool(self._threads.tasks)
 
 
 class LatestJob:
-    """Jobs of which only the newest matters: each takes the place of the one that is on its way, after a pause in which
-    a newer one can take its own."""
+    """Runs jobs of which only the newest matters: each job cancels the previous one.
+
+    A job that replaces another starts after PAUSE_MS, so that a newer job can still replace it.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
@@ -305,7 +341,7 @@ class LatestJob:
 
     @property
     def busy(self) -> bool:
-        """Is a job waiting or running?"""
+        """True if a job is waiting or running."""
         return self._task is not None
 
     def run(
@@ -315,7 +351,7 @@ class LatestJob:
         reported: Callable[[Any], None] = lambda value: None,
         lane: Lane = "compute",
     ) -> None:
-        """As `Bridge.run`; when `done` is called the job is over."""
+        """Cancel the previous job and run this one as `Bridge.run` does. `busy` is False when `done` is called."""
 
         def end(result: T) -> None:
             self._task = None
@@ -326,18 +362,18 @@ class LatestJob:
         self._task = self._bridge.run(job, end, reported=reported, lane=lane, after_ms=after_ms)
 
     def cancel(self) -> None:
-        """Of the one on its way nothing will arrive."""
+        """Cancel the current job; its result will not arrive."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
 
 class _ThreadPools(QObject):
-    """The threads, and the way back from them.
+    """The worker threads, and the queue that delivers their results to the GUI thread.
 
-    It belongs to the window, or to the application, and ends with it, on the GUI thread. Else the last to let go of it
-    would be a job, now and then: an object of Qt's that ends on another thread ends the program, by its timers. Jobs
-    may hold it longer than that, so nothing is delivered after `close`.
+    The object belongs to the window or the application, and Qt deletes it with its owner on the GUI thread. Without an
+    owner, a job could hold the last reference: a Qt object with timers that is destroyed on another thread crashes the
+    program. Jobs may hold a reference for longer than the owner exists, so nothing is delivered after `close`.
     """
 
     _arrived = Signal(object)
@@ -362,7 +398,7 @@ class _ThreadPools(QObject):
         self._turn.timeout.connect(self._run_next)
 
     def begin(self, job: Callable[[Task], T], task: Task, end: Callable[[Future[T]], None]) -> None:
-        """Hand the job to a thread of its lane, unless it was cancelled meanwhile."""
+        """Hand the job to a thread of its lane, unless the job was cancelled meanwhile."""
         if task.stopped:
             self.tasks.discard(task)
             return
@@ -385,7 +421,7 @@ class _ThreadPools(QObject):
         self._turn.start()
 
     def _run_next(self) -> None:
-        """One a turn of the event loop, as `Bridge.in_turns`."""
+        """Run the oldest delivered call, one per turn of the event loop as in `Bridge.in_turns`."""
         call = self._calls.popleft()
         if self._calls:
             self._turn.start()
@@ -412,7 +448,7 @@ class _ThreadPools(QObject):
 
 
 computing_jobs: set[Task] = set()
-"""Jobs that compute now."""
+"""Jobs that are computing now."""
 
 
 def _started(run: Callable[[Task], T], task: Task) -> T:
@@ -423,7 +459,10 @@ def _started(run: Callable[[Task], T], task: Task) -> T:
 
 
 def _computed(job: Callable[[Task], T], task: Task) -> T:
-    """Do the job. What a long one made is much, and stays: looking through it for garbage would hold up the window."""
+    """Run a job with checkpoints. After a long job, exclude its many lasting objects from garbage collection.
+
+    Collecting them would block the window.
+    """
     began = monotonic()
     computing_jobs.add(task)
     try:

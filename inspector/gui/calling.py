@@ -1,5 +1,7 @@
-"""The answerer of the workbench's model calls. It is kept until kind, model or session change, so that calls share a
-prompt cache and a simulated provider keeps running between steps."""
+"""Keep the answerer of the workbench's model calls until kind, model or session change.
+
+Keeping one answerer lets calls share a prompt cache, and lets a simulated provider continue between steps.
+"""
 
 import threading
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Calling:
-    """As `Workbench(answerers=...)` wants it. Asked on the threads of jobs."""
+    """The function that `Workbench(answerers=...)` expects. Jobs call it on their worker threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,7 +25,7 @@ class Calling:
         self._answerer: Answerer | None = None
 
     def __call__(self, who: str, state: State) -> Answerer:
-        """The answerer of that name. Raises InspectorError."""
+        """Return the answerer named `who`. Raises InspectorError."""
         from inspector.agent.workspace import WorkspaceAnswerer
 
         model = model_of(state)
@@ -34,11 +36,11 @@ class Calling:
                 self._open, self._key = _opened(who, model), key
                 self._answerer = WorkspaceAnswerer(
                     self._open, None
-                )  # files are what the recording holds of them
+                )  # files come from the recording
             return self._answerer
 
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Close the current answerer."""
         with self._lock:
             self._let_go()
 
@@ -49,7 +51,7 @@ class Calling:
 
 
 def model_of(state: State) -> str:
-    """The model that answers: the user's word, else the session's where we stand."""
+    """Return the name of the model that answers: the user's choice, or the session's model at the current request."""
     if state.choices.model or state.thread is None:
         return state.choices.model
     return model_at(state.thread, state.at)

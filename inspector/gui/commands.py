@@ -1,4 +1,4 @@
-"""A command: its words and keys, from which menus, palette and key list are made; which of them match what is typed."""
+"""Commands with their texts and keys, for menus, palette and key list, and the search for commands by typed text."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,25 +26,26 @@ _OWN_KEYS = (
     QComboBox,
     QTabBar,
 )
-"""Widgets that have a use for arrows and letters themselves ..."""
+"""Widgets that handle arrow keys and letters themselves, unless they carry the property WINDOW_KEYS."""
 WINDOW_KEYS = "window keys"
-"""... unless they carry this property: then the window's keys hold in them too."""
+"""Name of the property of a widget in which the window's keys work although its class is in `_OWN_KEYS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`keys` as QKeySequence spells them; the first is the one that is shown."""
+    """An action with its text and keys. `keys` are in QKeySequence's spelling; the first of them is shown."""
 
     words: str
     run: Callable[[], object]
     keys: tuple[str, ...] = ()
     group: str = ""
     typed: bool = False
-    """Its keys mean something else in a text field or text view, and belong to that while it has the focus."""
+    """Whether text fields and text views use the keys themselves, so that the shortcut is disabled while one has the
+    focus."""
 
     @property
     def shown_keys(self) -> str:
-        """The keys in the words of this system."""
+        """The first key in the spelling of this operating system; empty if there is none."""
         return (
             QKeySequence(self.keys[0]).toString(QKeySequence.SequenceFormat.NativeText)
             if self.keys
@@ -53,7 +54,8 @@ class Command:
 
 
 class Keys(QObject):
-    """The shortcuts of a window. Lives and dies with it, as the signal it hears outlives it."""
+    """The shortcuts of a window. The object is a child of the window because the signal it is connected to outlives
+    both."""
 
     def __init__(self, window: QWidget, commands: Iterable[Command]) -> None:
         super().__init__(window)
@@ -70,7 +72,7 @@ class Keys(QObject):
         application.focusChanged.connect(self._focus_moved)
 
     def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
-        """Arrow keys and letters belong to whoever types, and to lists and tabs other than the buffer's."""
+        """Disable the typed shortcuts while a widget has the focus that handles arrow keys and letters itself."""
         busy = isinstance(now, _OWN_KEYS) and not now.property(WINDOW_KEYS)
         for shortcut in self._typed:
             shortcut.setEnabled(not busy)
@@ -79,9 +81,13 @@ class Keys(QObject):
 def matches(
     commands: Sequence[Command], typed: str, offers: Sequence[Command] = ()
 ) -> list[Command]:
-    """The commands whose words hold the typed letters in order, best first.
+    """Return the commands whose texts contain the letters of `typed` in order, best match first.
 
-    `offers` stand after those of which a word begins with what was typed, before all others; a number is an offer.
+    Args:
+        commands: The commands to search.
+        typed: The search text; if it is empty, all commands are returned.
+        offers: Further commands that are always included. They follow the commands of which a word begins with the
+            search text, and precede all others. If the search text is a number, the offers come first.
     """
     query = typed.strip().lower()
     if not query:
@@ -97,7 +103,11 @@ def matches(
 
 
 def _rank(words: str, query: str) -> int | None:
-    """0 begins with it, 1 a word begins with it, 2 holds it, 3 and up its letters in order, spread; None no match."""
+    """Return how well `words` matches `query`, lower is better; None for no match.
+
+    The result is 0 if the words begin with the query, 1 if one of the words does, 2 if they contain it, and 3 or more
+    if its letters occur in order with gaps.
+    """
     if words.startswith(query):
         return 0
     if f" {query}" in words:

@@ -1,4 +1,4 @@
-"""What the parts of the window may reach: the Workbench, the bridge to other threads, the theme, and each other."""
+"""The services that parts of the window share: Workbench, bridge to worker threads, theme and actions of the window."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class Desk:
     theme: Theme
     settings: Settings
     open_path: Callable[[str], None]
-    """Open a transcript, off the GUI thread; failures are reported by the window."""
+    """Open a transcript on a worker thread; the window reports failures."""
     show_panel: Callable[[str], None]
-    """Bring the panel of that TITLE to the front."""
+    """Bring the panel with that TITLE to the front."""
     say: Callable[[str], None]
-    """One sentence in the calm bar, for an expected failure that is not about opening."""
+    """Show one sentence in the notice bar, for an expected failure that does not concern opening."""
     leave_page: Callable[[], object] = lambda: None
     """Return from a page to the workspace from which it was opened."""
     runs: RunDesk | None = None
-    """Begins runs of our own agent, and holds the current run."""
+    """Starts runs of the built-in agent, and holds the current run."""
     proxies: ProxyDesk | None = None
-    """Begins proxies, and holds the one that listens."""
+    """Starts proxies, and holds the proxy that is listening."""

@@ -1,7 +1,7 @@
-"""All panels: gauge and timeline, which are always shown, around the workspaces, of which one is shown.
+"""Arrange all panels: gauge and timeline, which are always shown, around the current workspace.
 
-Showing a panel shows its workspace. Panels are built with their workspace: when it is shown, when something in it may
-need the user, or before that, while the program is idle. The layout of each workspace is stored.
+Showing a panel shows its workspace. The panels of a workspace are built when the workspace is shown, when something in
+it may need the user, or earlier while the program is idle. The layout of each workspace is stored.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,29 +24,29 @@ from inspector.workbench.state import State
 
 _ALL = (*WORKSPACES, *PAGES)
 _LIVE = ("run", "proxy")
-"""Fields of a State that concern only the panels with LIVE set."""
+"""Fields of a State that concern only the panels whose LIVE is set."""
 _CONCERNS = tuple(
     field.name
     for field in fields(State)
     if field.name not in ("opening", "behind", "failure", *_LIVE)
 )
-"""Fields of a State that concern every panel. Progress and failures are shown in the bars, not in the panels."""
+"""Fields of a State that concern every panel. The bars show progress and failures, so the panels do not need these."""
 
 _CALLING = {"run": "Live", "proxy": "Live", "receiver": "Live", "asking": "Compact"}
-"""Workspace whose panels come to the front by themselves, by what of a State is there then."""
+"""Workspace to build at once, by the field of a State that is not None when the workspace may need the user."""
 LINES = 38
-"""Lines of text from which on a window is high enough for panels one below the other above the one in the middle."""
+"""Lines of text that must fit in the window's height so that panels can be placed below the middle panel."""
 
 
 COLUMNS = 132
-"""Figures from which on a window is wide enough for the whole gauge beside everything else."""
+"""Digits that must fit in the window's width so that the unfolded gauge can be shown beside everything else."""
 
 
 class Docks(WorkspacePage):
-    """Holds every panel of the list; hands each the State. Its middle is the workspace that is shown."""
+    """Holds every panel and passes the State to each. The central widget is the current workspace."""
 
     changed = Signal(str)
-    """The workspace of that name is shown."""
+    """Emitted with the name of the workspace that is now shown."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__("", lambda title: self.maximise(title))
@@ -55,7 +55,7 @@ class Docks(WorkspacePage):
         self._stack = QStackedWidget()
         self.setCentralWidget(self._stack)
         self.panels: dict[str, Panel] = {}
-        """By title, those that were built."""
+        """The panels that were built, by title."""
         self._unbuilt: list[tuple[str, Place, type[Panel]]] = []
         self.workspaces = {name: WorkspacePage(name, self.maximise) for name in _ALL}
         for workspace in self.workspaces.values():
@@ -63,16 +63,17 @@ class Docks(WorkspacePage):
             workspace.rearranged.connect(self.rearranged)
         self.changed.connect(lambda _: self.rearranged.emit())
         self._home: dict[str, str] = {}
-        """Name of its workspace, by title of a panel; empty for those that are always there."""
+        """Name of each panel's workspace, by the panel's title; empty for panels that are always shown."""
         self._shown: State | None = None
         self._coming = ""
-        """Name of the workspace that is shown when it is built."""
+        """Name of the workspace that will be shown when its panels are built."""
         self._maximised: tuple[str, QByteArray, QByteArray] | None = None
-        """Title, and the layouts from before."""
+        """Title of the maximised panel, and the layouts of the frame and the workspace before it; None if none is
+        maximised."""
         self._frame_layout: QByteArray | None = None
-        """The layout of gauge and timeline from before a page took the room; None while no page is shown."""
+        """The layout of gauge and timeline before a page was opened; None while no page is shown."""
         self._left = WORKSPACES[0]
-        """Name of the workspace that was shown before the page."""
+        """Name of the workspace that was shown before the page was opened."""
         self._last = ""
         """Title of the panel that had the focus last."""
         self.timeline_height = TimelineHeight(
@@ -83,23 +84,23 @@ class Docks(WorkspacePage):
         )
 
     def announce(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
-        """These are all panels, in the order of their tabs."""
+        """Set all panels that can be built, in the order of their tabs."""
         self._unbuilt = list(panels)
         self._home = {kind.TITLE: workspace for workspace, _, kind in panels}
 
     @property
     def ready(self) -> bool:
-        """Has all that is shown been built?"""
+        """True if all panels in the frame and in the current workspace were built."""
         return self.is_placed and self.current.is_placed
 
     def build(self, *workspaces: str) -> None:
-        """Build what is missing of them; the empty name is the frame."""
+        """Build the missing panels of the named workspaces; the empty name is the frame."""
         for name in workspaces:
             while any(home == name for home, _, _ in self._unbuilt):
                 self._build_first(name)
 
     def build_next(self) -> bool:
-        """Build one more panel, of what is shown first of all. False: there is none left."""
+        """Build one more panel, beginning with the visible ones. Return False if none is left."""
         missing = {home for home, _, _ in self._unbuilt}
         if missing:
             self._build_first(
@@ -135,7 +136,8 @@ class Docks(WorkspacePage):
         return self.workspaces[_ALL[self._stack.currentIndex()]]
 
     def choose_soon(self, name: str) -> None:
-        """Show that workspace when its panels are built: one a turn, so that nothing stands still."""
+        """Show a workspace once its panels are built: one per turn of the event loop, so that the window stays
+        responsive."""
         self._coming = name
         self._desk.bridge.in_turns(self._come(name))
 
@@ -188,23 +190,24 @@ class Docks(WorkspacePage):
             self._make_room_for_run()
 
     def _make_room_for_run(self) -> None:
-        """Without a run the table of exchanges has the whole of Live; without a proxy the run has it."""
+        """Hide the table of exchanges if there is a run but no proxy or receiver, and the run if there is none."""
         live, state = self.workspaces["Live"], self._desk.workbench.state
         dock, table = (
             live.docks.get("Run"),
             live.centralWidget(),
-        )  # none before the panels are placed
+        )  # both are None before the panels are placed
         if dock is not None and table is not None and live.laid_out and not dock.isFloating():
             dock.setVisible(state.run is not None)
             table.setVisible(state.run is None or bool(state.proxy or state.receiver))
 
     def show_layout(self) -> None:
-        """As the user left it: the frame and the workspace that is shown; the others when they are."""
+        """Restore the stored layouts of the frame and of the current workspace. Other workspaces follow when they are
+        shown."""
         for page in (self, self.current):
             self._lay_out(page)
 
     def _sizes(self) -> dict[str, int]:
-        """Pixels that suit this window: of width or of height, by title."""
+        """Return the preferred width or height in pixels of panels in this window, by title."""
         gauge, figure = self._gauge_width(), self.fontMetrics().horizontalAdvance("0")
         width, height, high = self.width() - gauge, self.height(), self.fontMetrics().height()
         return {
@@ -219,17 +222,17 @@ class Docks(WorkspacePage):
         }
 
     def _gauge_width(self) -> int:
-        """In a narrow window the gauge is folded."""
+        """Return the preferred width of the gauge in pixels; it is folded in a narrow window."""
         is_narrow = self.width() < COLUMNS * self.fontMetrics().horizontalAdvance("0")
         return self.panels["Pressure"].preferred_width(is_narrow)
 
     @property
     def _is_low(self) -> bool:
-        """Are the letters so large, or the window so low, that nothing can stand below something else?"""
+        """True if the letters are so large, or the window is so low, that panels cannot be placed below each other."""
         return self.height() < LINES * self.fontMetrics().height()
 
     def reset(self) -> None:
-        """Every layout as in a new window."""
+        """Reset every layout to that of a new window."""
         self.restore_all()
         self.leave_page()
         self.timeline_height.reset()
@@ -239,7 +242,7 @@ class Docks(WorkspacePage):
         self._make_room_for_run()
 
     def keep(self, settings: Settings) -> None:
-        """Remember the layouts. Which workspace is shown is not remembered: every start opens on the answers."""
+        """Store the layouts. The current workspace is not stored: every start shows the first workspace."""
         self.restore_all()
         self.leave_page()
         for workspace in self.workspaces.values():
@@ -258,21 +261,23 @@ class Docks(WorkspacePage):
         return tuple(self._home)
 
     def panel(self, title: str) -> Panel:
-        """The panel of that title. Raises KeyError for an unknown one."""
+        """Return the panel with that title, and build it first if needed. Raises KeyError if there is none."""
         self.build(self._home[title])
         return self.panels[title]
 
     def home(self, title: str) -> str:
-        """Name of a panel's workspace; empty for those that are always there."""
+        """Return the name of a panel's workspace; empty for panels that are always shown."""
         return self._home[title]
 
     def dock(self, title: str) -> QDockWidget | None:
-        """The dock of a panel; None for one in the middle of its workspace."""
+        """Return the dock of a panel; None for the panel in the middle of its workspace."""
         home = self._home[title]
         return (self.workspaces[home] if home else self).docks.get(title)
 
     def bring(self, title: str) -> None:
-        """The panel of that title to the front, with its workspace. Raises KeyError for an unknown one."""
+        """Show the panel with that title, with its workspace, and give it the focus. Raises KeyError if there is
+        none.
+        """
         if self._maximised is not None and self._maximised[0] != title:
             self.restore_all()
         if self._home[title]:
@@ -289,8 +294,9 @@ class Docks(WorkspacePage):
         self.panel(title).setFocus()
 
     def close_drawers(self) -> bool:
-        """Close the drawers of the workspace, so that the panel above has its room again. Return whether one
-        was open."""
+        """Close the drawers of the workspace, so that the panel above has its full room. Return True if one was
+        open.
+        """
         page = self.current
         opened = [title for title in page.drawers if not page.docks[title].isHidden()]
         had_focus = self.focused in opened
@@ -307,8 +313,10 @@ class Docks(WorkspacePage):
 
     @property
     def focused(self) -> str:
-        """Title of the panel in sight that had the focus last, before the palette took it say; else of the one in the
-        middle of the workspace, which in Read is the buffer."""
+        """Title of the visible panel that had the focus last, for example before the palette took it.
+
+        Without such a panel, the title of the one in the middle of the workspace, which is the buffer in Read.
+        """
         if self._last and self.panels[self._last].seen:
             return self._last
         middle = self.current.centralWidget() or self.panels.get("Buffer")
@@ -317,7 +325,7 @@ class Docks(WorkspacePage):
         )
 
     def maximise(self, title: str) -> None:
-        """Give the panel all the room, or all others theirs again."""
+        """Maximise the panel; if one is maximised already, restore the layout instead."""
         if self._maximised is not None:
             self.restore_all()
             return
@@ -335,12 +343,12 @@ class Docks(WorkspacePage):
 
     @property
     def maximised(self) -> str:
-        """Title of the panel that has all the room; empty for none."""
+        """Title of the maximised panel; empty if there is none."""
         return self._maximised[0] if self._maximised is not None else ""
 
     @property
     def in_front(self) -> tuple[str, ...]:
-        """Titles of the panels of the current workspace that can be seen."""
+        """Titles of the visible panels of the frame and of the current workspace."""
         homes = (self.current.name, "")
         return tuple(
             title
@@ -349,7 +357,7 @@ class Docks(WorkspacePage):
         )
 
     def bring_in_front(self, titles: Sequence[str], maximised: str) -> None:
-        """Show these panels of the current workspace before those that share their places."""
+        """Show these panels of the current workspace in front of the panels tabbed with them."""
         if maximised != self.maximised:
             self.restore_all()
         for title in titles:
@@ -361,12 +369,12 @@ class Docks(WorkspacePage):
             self.maximise(maximised)
 
     def maximise_focused(self) -> None:
-        """The panel with the focus; none has it before they are placed."""
+        """Maximise the panel that has the focus. Before the panels are placed, none has it."""
         if title := self.focused:
             self.maximise(title)
 
     def restore_all(self) -> None:
-        """No panel is maximised any more."""
+        """Restore the layout if a panel is maximised."""
         if self._maximised is not None:
             _, frame, inner = self._maximised
             self._maximised = None
@@ -375,13 +383,13 @@ class Docks(WorkspacePage):
             self._make_room_for_run()
 
     def float(self) -> None:
-        """Move the panel with the focus into a separate window, or back."""
+        """Move the panel with the focus into a separate window, or back into its dock."""
         self.restore_all()
         if (title := self.focused) and (dock := self.dock(title)):
             dock.setFloating(not dock.isFloating())
 
     def close_panel(self) -> None:
-        """Put the panel with the focus away; it comes back when it is asked for."""
+        """Hide the panel with the focus. A command that shows the panel brings it back."""
         self.restore_all()
         if (title := self.focused) in self.current.drawers:
             self.close_drawers()
@@ -391,7 +399,7 @@ class Docks(WorkspacePage):
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def tell(self, state: State) -> None:
-        """Every panel is given what concerns it; those that cannot be seen show it later."""
+        """Pass the State to every panel that it concerns. Panels that cannot be seen show it later."""
         former, self._shown = self._shown, state
         self.build(*(home for field, home in _CALLING.items() if getattr(state, field) is not None))
         if former is None or any(
@@ -403,23 +411,23 @@ class Docks(WorkspacePage):
             return
         for panel in list(
             self.panels.values()
-        ):  # one of them may bring another, which is built then
+        ):  # a copy, because a panel may show another one, which is built then
             if panel.LIVE or not same:
                 _tell(panel, state)
 
     def is_current(self, panel: Panel) -> bool:
-        """Does the panel show what it was last given, and is that the state?"""
+        """Return True if the panel shows the current State."""
         names = (*_CONCERNS, *_LIVE) if panel.LIVE else _CONCERNS
         return panel.shown is not None and _is_same(panel.shown, self._desk.workbench.state, names)
 
     def show_cancelled(self, titles: Sequence[str]) -> None:
-        """Say in these panels that their work was cancelled, with a button that begins it again."""
+        """Say in these panels that their work was cancelled, with a button that starts it again."""
         for title in titles:
             if title in self.panels:
                 self.panels[title].show_cancelled()
 
     def restyle(self) -> None:
-        """The colours have changed."""
+        """Apply changed colours to all panels."""
         for panel in self.panels.values():
             attempt(panel.restyle)
 
@@ -430,7 +438,7 @@ def _tell(panel: Panel, state: State) -> None:
 
 
 def _is_same(state: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bool:
-    """Are these fields of two states the same objects?"""
+    """Return True if these fields of both states are the same objects."""
     return all(getattr(state, name) is getattr(other, name) for name in names)
 
 
@@ -439,7 +447,7 @@ def _key(page: WorkspacePage) -> str:
 
 
 def layout_commands(docks: Docks, choose: Callable[[str], None]) -> tuple[Command, ...]:
-    """What the window can do with its workspaces and panels."""
+    """Return the commands that show workspaces and arrange panels."""
     return (
         *(
             Command(f"Workspace: {name}", partial(choose, name), (f"Ctrl+{n}",), "View")

@@ -13,22 +13,23 @@ from inspector.gui.bridge import computing_jobs
 EVERY_MS = 100
 """Milliseconds between two collections."""
 MOST = 30_000
-"""Objects that are looked through for garbage, which takes 5 ms: a job makes a million a second, and they stay."""
+"""Objects of the youngest generation above which they are frozen: collecting 30,000 takes 5 ms, a job makes a million
+per second, and its objects last."""
 THAW_S, MOST_THAWED = 30.0, 400_000
-"""Seconds between two looks through what was set aside, and objects of which it takes no longer than 0.1 s: beyond that
-a session is open whose objects stay."""
+"""Seconds between two collections of the frozen objects, and the largest number of objects for which a collection takes
+at most 0.1 s. Above that number a large session is open, and its objects last."""
 THAW_SHARE = 500
-"""At most one of this many seconds is spent on visiting or counting the frozen objects."""
+"""Frozen objects are collected so rarely that it takes at most one second in this many."""
 LATE = 0.25
-"""Seconds since the last look after which a job has made too many, whatever is counted."""
+"""Seconds between two timer events after which a computing job's objects are frozen without counting them."""
 
 
 class Garbage(QObject):
     """Collects reference cycles on the GUI thread only, while this object exists.
 
-    Python collects where the allocation happens that fills a generation, also on a worker thread; a widget in a cycle
-    would then be destroyed off the GUI thread, which ends the program. So automatic collection is off while a window
-    is open, and a timer here does it.
+    Python collects on the thread whose allocation fills a generation, which may be a worker thread. A widget in a cycle
+    would then be destroyed off the GUI thread, which crashes the program. So automatic collection is disabled while a
+    window is open, and a timer of this object collects.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -36,7 +37,7 @@ class Garbage(QObject):
         gc.disable()
         self._looked = self._thawed = monotonic()
         self._thawing_s = 0.0
-        """Seconds that the last look through what was set aside took."""
+        """Seconds that the last collection of the frozen objects took."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(EVERY_MS)
@@ -53,7 +54,7 @@ class Garbage(QObject):
             collect()
 
     def _thaw(self) -> None:
-        """Collect the cycles among what was set aside, unless it is too much to look through."""
+        """Collect the cycles among the frozen objects, unless there are too many."""
         count = gc.get_freeze_count()
         if 0 < count <= MOST_THAWED:
             gc.unfreeze()
@@ -65,7 +66,7 @@ class Garbage(QObject):
 
 
 def return_free_memory() -> None:
-    """Return free memory to the system. glibc keeps it in pieces: some megabytes for every run of an agent."""
+    """Return free memory to the system. glibc keeps fragments of it: some megabytes for every run of an agent."""
     if sys.platform == "linux" and (trim := getattr(CDLL(None), "malloc_trim", None)) is not None:
         trim(0)
 

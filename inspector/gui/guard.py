@@ -58,7 +58,10 @@ _CALLED = ("mouseClickEvent", "mouseDragEvent", "hoverEvent")
 
 
 class Guarded:
-    """Stands before the Qt class among the bases. Guards what the class and those that inherit from it override."""
+    """Base class that catches exceptions in overridden Qt methods. It must precede the Qt class among the bases.
+
+    The methods of the class and of its subclasses are guarded.
+    """
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -66,14 +69,14 @@ class Guarded:
 
 
 def guard(kind: type) -> None:
-    """Guard what `kind` itself overrides of Qt's methods."""
+    """Guard the methods of Qt that `kind` itself overrides."""
     for name, method in tuple(vars(kind).items()):
         if isinstance(method, FunctionType) and overrides(kind, name) and not is_guarded(method):
             setattr(kind, name, guarded(name, method))
 
 
 def overrides(kind: type, name: str) -> bool:
-    """Does Qt have a method of that name for `kind`, or does pyqtgraph call it for Qt?"""
+    """Return True if Qt has a method of that name for `kind`, or if pyqtgraph calls it on Qt's behalf."""
     return name in _CALLED or (
         not name.startswith("__")
         and any(
@@ -83,21 +86,21 @@ def overrides(kind: type, name: str) -> bool:
 
 
 def is_guarded(method: object) -> bool:
-    """Has it been through `guarded`?"""
+    """Return True if `guarded` made the method."""
     return getattr(method, "_guarded", False) is True
 
 
 def guarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    """The same method, but no exception leaves it."""
+    """Wrap the method so that no exception leaves it."""
     instead = _DEFAULTS.get(name, lambda: None)
 
     @wraps(method)
     def answers(*arguments: Any, **more: Any) -> Any:
         try:
             return method(*arguments, **more)
-        except BaseException:  # noqa: BLE001  # also one that ends the program must not do so in the middle of Qt
+        except BaseException:  # noqa: BLE001  # SystemExit, too, must not pass through Qt's frames
             call_hook()
-        return instead()  # here the trace is gone, and with it a painter that it may have held
+        return instead()  # the trace, which may hold a painter, is released here
 
     def paints(self: Any, painter: QPainter, *arguments: Any) -> None:
         painter.save()
@@ -115,7 +118,7 @@ def guarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def attempt(call: Callable[[], object]) -> BaseException | None:
-    """Call it. What it raises is reported and returned, without its trace."""
+    """Call `call`, report an exception that it raises to the hook, and return the exception without its trace."""
     try:
         call()
     except BaseException as error:  # noqa: BLE001
@@ -133,7 +136,7 @@ def call_hook() -> None:
 
 
 def _say_in(widget: QWidget) -> None:
-    """The sentence all over a widget."""
+    """Paint SENTENCE over a whole widget."""
     ground = widget.viewport() if isinstance(widget, QAbstractScrollArea) else widget
     with QPainter(ground) as painter:
         if painter.isActive():
@@ -141,7 +144,7 @@ def _say_in(widget: QWidget) -> None:
 
 
 def _say_on(painter: QPainter, item: Any, option: Any) -> None:
-    """Paint the sentence in place of a row or of a part of a picture, which has its own coordinates."""
+    """Paint SENTENCE over a row, or over an item of a picture, which has a separate coordinate system."""
     if hasattr(item, "boundingRect"):
         place = painter.worldTransform().mapRect(item.boundingRect())
         painter.resetTransform()
@@ -158,20 +161,26 @@ def _say(painter: QPainter, place: QRectF) -> None:
 
 
 class Trouble:
-    """`tell(sentence, report)` is called on the GUI thread, between events, once for each different bug."""
+    """The exception hook. Calls `tell(sentence, report)` on the GUI thread, between events, once for each different
+    bug."""
 
     def __init__(self, tell: Callable[[str, str], None]) -> None:
         self._tell = tell
         self._told: set[str] = set()
 
     def install(self) -> None:
-        """Become `sys.excepthook`: exceptions of slots, timers and event handlers come here."""
+        """Install this object as `sys.excepthook`, so that exceptions of slots, timers and event handlers arrive
+        here.
+        """
         sys.excepthook = self.meet
 
     def meet(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        """Log and tell it, if it is a new one. A keyboard interrupt ends the program as always."""
+        """Log an exception and report it, unless one of the same place was reported before.
+
+        A KeyboardInterrupt ends the program as usual.
+        """
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return
@@ -183,21 +192,21 @@ class Trouble:
         )
         if (
             place not in self._told
-        ):  # what fails in every row or every picture would fill the log, and the time
+        ):  # an error in every row or every frame would fill the log and take time
             self._told.add(place)
             text = "".join(traceback.format_exception(kind, error, trace))
             LOG.error("unexpected: %s", text)
             usual = f"Something went wrong inside the program ({kind.__name__}). You can go on."
             sentence = next(
                 iter(getattr(error, "__notes__", ())), usual
-            )  # who met it first may know what it concerns
+            )  # an earlier handler may have added a note about what the error concerns
             QTimer.singleShot(
                 0, lambda: self._tell(sentence, bug_report(text))
-            )  # not in the middle of a paint event
+            )  # not during a paint event
 
 
 def bug_report(text: str) -> str:
-    """What a person can paste into a bug report: versions and the trace, nothing of a transcript."""
+    """Return a text to paste into a bug report: versions and the trace, nothing of a transcript."""
     from importlib import metadata  # slow to load, and seldom wanted
 
     try:

@@ -1,7 +1,7 @@
-"""Back and Forward: the places at which the user was, as a browser keeps its pages.
+"""Back and Forward: the places that the user visited, as a browser keeps its pages.
 
 A place is what can be seen: the file, the workspace with the panels in front, the agent, the request, the selected
-message and the step. Walking from one request to the next is no jump; neither are the program's own moves while a file
+message and the step. Moving from one request to the next is not a jump. Neither are moves of the program while a file
 is read or followed, or while a tier waits for an answer.
 """
 
@@ -20,13 +20,13 @@ from inspector.workbench.steps import ORIGIN, RECORDED
 from inspector.workbench.workbench import Workbench
 
 MOST = 100
-"""Places that are kept in each direction."""
+"""Number of places that are kept in each direction."""
 SETTLE_MS = 60
-"""Milliseconds in which the changes of one action arrive: they are one jump."""
+"""Milliseconds during which changes count as one action, and so as one jump."""
 DRAG_S = 0.7
-"""Seconds between two moves of the playhead that belong to one drag."""
+"""Maximum number of seconds between two moves of the playhead that belong to one drag."""
 PATIENCE_S = 20.0
-"""Seconds after which a place that cannot be reached any more is given up."""
+"""Seconds after which the program stops trying to reach a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class VisitedPlace:
     panels: tuple[str, ...]
     """Titles of the panels in front."""
     maximised: str
-    """Title of the panel that had all the room; empty for none."""
+    """Title of the maximised panel; empty if there is none."""
     thread_id: str
     at: int | None
     policy: str
@@ -48,18 +48,18 @@ class VisitedPlace:
     selected: str
     """Id of the message that the user selected; empty for the newest one."""
     tier: str | None
-    """As `State.pointed`."""
+    """Selected tier, as in `State.pointed`."""
 
     def is_jump_from(self, other: "VisitedPlace") -> bool:
-        """Did the user jump from `other` to here?"""
+        """Return True if a change from `other` to this place is a jump."""
         return self._scene != other._scene or (self.at != other.at and not self._is_next_to(other))
 
     def is_move_from(self, other: "VisitedPlace") -> bool:
-        """Has the user only moved to another request?"""
+        """Return True if only the request differs from `other`."""
         return self._scene == other._scene and self.at != other.at
 
     def is_same_request(self, other: "VisitedPlace") -> bool:
-        """Do both show the same request of the same agent in the same workspace?"""
+        """Return True if both show the same request of the same agent in the same workspace."""
         return (self.path, self.workspace, self.thread_id, self.at) == (
             other.path,
             other.workspace,
@@ -69,7 +69,9 @@ class VisitedPlace:
 
     @property
     def _scene(self) -> tuple[object, ...]:
-        """All whose change is a jump, but for the request. Selecting a message, a tier or a policy is none."""
+        """All fields whose change is a jump, except the request. Selecting a message, a tier or a policy is not a
+        jump.
+        """
         return self.path, self.workspace, self.panels, self.maximised, self.thread_id, self.step
 
     def _is_next_to(self, other: "VisitedPlace") -> bool:
@@ -77,7 +79,7 @@ class VisitedPlace:
 
 
 class History(QObject):
-    """Watches the window, and goes back and forward in what it saw."""
+    """Records the places that the user visits, and goes back and forward among them."""
 
     def __init__(
         self,
@@ -87,10 +89,11 @@ class History(QObject):
         open_path: Callable[[str, Following], None],
         changed: Callable[[bool, bool], None],
     ) -> None:
-        """
+        """Connect to the workbench and the docks.
+
         Args:
-            open_path: Opens a file, and follows it if it was followed.
-            changed: Called with whether there is a place to go back to, and one to go forward to.
+            open_path: Opens a file, and follows it if its second argument says so.
+            changed: Called with whether there is a place to go back to, and whether there is one to go forward to.
         """
         super().__init__(owner)
         self._workbench, self._docks = workbench, docks
@@ -99,7 +102,7 @@ class History(QObject):
         self._forward: list[VisitedPlace] = []
         self._here: VisitedPlace | None = None
         self._target: VisitedPlace | None = None
-        """The place that is on its way; what changes meanwhile is no jump."""
+        """The place that is being restored; changes in the meantime are not jumps."""
         self._given_up_at = 0.0
         self._moved_at = 0.0
         self._session: Session | None = None
@@ -122,7 +125,7 @@ class History(QObject):
             self._soon.start()
 
     def _look(self) -> None:
-        """Note where the user is now, and whether a jump led there."""
+        """Record the current place, and the previous one if a jump led here."""
         now = self._place()
         if now is None:
             return
@@ -174,7 +177,7 @@ class History(QObject):
     # -- going ---------------------------------------------------------------------------------------------------------
 
     def _go(self, places: list[VisitedPlace], others: list[VisitedPlace]) -> None:
-        self._look()  # a jump a moment ago may not be noted yet
+        self._look()  # notes a jump since the last look
         current = self._here
         while places and current is not None and not places[-1].is_jump_from(current):
             places.pop()
@@ -189,7 +192,7 @@ class History(QObject):
         session = self._workbench.state.session
         if session is None or session.path != place.path:
             self._open_path(place.path, place.following)
-            return  # the rest follows when the file is open
+            return  # continues in `_approach` when the file is open
         self._docks.choose(place.workspace)
         self._docks.bring_in_front(place.panels, place.maximised)
         self._workbench.stepping.adopt(place.policy)
@@ -197,7 +200,7 @@ class History(QObject):
         self._look_soon()
 
     def _approach(self, target: VisitedPlace, now: VisitedPlace) -> None:
-        """Take the next step to the target, as far as the window has come."""
+        """Take the next step towards the target, as far as the window is ready for it."""
         was_elsewhere = self._here is not None and self._here.path != now.path
         if now.path == target.path and was_elsewhere:
             self._lead_to(target)

@@ -1,4 +1,4 @@
-"""Going to a place of the session in one step: thread, request, message."""
+"""Jump to a place of the session: thread, request and message."""
 
 from PySide6.QtCore import QTimer
 
@@ -7,7 +7,7 @@ from inspector.workbench.workbench import Workbench
 
 
 def stand_at(workbench: Workbench, at: int | None) -> None:
-    """Move to request `at` of the thread; to the end if there is none, as for a change that was never sent."""
+    """Move to request `at` of the thread, or to its end if there is no such request, as for a change never sent."""
     thread = workbench.state.thread
     workbench.move(
         at if at is not None and thread is not None and at < len(thread.requests) else None
@@ -17,9 +17,16 @@ def stand_at(workbench: Workbench, at: int | None) -> None:
 def go_to(
     workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False
 ) -> None:
-    """Move to request `at` of the thread (beyond its last one: to the end), and select the message.
+    """Move to request `at` of the thread, or to its end if there is no such request, and select the message.
 
-    `stay`: leave the playhead where it is. Another thread is analysed first; the jump waits for it.
+    If another thread must be analysed first, the jump follows the analysis.
+
+    Args:
+        workbench: The workbench to move.
+        thread_id: Id of the thread.
+        at: Index of the request in the thread; None for the end.
+        message_id: Id of the message to select.
+        stay: Leave the playhead at its position.
     """
 
     def land() -> None:
@@ -36,7 +43,7 @@ def go_to(
             stop()
             QTimer.singleShot(
                 0, land
-            )  # not from within: the new thread is still on its way to others
+            )  # not in this call: other subscribers have not received the new thread yet
 
     workbench.choose_thread(thread_id)
     if workbench.state.thread_id == thread_id:

@@ -1,7 +1,7 @@
-"""How a transcript comes into the window, off the GUI thread: opened, then followed where it is still written.
+"""Open a transcript on a worker thread, and follow it while it is still being written.
 
-Opening shows progress, can be cancelled, and gives a first picture before the rest is read. Following shows the newest
-picture only, where many come.
+Opening shows progress, can be cancelled, and shows a first part of the session before all of it is read. If following
+yields many sessions in a short time, only the newest is shown.
 """
 
 from collections.abc import Callable
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from inspector.workbench.kept_steps import FileSteps
 
 FIRST = 1.0
-"""Seconds that the reading rests at most for the panels, and for the first picture."""
+"""Maximum number of seconds for which the reading thread waits for the panels, and again for the first picture."""
 
 OFTEN = 0.1
-"""Seconds between two reports of how far the reading is."""
+"""Seconds between two progress reports."""
 
 
 def open_transcript(
@@ -43,7 +43,10 @@ def open_transcript(
     cancelled: Callable[[], bool],
     keep: "Callable[[TranscriptReading], None]",
 ) -> Session:
-    """As in `transcripts.files`. It imports all formats, so it is loaded with the first transcript."""
+    """Open a transcript as `transcripts.files.open_transcript` does.
+
+    That module imports all formats, so it is imported with the first transcript.
+    """
     from inspector.transcripts import files
 
     return files.open_transcript(
@@ -52,12 +55,14 @@ def open_transcript(
 
 
 class Opener:
-    """One transcript at a time: opening another stops the one on its way."""
+    """Opens one transcript at a time; opening another cancels the current one."""
 
     def __init__(
         self, workbench: Workbench, bridge: Bridge, settings: Settings, choose: Callable[[], None]
     ) -> None:
-        """`choose` offers the sessions of what holds many, where none of them was named."""
+        """Create the opener; `choose` offers the sessions of a file that holds several, if the path names none of
+        them.
+        """
         self._workbench, self._bridge, self._settings, self._choose = (
             workbench,
             bridge,
@@ -67,14 +72,14 @@ class Opener:
         self._task: Task | None = None
         self._painted = Event()
         self.placed = Event()
-        """Set once there are panels to show a session."""
+        """Set once the panels that show a session exist."""
         self._shown: Session | None = None
         self._opened: list[TranscriptReading] = []
-        """The transcript opened last, until it is followed."""
+        """The reader of the transcript opened last, until `hand_over` takes it."""
         workbench.subscribe(self._seen)
 
     def open(self, path: str) -> None:
-        """Read the transcript at `path` and show it; an expected failure becomes the State's sentence."""
+        """Read the transcript at `path` and show it. An expected failure becomes the sentence in the State."""
         self.cancel()
         self._workbench.begin(path)
         opened = self._opened = []
@@ -101,13 +106,16 @@ class Opener:
         self._task = self._bridge.run(job, done, self._failed, self._reported, fell)
 
     def _show_first(self, task: Task, session: Session) -> None:
-        """Wait on the reading thread until the first picture is painted: two busy threads are three times as slow."""
+        """Report the first part of the session, and wait on the reading thread until it is painted.
+
+        Two busy threads would take three times as long.
+        """
         self._painted.clear()
         task.report(session)
         _await(self._painted, task)
 
     def _seen(self, state: State) -> None:
-        """Note that another session is shown, and will be painted a moment later."""
+        """Note that another session is shown, and set `_painted` in the next turn of the event loop."""
         if state.session is not self._shown:
             self._shown = state.session
             QTimer.singleShot(0, self._painted.set)
@@ -117,7 +125,7 @@ class Opener:
         return self._opened.pop() if self._opened and self._opened[-1].path == path else None
 
     def cancel(self) -> None:
-        """Stop the reading; what was shown of it stays."""
+        """Cancel the reading; what is already shown stays."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -162,7 +170,7 @@ def _await(event: Event, task: Task) -> None:
 
 
 def _now_and_then(report: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """`report`, but not more often than anyone can see, and at the end."""
+    """Limit `report` to one call per OFTEN seconds, plus the call at the end."""
     last = 0.0
 
     def progress(done: int, total: int) -> None:
@@ -177,31 +185,34 @@ def _now_and_then(report: Callable[[int, int], None]) -> Callable[[int, int], No
 
 @dataclass(slots=True)
 class _Latest:
-    """The newest picture; `sent` = it is on its way to the GUI thread."""
+    """The newest session. `sent`: a report of it is on its way to the GUI thread."""
 
     session: Session | None = None
     sent: bool = False
 
 
 class Follow:
-    """One worker at most. It ends when another transcript is opened, the session is closed, or nothing is followed."""
+    """Follows the open transcript with at most one worker.
+
+    The worker ends when another transcript is opened, the session is closed, or following is switched off.
+    """
 
     def __init__(self, workbench: Workbench, bridge: Bridge, opener: Opener) -> None:
         self._workbench, self._bridge, self._opener = workbench, bridge, opener
         self._task: Task | None = None
         self._what: Following = ""
         self._loss = ""
-        """The sentence that says that the followed file cannot be read; empty while it can."""
+        """The sentence that reports the followed file as unreadable; empty while the file can be read."""
         workbench.subscribe(self._seen)
 
     def toggle(self, what: Following) -> None:
-        """Begin to follow what is open, or stop."""
+        """Start to follow the open file or its project, or stop."""
         state = self._workbench.state
         ready = state.session is not None and state.session.path and state.opening is None
         stops = state.following in (
             what,
             "project",
-        )  # the button turns off, not over from the project to the file
+        )  # the button switches following off; it does not switch from project to file
         following: Following = what if ready and not stops else ""
         self._stop()
         self._what = following
@@ -238,12 +249,12 @@ class Follow:
         if not isinstance(report, _Latest):
             self._show_news(report)
             return
-        report.sent = False  # before it is looked at: what comes now is sent again
+        report.sent = False  # first, so that a newer session is reported
         if report.session is not None:
             self._workbench.open(report.session)
 
     def _show_news(self, news: "FollowNews") -> None:
-        """A loss stays until the file is back; anything else is a note."""
+        """Show a loss as a failure until the file is back, and anything else as a note."""
         if news.is_lost:
             self._loss = news.sentence
             self._workbench.failed(news.sentence)
@@ -282,7 +293,10 @@ def follow(
     opened: "TranscriptReading | None",
     tell: "TellNews",
 ) -> None:
-    """On the worker, until the task is cancelled. All formats hang on what it needs, so that is loaded here."""
+    """Follow a file or its project until the task is cancelled. Runs on the worker.
+
+    The modules for following import all formats, so they are imported here.
+    """
     from inspector.transcripts import follow as live
     from inspector.transcripts.discover import project_folder
 
@@ -296,7 +310,7 @@ def follow(
 
 
 class FileDrop(Guarded, QObject):
-    """A file dropped on the window is opened; `over` tells that a file is held above it."""
+    """Opens a file that is dropped on the window. `over(True)` means that a file is held above the window."""
 
     def __init__(
         self, window: QWidget, open_path: Callable[[str], None], over: Callable[[bool], None]
@@ -307,7 +321,7 @@ class FileDrop(Guarded, QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Only local files, and of several the first."""
+        """Accept only local files, and open the first of several."""
         match event:
             case QDragEnterEvent():
                 if any(url.isLocalFile() for url in event.mimeData().urls()):

@@ -1,4 +1,4 @@
-"""Jobs over a whole session, at a pace that a session can afford which grows without a pause."""
+"""Limit how often a job over a whole session is repeated while the session grows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,39 +14,39 @@ from inspector.workbench.analysis import count_requests
 T = TypeVar("T")
 
 SHARE, DEAR_S = 200, 0.05
-"""A job is repeated for a few new requests if it took at most this fraction (1/n) of the time since; a job that takes
-more than this processor time in seconds waits longer in proportion."""
+"""A repeat for a few new requests waits SHARE times the processor time of the last job; if that job took more than
+DEAR_S seconds, the wait grows in proportion."""
 REST_MS = 500
-"""Milliseconds without a new request after which the file rests."""
+"""Milliseconds without a new request after which the file counts as idle."""
 FEW, MANY = 0.01, 0.1
-"""Shares of new requests: of more than a few a job is repeated as soon as the file rests, of many while it grows."""
+"""Shares of new requests. Above FEW a job is repeated as soon as the file is idle, above MANY at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WantedJob:
-    """A job that is wanted, and what it is about."""
+    """A requested job, and the subject that it is about."""
 
     subject: tuple[object, ...]
     session: int
-    """`id()` of the session, so that the session is not kept alive."""
+    """`id()` of the session. It is stored in place of the session, which would be kept in memory."""
     requests: int
     start: Callable[[], None]
 
 
 class PacedJob:
-    """Jobs of which only the newest matters, as `LatestJob`; what a session only grew by does not start one at once.
+    """Runs jobs of which only the newest matters, as `LatestJob`, and delays repeats for a session that has only grown.
 
-    A job about something else begins at once. One about the same session with more requests waits until the one that
-    runs has ended, and then until the file rests, or until it costs little compared with the time that has passed.
+    A job about another subject starts at once. A job about the same session with more requests waits until the running
+    job has ended, and then until the file is idle or the job is cheap compared with the time since the last one.
     """
 
     def __init__(self, bridge: Bridge, owner: QObject) -> None:
-        """`owner`: a panel; with it the waiting ends."""
+        """Create the runner; `owner` is a panel, and pending jobs end with it."""
         self._job = LatestJob(bridge)
         self._last: _WantedJob | None = None
-        """The one that was begun last."""
+        """The job that was started last."""
         self._seen = 0
-        """Identity of the session for which a job was wanted last."""
+        """`id()` of the session for which a job was requested last."""
         self._next: _WantedJob | None = None
         self._cost_s = 0.0
         """Seconds of processor time that the last job took."""
@@ -56,12 +56,12 @@ class PacedJob:
 
     @property
     def busy(self) -> bool:
-        """Is a job waiting or running?"""
+        """True if a job is running."""
         return self._job.busy
 
     @property
     def is_late(self) -> bool:
-        """Does a job wait, so that what the last one found is of a shorter session?"""
+        """True if a job is pending, so that the last result is about a shorter session."""
         return self._next is not None
 
     def run(
@@ -73,7 +73,16 @@ class PacedJob:
         reported: Callable[[Any], None] = lambda value: None,
         lane: Lane = "compute",
     ) -> None:
-        """As `LatestJob.run`. `subject`: all that the result depends on besides the session."""
+        """Run a job as `LatestJob.run` does, now or after a delay.
+
+        Args:
+            session: The session that the job analyses.
+            subject: All values besides the session on which the result depends.
+            job: The function to run; its argument is the Task.
+            done: Called on the GUI thread with the result.
+            reported: Called on the GUI thread with each reported value.
+            lane: The urgency of the job.
+        """
 
         def start() -> None:
             self._job.run(lambda task: _timed(job, task), end, reported, lane)
@@ -92,7 +101,7 @@ class PacedJob:
             self._schedule()
 
     def cancel(self) -> None:
-        """Of the one on its way nothing will arrive, and none waits."""
+        """Cancel the running job and the pending one; no result arrives."""
         self._job.cancel()
         self._timer.stop()
         self._last = self._next = None

@@ -1,5 +1,4 @@
-"""The policy that the user chose, between one run of the program and the next; and a policy of the user's own, from the
-file that they open to every change of it."""
+"""Remember the chosen policy between runs of the program, and open, watch and reload the user's own policy files."""
 
 from pathlib import Path
 
@@ -24,7 +23,7 @@ CHOSEN = "policy"
 
 
 class PolicyDesk(QObject):
-    """Chooses the remembered policy at the start, and remembers another as soon as it is chosen."""
+    """Chooses the remembered policy at the start, and remembers every later choice."""
 
     def __init__(
         self, parent: QWidget, workbench: Workbench, bridge: Bridge, settings: Settings
@@ -37,7 +36,7 @@ class PolicyDesk(QObject):
             settings,
         )
         self._watched, self._content = "", b""
-        """The file of the chosen policy, and what it holds; empty while the policy is no file."""
+        """Path and content of the chosen policy's file; both empty while the policy is not a file."""
         self._watcher = QFileSystemWatcher(self)
         self._soon = delayed(self, SETTLE_MS, self._look)
         self._watcher.fileChanged.connect(lambda _: self._soon.start())
@@ -46,7 +45,7 @@ class PolicyDesk(QObject):
         self._is_restored = False
         if self._remembered in TITLES:
             self._restore()
-        else:  # a plug-in or a file: code of somebody else, which may take long
+        else:  # a plug-in or a file: foreign code, which may load slowly
             bridge.run(lambda task: find_policy(self._remembered), self._loaded, self._refused)
         workbench.subscribe(self._remember)
         workbench.subscribe(lambda state: self._watch(state.choices.policy))
@@ -58,7 +57,9 @@ class PolicyDesk(QObject):
             self.open_file(path)
 
     def open_file(self, path: str) -> None:
-        """Choose the policy of a file, which is run for it; say in one sentence why it cannot be used."""
+        """Choose the policy that a file defines; the file is executed. If that fails, show the reason as one
+        sentence.
+        """
 
         def choose(policy: Policy[object, object]) -> None:
             self._is_restored = True
@@ -72,7 +73,7 @@ class PolicyDesk(QObject):
     # -- changes of the file -------------------------------------------------------------------------------------------
 
     def _watch(self, policy: str) -> None:
-        """Watch the file of the chosen policy and its folder, since editors replace the file by another one."""
+        """Watch the chosen policy's file, and its folder because editors replace the file by another one."""
         path = policy if is_file(policy) else ""
         if path == self._watched:
             return
@@ -83,7 +84,7 @@ class PolicyDesk(QObject):
             self._watcher.addPaths([path, str(Path(path).parent)])
 
     def _look(self) -> None:
-        """Load the policy again if its file holds something else."""
+        """Load the policy again if the content of its file has changed."""
         path = self._watched
         content = _read(path)
         if not path or content == self._content or not content:
@@ -115,7 +116,7 @@ class PolicyDesk(QObject):
     def _remember(self, state: State) -> None:
         policy = state.choices.usual_policy
         if not self._is_restored and policy == DEFAULT_POLICY:
-            return  # nobody has chosen anything yet
+            return  # the user has not chosen anything yet
         self._is_restored = True
         if policy != self._remembered:
             self._remembered = policy
@@ -123,7 +124,7 @@ class PolicyDesk(QObject):
 
 
 def _read(path: str) -> bytes:
-    """Return what the file holds; empty if it cannot be read."""
+    """Return the content of a file; empty if it cannot be read."""
     try:
         return Path(path).read_bytes() if path else b""
     except OSError:

@@ -66,8 +66,10 @@ def next_stop(window: QWidget, now: QWidget | None, on: bool) -> QWidget | None:
 
 
 def place_beside(window: QWidget, vanished: QWidget) -> QWidget:
-    """Return the widget that takes the focus of a hidden or disabled one: its panel, in which a key presses no button,
-    else the window."""
+    """Return the widget that takes over the focus of a widget that was hidden or disabled.
+
+    It is the panel around that widget, because a key presses no button there, or the window if there is no such panel.
+    """
     at: QWidget | None = vanished
     while at is not None and at is not window:
         if isinstance(at, Panel) and at.isVisible() and at.isEnabled():
@@ -79,7 +81,7 @@ def place_beside(window: QWidget, vanished: QWidget) -> QWidget:
 
 
 def _is_stop(widget: QWidget, window: QWidget) -> bool:
-    """Can the user reach the widget by Tab, and see it uncovered?"""
+    """Return True if Tab reaches the widget and no other widget covers it."""
     takes_focus = (
         bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None
     )
@@ -94,7 +96,7 @@ def _is_stop(widget: QWidget, window: QWidget) -> bool:
 
 
 def _block_of(widget: QWidget, window: QWidget) -> QWidget:
-    """Return the dock or panel of a widget; the widget itself if it is a tab bar of panels; else the bar around it."""
+    """Return the dock or panel of a widget, the widget itself if it is a tab bar of panels, or the bar around it."""
     inner, outermost = widget, widget
     parent = inner.parentWidget()
     while parent is not None and parent is not window:
@@ -123,6 +125,6 @@ def _sort_by_rows(widgets: Iterable[QWidget], window: QWidget) -> list[QWidget]:
 
 
 def _share_row(room: QRect, first: QRect) -> bool:
-    """Are both low, and is the middle of `room` beside `first`?"""
+    """Return True if both rectangles are low and the middle of `room` is beside `first`."""
     is_low = max(room.height(), first.height()) < LOW
     return is_low and room.center().y() <= first.bottom()

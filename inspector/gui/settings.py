@@ -1,4 +1,4 @@
-"""What the window remembers between runs: layout, theme, recent transcripts. Nothing of a transcript's content."""
+"""The values that the window stores between runs: layout, theme, recent transcripts, but no content of a transcript."""
 
 import os
 from contextlib import suppress
@@ -11,7 +11,7 @@ RECENT = 12
 
 
 class Settings:
-    """A typed face on QSettings."""
+    """Typed access to QSettings."""
 
     def __init__(self, store: QSettings | None = None) -> None:
         self._store = (
@@ -20,9 +20,9 @@ class Settings:
         _make_private(self._store.fileName())
 
     def recents(self) -> tuple[str, ...]:
-        """Paths of recent transcripts, newest first."""
+        """Return the paths of recent transcripts, newest first."""
         value = self._store.value("recents", [])
-        if isinstance(value, str):  # an ini file spells a list of one as a string
+        if isinstance(value, str):  # an ini file stores a list of one element as a string
             value = [value]
         return (
             tuple(path for path in value if isinstance(path, str))
@@ -31,7 +31,7 @@ class Settings:
         )
 
     def remember(self, path: str) -> None:
-        """Put `path` first among the recents."""
+        """Put `path` first in the list of recent transcripts."""
         full = str(Path(path).absolute())
         others = [path for path in self.recents() if path != full]
         self._store.setValue("recents", [full, *others][:RECENT])
@@ -46,7 +46,7 @@ class Settings:
         self._store.setValue(key, value)
 
     def data(self, key: str) -> QByteArray:
-        """Remembered bytes (geometry, docks); empty where there are none."""
+        """Return stored binary data (geometry, docks); empty if there is none."""
         value = self._store.value(key)
         return value if isinstance(value, QByteArray) else QByteArray()
 
@@ -56,8 +56,8 @@ class Settings:
 
 
 def _make_private(name: str) -> None:
-    """Make the file private before paths, tasks and addresses are written into it."""
-    if Path(name).suffix in (".conf", ".ini"):  # elsewhere the system keeps them
+    """Restrict the file to its owner before paths, tasks and addresses are written to it."""
+    if Path(name).suffix in (".conf", ".ini"):  # on other systems the settings are not a file
         with suppress(OSError):
             Path(name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))

@@ -1,4 +1,4 @@
-"""The page of an empty window: open, drop, the sample, what was open lately, what lies on this machine."""
+"""The page of a window without a session: buttons to open or run something, recent files and found sessions."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,12 +16,12 @@ from inspector.gui.widgets.small import LinkButton
 from inspector.resources import resource
 
 SHOWN = 8
-"""Most rows of a column."""
+"""Maximum number of rows in a column."""
 NONE_FOUND = "No sessions in the usual folders of known agents."
 
 
 class Welcome(QWidget):
-    """Nothing here reads the disk on the GUI thread."""
+    """The welcome page. It never reads the disk on the GUI thread."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Welcome(QWidget):
         row((..., 1), (body, 40), (..., 1), of=self, margins=(30, 20, 30, 20))
 
     def refresh(self) -> None:
-        """Show the recents, and look again for sessions, in a job."""
+        """Show the recent transcripts, and start a job that searches this machine for sessions."""
         recents = [
             (Path(path).name, str(Path(path).parent), path) for path in self._settings.recents()
         ]
@@ -91,12 +91,12 @@ class Welcome(QWidget):
 
 
 def sample_path() -> Path:
-    """The session that ships with the program."""
+    """Return the path of the sample session that is installed with the program."""
     return resource("sample.jsonl")
 
 
 def _on_this_machine() -> list[tuple[str, str, str]]:
-    """(name, what it is, path), newest first."""
+    """Return (name, description, path) of the sessions found on this machine, newest first."""
     from inspector.transcripts.discover import found_sessions
 
     return [
@@ -124,12 +124,12 @@ class _DropArea(QFrame):
         QVBoxLayout(self).addWidget(words)
 
     def show_over(self, over: bool) -> None:
-        """Is a file held over the window?"""
+        """Highlight the area while a file is held over the window."""
         mark(self, "over", over)
 
 
 class _Links(QWidget):
-    """A caption over rows that open something."""
+    """A caption above rows, each of which opens a file."""
 
     def __init__(
         self, caption: str, empty: str, theme: Theme, open_path: Callable[[str], None]
@@ -141,11 +141,11 @@ class _Links(QWidget):
         self._column = column(label(caption, role="caption"), 4, self._empty, ..., of=self, gap=1)
 
     def say(self, words: str) -> None:
-        """Show a sentence in place of the rows."""
+        """Set the sentence that is shown if there are no rows."""
         self._empty.setText(words)
 
     def show_links(self, links: Sequence[tuple[str, str, str]]) -> None:
-        """(name, about, path), the first few."""
+        """Show the first SHOWN links, given as (name, description, path)."""
         for link in self.rows:
             link.deleteLater()
         self.rows = []

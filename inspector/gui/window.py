@@ -1,6 +1,6 @@
-"""The window: bar, notice, panels, strip. It puts the parts together; everything shown comes from the State.
+"""The main window: it connects bars, notice, panels and commands. Everything that they show comes from the State.
 
-Every command is defined here once, with its words and keys.
+Every command is defined here once, with its text and keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,20 +50,23 @@ _BENEATH = (
     "inspector.workbench.compare",
     "inspector.proxy.live_proxy",
 )
-"""Modules used by the panels that contain no Qt classes: two thirds of the loading time, done off the GUI thread."""
+"""Modules that the panels use and that contain no Qt classes: two thirds of the loading time, so a job loads them."""
 _LARGE = (
     *("breakdown", "cost", "diff", "glance", "proxy"),
     *("timeline", "compare", "calibration", "run", "tiers", "steps", "buffer"),
 )
-"""Panels loaded one by one, so that the window answers between them: first those on which most of the rest hangs."""
+"""Panels that are imported one per turn of the event loop, so that the window responds in between.
+
+The first ones import most of the modules that the others use.
+"""
 LEAST = QSize(640, 480)
-"""Pixels to which the window can be shrunk."""
+"""Minimum size of the window in pixels."""
 _REST = 400
-"""Milliseconds between two panels that are still out of sight, while the user works."""
+"""Milliseconds between building two hidden panels while the user works."""
 
 
 class MainWindow(Guarded, QMainWindow):
-    """One window, one workbench. The docks are built when there is something to show in them."""
+    """A window with one workbench. The panels are built when there is something to show in them."""
 
     def __init__(
         self, theme: Theme, settings: Settings, answerers: Answerers = only_offline
@@ -147,11 +150,11 @@ class MainWindow(Guarded, QMainWindow):
         if not self.restoreGeometry(self.settings.data("geometry")):
             self.resize(self._first_size())
         room = self.screen().availableGeometry()
-        self.resize(self.size().boundedTo(room.size()))  # it was remembered on a larger screen
+        self.resize(self.size().boundedTo(room.size()))  # the stored size may be of a larger screen
         QTimer.singleShot(0, self, self._after_first_paint)
 
     def _after_first_paint(self) -> None:
-        """What can wait until the window is there."""
+        """Start what can wait until the window has been painted: recent files, window sizes and the panels' modules."""
         self.welcome.refresh()
         self.bridge.run(
             lambda task: _user_windows(),
@@ -172,7 +175,7 @@ class MainWindow(Guarded, QMainWindow):
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """Show the State in everything that the window holds."""
+        """Show the State in the bars and in all panels."""
         self.bridge.give_way()
         self._insert_bars(state)
         for part in (self.top, self.notice, self.status):
@@ -180,7 +183,7 @@ class MainWindow(Guarded, QMainWindow):
         if state.session is None:
             self.pages.setCurrentWidget(self.welcome)
             self.setWindowTitle("Context Inspector")
-            self.docks.tell(state)  # what nobody sees keeps no session in memory
+            self.docks.tell(state)  # hidden panels must not keep the old session in memory
             return
         self.setWindowTitle(
             f"{Path(state.session.path).name or state.session.format} – Context Inspector"
@@ -189,7 +192,7 @@ class MainWindow(Guarded, QMainWindow):
         self.docks.tell(state)
 
     def _insert_bars(self, state: State) -> None:
-        """Insert the bar of the first run, proxy or receiver. From then on each shows and hides itself."""
+        """Insert the bar of the first run, proxy or receiver. Each bar then shows and hides itself."""
         if state.run is not None and self.run_bar is None:
             from inspector.gui.panels.run.bar import RunBar
 
@@ -222,7 +225,10 @@ class MainWindow(Guarded, QMainWindow):
             self._build_next()
 
     def _build_next(self) -> None:
-        """Build one panel a turn; those out of sight slowly while the user works, and not while a file is read."""
+        """Build one panel per turn of the event loop.
+
+        Hidden panels are built slowly while the user works, and not at all while a file is being read.
+        """
         state, rests = self.workbench.state, self.docks.ready
         if rests and state.opening is not None:
             QTimer.singleShot(_REST, self, self._build_next)
@@ -234,12 +240,12 @@ class MainWindow(Guarded, QMainWindow):
             waits = rests and state.session is not None
             QTimer.singleShot(_REST if waits else 0, self, self._build_next)
         elif isinstance(timeline := self.docks.panel("Timeline"), PlotPanel):
-            timeline.load_plot()  # its library is heavy: better now than when a file opens
+            timeline.load_plot()  # loading pyqtgraph is slow: better now than when a file opens
             if state.session is None and state.opening is None:
                 self.bridge.run(lambda task: load_tokenizer(), lambda _: None)
 
     def _show_docks(self) -> None:
-        self._know_panels()  # something may have been opened very soon
+        self._know_panels()  # a file may be opened before the panels are announced
         self.docks.build("", self.docks.current.name)
         if self.pages.currentWidget() is not self.docks:
             self.pages.setCurrentWidget(self.docks)
@@ -253,7 +259,7 @@ class MainWindow(Guarded, QMainWindow):
     # -- commands ------------------------------------------------------------------------------------------------------
 
     def _commands(self) -> tuple[Command, ...]:
-        """All that the window can do, but for its panels, which come later."""
+        """Return all commands of the window, without those that show a panel, which are added later."""
         bench, ask = self.workbench, self.ask_panel
         return (
             Command("Open a transcript…", self.choose_file, ("Ctrl+O",), "Session"),
@@ -299,7 +305,7 @@ class MainWindow(Guarded, QMainWindow):
         self.opener.open(path)
 
     def reopen_path(self, path: str, following: Following) -> None:
-        """Open a transcript again, and follow it if it was followed."""
+        """Open a transcript again, and follow it if `following` says so."""
         if following:
             self.follow_path(path)
         else:
@@ -316,11 +322,11 @@ class MainWindow(Guarded, QMainWindow):
             self.open_path(path)
 
     def follow_session(self) -> None:
-        """Show what an agent appends to the open transcript, or no more."""
+        """Start or stop following the open transcript while an agent writes it."""
         self.follow.toggle("file")
 
     def follow_project(self) -> None:
-        """Show the newest session of the folder that the open one worked in, and the next that starts there."""
+        """Start or stop following the newest session of the folder in which the agent of the open session worked."""
         self.follow.toggle("project")
 
     def follow_path(self, path: str) -> None:
@@ -330,44 +336,50 @@ class MainWindow(Guarded, QMainWindow):
         self.follow.begin(path)
 
     def choose_window(self) -> None:
-        """Ask how large the window is."""
+        """Ask the user for the size of the context window in tokens."""
         tokens = ask_window(self, self.workbench.state.window)
         if tokens:
             self.workbench.set_window(tokens)
 
     def close_session(self) -> None:
-        """Back to the welcome page."""
+        """Close the session and return to the welcome page."""
         self.opener.cancel()
         self.workbench.close()
         self.welcome.refresh()
 
     def open_palette(self, text: str = "") -> None:
-        """Open the command palette with a text typed in."""
+        """Open the command palette with `text` already typed."""
         self.palette_box.open(text if isinstance(text, str) else "")
 
     def ask_panel(self, title: str, text: str = "", bring: bool = True) -> None:
-        """Have a panel do what its command asks of it, where something is open."""
+        """Pass a command to a panel if a session is open.
+
+        Args:
+            title: Title of the panel.
+            text: The text that the user typed for the command.
+            bring: Bring the panel to the front first.
+        """
         if self.workbench.state.session is not None:
             if bring:
                 self.docks.bring(title)
             self.docks.panel(title).take(text)
 
     def step_in(self, title: str, rows: int, bring: bool = False) -> None:
-        """Go to the next message, mark or change in a panel; `rows` may be negative."""
+        """Move the selection in a panel by `rows` messages, marks or changes; negative moves backwards."""
         if self.workbench.state.session is not None:
             if bring:
                 self.docks.bring(title)
             self.docks.panel(title).step(rows)
 
     def step_hit(self, by: int) -> None:
-        """Go to the next hit, or with -1 to the previous one, and show it in the list and as a message."""
+        """Go to the next search hit (`by` 1) or the previous one (-1), and show it in Search, Buffer and Message."""
         if self.workbench.state.session is not None:
             self.docks.panel("Search").step(by)
             if self.docks.current.name == self.docks.home("Search"):
                 self.docks.bring_in_front(("Buffer", "Message"), self.docks.maximised)
 
     def seek_message(self, kind: str, by: int) -> None:
-        """Go to the next message of a kind in the buffer, or with -1 to the previous one."""
+        """Go to the next message of a kind in the buffer (`by` 1), or to the previous one (-1)."""
         if self.workbench.state.session is not None:
             self.docks.panel("Buffer").seek(kind, by)
 
@@ -388,22 +400,23 @@ class MainWindow(Guarded, QMainWindow):
         KeyList(self, self.commands).exec()
 
     def _first_size(self) -> QSize:
-        """Most of the screen, no more than suits one window."""
+        """Return the size of a new window: most of the screen, at most 1440 x 900 pixels."""
         room = self.screen().availableGeometry()
         return QSize(min(1440, room.width()), min(900, room.height()))
 
     def choose_workspace(self, name: str) -> None:
-        """Show that workspace, where something is open."""
+        """Show the workspace if a session is open."""
         if self.workbench.state.session is not None:
             self.docks.choose_soon(name)
 
     def show_panel(self, title: str) -> None:
-        """Bring a panel to the front, where there are panels."""
+        """Bring the panel to the front if a session is open."""
         if self.workbench.state.session is not None:
             self.docks.bring(title)
 
     def _offer_sessions(self, tries: int = 40) -> None:
-        """Bring the sessions of the open file to the front; once more while the panels still find their places."""
+        """Bring the list of sessions of the open file to the front; try again while the panels are still being laid
+        out."""
         panel = self.docks.panels.get("Sessions")
         if panel is None or not panel.seen:
             self.show_panel("Sessions")
@@ -411,7 +424,7 @@ class MainWindow(Guarded, QMainWindow):
                 QTimer.singleShot(50, self, lambda: self._offer_sessions(tries - 1))
 
     def tell_trouble(self, sentence: str, report: str) -> None:
-        """A bug, once, with a button that copies what helps to mend it."""
+        """Report a bug, with a button that copies a report for the developers."""
         self.notice.say(
             sentence, "Copy a report", lambda: QGuiApplication.clipboard().setText(report)
         )
@@ -419,7 +432,7 @@ class MainWindow(Guarded, QMainWindow):
     # -- Qt ------------------------------------------------------------------------------------------------------------
 
     def focusNextPrevChild(self, on: bool) -> bool:
-        """Tab and Shift+Tab; also called when the widget with the focus is hidden or disabled."""
+        """Move the focus on Tab and Shift+Tab. Qt also calls this when the focused widget is hidden or disabled."""
         focus = self.focusWidget()
         if focus is not None and not (focus.isVisible() and focus.isEnabled()):
             place_beside(self, focus).setFocus()
@@ -432,7 +445,7 @@ class MainWindow(Guarded, QMainWindow):
         return stop is not None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Escape, if no widget had a use for it, restores a maximised panel, or leaves a page."""
+        """Handle an Escape that no widget handled: restore a maximised panel, leave a page, or close the drawers."""
         if event.key() == Qt.Key.Key_Escape and self.docks.maximised:
             self.docks.restore_all()
         elif event.key() == Qt.Key.Key_Escape and self.docks.is_page:
@@ -443,13 +456,16 @@ class MainWindow(Guarded, QMainWindow):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The palette closes; it would stand askew."""
+        """Hide the palette, because its position would be wrong after a resize."""
         super().resizeEvent(event)
         self.palette_box.hide()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the layout, stop the jobs. If the user agrees, a run that is under way is stopped first, and what
-        the proxy holds is forwarded and answered."""
+        """Store the layout and stop the jobs.
+
+        If a run is active or the proxy holds requests, the user is asked first. The run is then stopped, and the held
+        requests are forwarded and answered.
+        """
         if not (self.runs.may_close(self.close) and self.proxies.may_close(self.close)):
             event.ignore()
             return
@@ -462,14 +478,14 @@ class MainWindow(Guarded, QMainWindow):
 
 
 def _panels() -> Sequence[tuple[str, Place, type[Panel]]]:
-    """The list of panels. Much of what the program imports hangs on it, so it is loaded after the first paint."""
+    """Return the list of panels. Its module imports most of the program, so it is imported after the first paint."""
     from inspector.gui.panels.catalogue import PANELS
 
     return PANELS
 
 
 def _user_windows() -> Mapping[str, int]:
-    """The user's own table of model windows."""
+    """Return the context window sizes in tokens that the user configured, by model."""
     from inspector.extensions.windows import user_windows
 
     return user_windows()

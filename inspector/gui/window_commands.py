@@ -1,4 +1,4 @@
-"""Commands of the window that lead from place to place, that change the view, and that a typed text may mean."""
+"""Commands of the window that navigate or change the view, and the commands offered for a typed text."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -19,12 +19,12 @@ _SOUGHT = (
     ("Edits", "edit of a file", "P"),
     ("User", "message of the user", "U"),
 )
-"""Kinds of messages, what they are called, and the key that leads to the next of them."""
+"""Kinds of messages, their names, and the key that moves to the next message of the kind."""
 _MOST_OFFERS = 8
 
 
 class CommandTarget(Protocol):
-    """What the commands act on: the window."""
+    """The parts of the window that the commands use."""
 
     workbench: Workbench
     theme: Theme
@@ -43,7 +43,7 @@ class CommandTarget(Protocol):
 
 
 def walk_commands(window: CommandTarget) -> tuple[Command, ...]:
-    """From place to place: requests, compactions, marks, messages, hits, changes."""
+    """Return the commands that navigate: to requests, compactions, marks, messages, hits and changes."""
     bench, history, step = window.workbench, window.history, window.step_in
     return (
         Command("Back to where you were", history.go_back, ("Alt+Left",), "Walk"),
@@ -84,7 +84,7 @@ def _change_commands(window: CommandTarget) -> Iterator[Command]:
 
 
 def view_commands(window: CommandTarget) -> tuple[Command, ...]:
-    """Theme, letters, workspaces, panels."""
+    """Return the commands that change theme, letter size, workspace and panels."""
     theme = window.theme
     return (
         Command("Light or dark", theme.toggle, ("Ctrl+T",), "View"),
@@ -98,7 +98,7 @@ def view_commands(window: CommandTarget) -> tuple[Command, ...]:
 
 
 def find_offers(window: CommandTarget, typed: str) -> Sequence[Command]:
-    """What a typed text may mean besides a command: a request, a search, an agent, a recent transcript."""
+    """Return what a typed text may mean besides a command: a request, a search, an agent or a recent transcript."""
     offers = [*_session_offers(window, typed), *_recent_offers(window, typed)]
     return offers[:_MOST_OFFERS]
 

@@ -1,4 +1,4 @@
-"""What the program is working on, if that takes longer than a moment, and a button that cancels it."""
+"""A notice that names work that takes longer than a moment, with a button that cancels it."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -12,7 +12,7 @@ from inspector.gui.look.build import button, row
 from inspector.gui.look.labels import label
 
 LOOK_MS = 300
-"""Milliseconds between two looks, and from which on work is worth a word."""
+"""Milliseconds between two checks, and also the age from which a job is reported."""
 _MOST_NAMED = 2
 
 
@@ -23,7 +23,7 @@ class WorkNotice(QFrame):
     """
 
     changed = Signal()
-    """It was shown or hidden."""
+    """Emitted when the notice is shown or hidden."""
 
     def __init__(self, bridge: Bridge, cancel: Callable[[Sequence[str]], None]) -> None:
         """`cancel` is called with the titles of the panels whose work was cancelled."""
@@ -34,7 +34,7 @@ class WorkNotice(QFrame):
         self.stop = button("Cancel", self.cancel_work, about=about, role="flat")
         self.stop.setFocusPolicy(
             Qt.FocusPolicy.NoFocus
-        )  # it comes and goes; a command does the same
+        )  # the button is often hidden; a command does the same
         row(self.words, self.stop, of=self, gap=8)
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.look)
@@ -42,7 +42,7 @@ class WorkNotice(QFrame):
         self.hide()
 
     def look(self) -> None:
-        """Say what is being worked on, and for how long."""
+        """Update the notice: what is being worked on, and for how long."""
         tasks = find_long_tasks(self._bridge, LOOK_MS / 1000)
         if tasks:
             self.words.setText(describe_work(tasks))
@@ -51,7 +51,7 @@ class WorkNotice(QFrame):
             self.changed.emit()
 
     def cancel_work(self) -> None:
-        """Cancel all that panels compute."""
+        """Cancel all jobs that compute for panels."""
         tasks = find_long_tasks(self._bridge, 0)
         for task in tasks:
             task.cancel()
@@ -60,7 +60,7 @@ class WorkNotice(QFrame):
 
 
 def find_long_tasks(bridge: Bridge, seconds: float) -> list[Task]:
-    """Return the jobs of panels that compute and were asked for more than so long ago, the oldest first."""
+    """Return the computing jobs of panels that were started more than `seconds` ago, oldest first."""
     since = monotonic() - seconds
     computing = [
         task for task in bridge.tasks if task.part and task.lane != "wait" and not task.stopped
@@ -69,7 +69,7 @@ def find_long_tasks(bridge: Bridge, seconds: float) -> list[Task]:
 
 
 def describe_work(tasks: Sequence[Task]) -> str:
-    """`Working on Cost (45% done) and At a glance, 12 s`"""
+    """Return a sentence such as `Working on Cost (45% done) and At a glance, 12 s`."""
     by_part = {task.part: task for task in reversed(tasks)}
     parts = list(dict.fromkeys(task.part for task in tasks))
     names = [f"{part}{_describe_share(by_part[part])}" for part in parts[:_MOST_NAMED]]
@@ -81,7 +81,7 @@ def describe_work(tasks: Sequence[Task]) -> str:
 
 
 def _describe_share(task: Task) -> str:
-    """Return ` (45% done)`, from the second step of a job on ` (step 2, 45% done)`; empty if the share is not known."""
+    """Return ` (45% done)`, or ` (step 2, 45% done)` from the second step on; empty if the share is unknown."""
     if task.share is None:
         return ""
     step = f"step {task.step}, " if task.step > 1 else ""

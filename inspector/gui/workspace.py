@@ -1,5 +1,7 @@
-"""One workspace: the panels for one kind of work as docks around the one in the middle. They can be moved, tabbed,
-floated, closed and maximised."""
+"""A workspace: the panels for one kind of work, as docks around a central panel.
+
+The docks can be moved, tabbed, floated, closed and maximised.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -25,20 +27,23 @@ _CORNERS: dict[Qt.Corner, Place] = {
     Qt.Corner.BottomRightCorner: "right",
 }
 WORKSPACES = ("Read", "Compact", "Cost", "Compare", "Calibrate", "Live")
-"""Names, in the order of their keys (Ctrl+1 ...)."""
+"""Names of the workspaces, in the order of their keys (Ctrl+1, Ctrl+2, ...)."""
 PAGES: Mapping[str, str] = {"What was lost": "Compact"}
-"""Pages that have all the room beside the gauge, and the workspace to which each belongs. They have no tab."""
+"""Pages, which fill the window except for the gauge, and the workspace that each belongs to. Pages have no tab."""
 DRAWERS: Mapping[str, str] = {"Search": "At a glance"}
-"""Panels below all others of their workspace, shown when they are asked for, and the panel that makes room for each."""
+"""Panels that are shown below all others of their workspace on request, and the panel that each replaces."""
 VERSION = 8
-"""Version of the remembered layout: a layout of another version is not restored."""
+"""Version of the stored layout. A layout of another version is not restored."""
 
 
 class WorkspacePage(Guarded, QMainWindow):
-    """Panels of one place are tabs, but at the top: there they stand one below the other."""
+    """A workspace or the frame around the workspaces. Docks in the same area are tabs, except at the top.
+
+    At the top they are placed below each other.
+    """
 
     rearranged = Signal()
-    """Another panel is in front."""
+    """Emitted when another panel is brought to the front."""
 
     def __init__(self, name: str, maximise: Callable[[str], None]) -> None:
         super().__init__()
@@ -48,11 +53,11 @@ class WorkspacePage(Guarded, QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         self._places: list[tuple[Place, str]] = []
         self._opened = set[str]()
-        """Titles of the drawers that were opened before, whose height is the user's."""
+        """Titles of the drawers that were opened before. Their height is left to the user."""
         self.fresh = QByteArray()
-        """The layout as it is without a user's hand; empty until the last panel was placed."""
+        """The initial layout, without changes by the user; empty until all panels are placed."""
         self.laid_out = False
-        """Was it shown with its sizes?"""
+        """True once the page was laid out with its sizes."""
         self._soon = delayed(self, 0, self._hide_left_bars)
         self.setDockOptions(
             QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks
@@ -63,13 +68,13 @@ class WorkspacePage(Guarded, QMainWindow):
             self.setCorner(corner, _AREAS[place])
 
     def place(self, panel: Panel, place: Place) -> None:
-        """A panel where it belongs."""
+        """Add a panel at its place."""
         if place == "centre":
             self.setCentralWidget(panel)
             return
         if panel.TITLE in DRAWERS:
             for corner in (Qt.Corner.BottomLeftCorner, Qt.Corner.BottomRightCorner):
-                self.setCorner(corner, _AREAS[place])  # it is as wide as the workspace
+                self.setCorner(corner, _AREAS[place])  # a drawer is as wide as the workspace
         neighbours = self._at(place)
         dock = QDockWidget(panel.TITLE)
         dock.setObjectName(f"{panel.objectName()}Dock")
@@ -90,7 +95,8 @@ class WorkspacePage(Guarded, QMainWindow):
         dock.visibilityChanged.connect(lambda _: self.rearranged.emit())
 
     def _keep_neighbours(self, dock: QDockWidget) -> None:
-        """It gets another height: the panel in the middle has the difference, not those that stand above or below."""
+        """Keep the heights of the other docks when a dock changes its height, so that the central panel absorbs the
+        change."""
         tabs, area = self.tabifiedDockWidgets(dock), self.dockWidgetArea(dock)
         beside = [
             dock
@@ -107,7 +113,7 @@ class WorkspacePage(Guarded, QMainWindow):
         def as_before() -> None:
             for layout in (dock.layout(), self.layout()):
                 if layout is not None:
-                    layout.activate()  # it takes the difference from them
+                    layout.activate()  # takes the difference from the other docks
             self.resizeDocks(others, heights, Qt.Orientation.Vertical)
 
         if self.laid_out and others:
@@ -115,7 +121,7 @@ class WorkspacePage(Guarded, QMainWindow):
 
     @property
     def is_placed(self) -> bool:
-        """Are all panels of the workspace placed?"""
+        """True if all panels of the workspace are placed."""
         return not self.fresh.isEmpty()
 
     def placed(self) -> None:
@@ -134,14 +140,14 @@ class WorkspacePage(Guarded, QMainWindow):
         return [title for title in DRAWERS if title in self.docks]
 
     def open_drawer(self, title: str, height: int) -> None:
-        """Show a drawer in place of the panel that makes room for it, the first time with a height in pixels."""
+        """Show a drawer in place of the panel that it replaces; the first time with a height in pixels."""
         self._show_drawer(title, is_open=True)
         if title not in self._opened and not self.docks[title].isFloating():
             self._opened.add(title)
             self.resizeDocks([self.docks[title]], [height], Qt.Orientation.Vertical)
 
     def close_drawer(self, title: str) -> None:
-        """Hide a drawer, and show the panel that made room for it."""
+        """Hide a drawer, and show the panel that it replaced."""
         self._show_drawer(title, is_open=False)
 
     def _show_drawer(self, title: str, *, is_open: bool) -> None:
@@ -151,15 +157,16 @@ class WorkspacePage(Guarded, QMainWindow):
         dock.setVisible(is_open)
 
     def _at(self, place: Place) -> list[QDockWidget]:
-        """The docks that belong there, in their order."""
+        """Return the docks of a place, in the order in which they were added."""
         return [self.docks[title] for where, title in self._places if where == place]
 
     def lay_out(self, stored: QByteArray, sizes: dict[str, int], is_low: bool) -> None:
-        """Restore the layout as the user left it, or lay out the panels for the first time.
+        """Restore the layout that the user left, or lay out the panels for the first time.
 
         Args:
-            sizes: pixels by title: the width of panels at the sides, the height of those above and below.
-            is_low: the panels at the top become tabs, too.
+            stored: The stored layout; empty if there is none.
+            sizes: Pixels by title: the width of panels at the sides, the height of panels above and below.
+            is_low: Show the panels at the top as tabs, because the window is too low to stack them.
         """
         self.laid_out = True
         if stored.isEmpty() or not self._restore(stored):
@@ -186,7 +193,7 @@ class WorkspacePage(Guarded, QMainWindow):
 
     def _restore(self, stored: QByteArray) -> bool:
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            bar.hide()  # Qt makes new ones and leaves the old where they were
+            bar.hide()  # Qt creates new tab bars and leaves the old ones visible
         return self.restoreState(stored, VERSION)
 
     def kept(self) -> QByteArray:
@@ -194,7 +201,7 @@ class WorkspacePage(Guarded, QMainWindow):
         return self.saveState(VERSION)
 
     def show_only(self, title: str) -> None:
-        """Hide all panels but one; without a title show the one in the middle, which no layout contains."""
+        """Hide all panels except one. Without a title, show the central panel, which no stored layout contains."""
         for name, dock in self.docks.items():
             if title and name != title and not dock.isFloating():
                 dock.hide()
@@ -202,12 +209,12 @@ class WorkspacePage(Guarded, QMainWindow):
             centre.setVisible(not title or title not in self.docks)
 
     def restore_docks(self, stored: QByteArray) -> None:
-        """The layout from before `show_only`."""
+        """Restore the layout from before `show_only`."""
         self.show_only("")
         self._restore(stored)
 
     def _hide_left_bars(self) -> None:
-        """Hide tab bars without docks, which Qt keeps painting."""
+        """Hide tab bars without docks, which Qt would keep painting."""
         docks = [
             dock for dock in self.docks.values() if not dock.isHidden() and not dock.isFloating()
         ]
@@ -222,12 +229,13 @@ class WorkspacePage(Guarded, QMainWindow):
         ):
             titles = frozenset(map(bar.tabText, range(bar.count())))
             if titles in groups and len(titles) > 1:
-                groups.remove(titles)  # an older one of the same tabs was left, too
+                groups.remove(titles)  # a second bar with the same tabs is left over, too
             else:
                 bar.hide()
 
     def _retitle(self) -> None:
-        """A dock alone has a caption to be dragged by; one among tabs has its tab; one that floats has a frame."""
+        """Choose the head of each dock: a caption to drag a single dock, the tab of a tabbed dock, a frame if it
+        floats."""
         self._soon.start()
         for title, dock in self.docks.items():
             tabbed = bool(self.tabifiedDockWidgets(dock)) and not dock.isFloating()
@@ -237,7 +245,7 @@ class WorkspacePage(Guarded, QMainWindow):
                 head = "frame"
             if dock.property("head") != head:
                 dock.setProperty("head", head)
-                dock.setTitleBarWidget(self._head(head, title))  # type: ignore[arg-type]  # None brings Qt's own back
+                dock.setTitleBarWidget(self._head(head, title))  # type: ignore[arg-type]  # None restores Qt's own
 
     def _head(self, kind: str, title: str) -> QWidget | None:
         if kind == "frame":
@@ -250,10 +258,10 @@ class WorkspacePage(Guarded, QMainWindow):
         return head
 
     def childEvent(self, event: QChildEvent) -> None:
-        """A double click on a tab maximises its panel: Qt makes the bars as it needs them."""
+        """Maximise a panel on a double click on its tab. Qt creates tab bars when it needs them."""
         super().childEvent(event)
         if event.type() != QEvent.Type.ChildPolished:
-            return  # to say what a layout is, PySide6 makes ready every type that it might be
+            return  # other events: PySide6 would have to prepare many types to convert the child
         if isinstance(bar := event.child(), QTabBar):
             bar.tabBarDoubleClicked.connect(lambda at: self._tab(bar, at))
 
@@ -266,13 +274,13 @@ class WorkspacePage(Guarded, QMainWindow):
 
 
 class _Caption(Guarded, QWidget):
-    """Of a dock without a tab: dragged by it, maximised by a double click."""
+    """The caption of a dock without a tab: drag it to move the dock, double-click it to maximise the panel."""
 
     def __init__(self, double_clicked: Callable[[], None]) -> None:
         super().__init__()
         self._double_clicked = double_clicked
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Not Qt's own meaning, to float."""
+        """Maximise the panel, although a double click on a title bar in Qt makes the dock float."""
         self._double_clicked()
         event.accept()

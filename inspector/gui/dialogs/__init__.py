@@ -1,1 +1,1 @@
-"""Windows that ask something, and forms."""
+"""Dialogs, and the forms in them."""

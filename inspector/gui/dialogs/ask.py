@@ -1,4 +1,4 @@
-"""What the user is asked in a dialog: which file, how large the window is."""
+"""Dialogs that ask for one value: a file, the size of the context window, or a confirmation."""
 
 from pathlib import Path
 
@@ -8,14 +8,14 @@ from inspector.core.tokens.windows import Window
 from inspector.gui.settings import Settings
 
 LARGEST = 2_000_000
-"""Tokens of the largest window that can be entered."""
+"""Size in tokens of the largest context window that can be entered."""
 
 
 _TRANSCRIPTS = "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history *.ctx);;All files (*)"
 
 
 def ask_file(parent: QWidget, settings: Settings) -> str:
-    """Path of a transcript; empty if the user changed their mind. Starts where the last one was."""
+    """Ask for a transcript, beginning in the last one's folder. Return its path; empty if the user cancelled."""
     path, _ = QFileDialog.getOpenFileName(
         parent, "Open a transcript", _last_folder(settings), _TRANSCRIPTS
     )
@@ -23,7 +23,7 @@ def ask_file(parent: QWidget, settings: Settings) -> str:
 
 
 def ask_files(parent: QWidget, settings: Settings) -> list[str]:
-    """Paths of transcripts; empty if the user changed their mind. Starts where the last one was."""
+    """Ask for transcripts, beginning in the last one's folder. Return their paths; empty if the user cancelled."""
     paths, _ = QFileDialog.getOpenFileNames(
         parent, "Choose transcripts", _last_folder(settings), _TRANSCRIPTS
     )
@@ -35,7 +35,7 @@ def _last_folder(settings: Settings) -> str:
 
 
 def ask_policy_file(parent: QWidget, settings: Settings) -> str:
-    """Path of a policy of the user's own, which is run when it is opened; empty if they changed their mind."""
+    """Ask for a policy file, which is executed when it is opened. Return its path; empty if the user cancelled."""
     folder = settings.text("policies", str(Path.home()))
     path, _ = QFileDialog.getOpenFileName(parent, "Open a policy file", folder, "Policies (*.py)")
     if path:
@@ -44,7 +44,7 @@ def ask_policy_file(parent: QWidget, settings: Settings) -> str:
 
 
 def ask_window(parent: QWidget, window: Window | None) -> int | None:
-    """Tokens of the window; None if the user changed their mind."""
+    """Ask for the size of the context window. Return it in tokens; None if the user cancelled."""
     now = window.tokens if window and window.tokens else 200_000
     tokens, chosen = QInputDialog.getInt(
         parent, "Window", "Tokens of the model's window", now, 1_000, LARGEST, 1_000
@@ -53,7 +53,9 @@ def ask_window(parent: QWidget, window: Window | None) -> int | None:
 
 
 def ask_new_file(parent: QWidget, settings: Settings, title: str, name: str, kinds: str) -> str:
-    """Path to write to, an existing one confirmed by the user; empty if they changed their mind."""
+    """Ask for a path to write to; Qt asks before an existing file is replaced. Return it; empty if the user
+    cancelled.
+    """
     folder = settings.text("saved", str(Path.home()))
     path, _ = QFileDialog.getSaveFileName(parent, title, str(Path(folder) / name), kinds)
     if path:
@@ -62,7 +64,7 @@ def ask_new_file(parent: QWidget, settings: Settings, title: str, name: str, kin
 
 
 def ask_steps_file(parent: QWidget, settings: Settings) -> str:
-    """Path of saved steps; empty if the user changed their mind."""
+    """Ask for a file with saved steps. Return its path; empty if the user cancelled."""
     folder = settings.text("saved", str(Path.home()))
     path, _ = QFileDialog.getOpenFileName(
         parent, "Replay saved steps", folder, "Steps (*.json);;All files (*)"
@@ -71,7 +73,7 @@ def ask_steps_file(parent: QWidget, settings: Settings) -> str:
 
 
 def is_sure(parent: QWidget, title: str, question: str, yes: str, no: str) -> bool:
-    """Ask the user a question; `yes`, `no`: the texts of the buttons."""
+    """Ask a question and return True if the user agreed. `yes` and `no` are the texts of the buttons."""
     box = QMessageBox(QMessageBox.Icon.Question, title, question, parent=parent)
     accept_button = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
     box.addButton(no, QMessageBox.ButtonRole.RejectRole)

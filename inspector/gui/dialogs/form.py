@@ -1,5 +1,4 @@
-"""What dialogs that are filled in have in common: what it is about, rows of words and fields, what is missing, two
-buttons; and a place on disk with a button to choose it."""
+"""The common base of forms: a description, rows of labels and fields, an error text, two buttons; and a path field."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from inspector.gui.look.labels import label
 
 
 class FormDialog(QDialog):
-    """The button `go` accepts; `_accept` says what that takes."""
+    """A dialog whose button `go` calls `_accept`, which a subclass may override to check the input."""
 
     def __init__(self, parent: QWidget | None, title: str, go: str) -> None:
         super().__init__(parent)
@@ -27,12 +26,12 @@ class FormDialog(QDialog):
         self.buttons.rejected.connect(self.reject)
 
     def lay_out(self, says: str, *parts: Item, gap: int = 10) -> None:
-        """One below the other, the buttons last."""
+        """Lay out the description `says`, the parts and the buttons below each other."""
         about: tuple[QWidget, ...] = (label(says, role="quiet", wrap=True),) if says else ()
         column(*about, *parts, self.buttons, of=self, margins=(20, 16, 20, 14), gap=gap)
 
     def refuse(self, why: str) -> None:
-        """What is missing, as a sentence."""
+        """Show why the input cannot be accepted, as a sentence."""
         self.trouble.setText(sentence_case(why))
         self.trouble.show()
 
@@ -74,7 +73,7 @@ def path_field(text: str, name: str, choose: Callable[[str], str]) -> tuple[QLin
 
 
 def new_record(kind: str, stem: str) -> str:
-    """A file that is not there yet, in the user's own data folder."""
+    """Return a path of a file that does not exist yet, in the user's data folder."""
     folder = Path(
         QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
     )

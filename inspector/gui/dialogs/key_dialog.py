@@ -1,4 +1,4 @@
-"""Entering a provider's key: it is typed blind, goes to the system's keyring, and is never shown again."""
+"""The dialog for a provider's key: typing is hidden, the key goes to the system's keyring and is never shown again."""
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -10,7 +10,7 @@ from inspector.safety.keys import ENVIRONMENT, NoKeyring, forget_key, key_place,
 
 
 class KeyDialog(FormDialog):
-    """Says where the key of `provider` lies; stores another, or takes it away."""
+    """Shows where the key of `provider` comes from; stores another key, or deletes the stored one."""
 
     def __init__(self, parent: QWidget | None, provider: str) -> None:
         super().__init__(parent, f"Key for {provider}", "Save")

@@ -14,11 +14,11 @@ from inspector.gui.look.labels import label
 MARGINS = (24, 20, 24, 16)
 """Pixels left of, above, right of and below the list."""
 FRAME = 48
-"""Pixels of the screen's height reserved for the title bar of the dialog."""
+"""Pixels of the screen's height that are reserved for the title bar of the dialog."""
 EDGE = 2
-"""Pixels of the frame of a scroll area, left and right together."""
+"""Total width of the left and right frame of a scroll area, in pixels."""
 COLUMNS, BETWEEN = 3, 40
-"""Most columns of groups, and the pixels between two columns."""
+"""Maximum number of columns of groups, and the pixels between two columns."""
 
 
 class KeyList(QDialog):

@@ -1,4 +1,4 @@
-"""The command palette, in which `request 120` or a text to be searched can be typed, too."""
+"""The command palette, which also accepts `request 120` or a text to search for."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ COMMAND = Qt.ItemDataRole.UserRole
 
 
 class _Painter(Guarded, QStyledItemDelegate):
-    """Words on the left, keys on the right."""
+    """Paints a command's text on the left and its keys on the right."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -59,7 +59,7 @@ class _Painter(Guarded, QStyledItemDelegate):
 
 
 class CommandPalette(Guarded, QFrame):
-    """Lies over the window while it is open. Without `>` in front, a text can be searched for as well."""
+    """A box over the window. The typed text also searches the session, unless it begins with `>`."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class CommandPalette(Guarded, QFrame):
         self.hide()
 
     def open(self, text: str = "") -> None:
-        """Show it, empty or with a beginning."""
+        """Show the palette with `text` already typed."""
         width = min(WIDTH, self._over.width() - 40)
         self.setGeometry((self._over.width() - width) // 2, 44, width, 50)
         self.line.setText(text)
@@ -98,7 +98,7 @@ class CommandPalette(Guarded, QFrame):
         self.line.setFocus()
 
     def close_again(self) -> None:
-        """Hide it and give the focus back to the window."""
+        """Hide the palette and give the focus back to the window."""
         self.hide()
         self._over.setFocus()
 
@@ -122,7 +122,7 @@ class CommandPalette(Guarded, QFrame):
             item.data(COMMAND).run()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Arrows move in the list, Escape closes, leaving closes."""
+        """Move in the list on arrow keys, and close on Escape or when the focus leaves."""
         if event.type() == QEvent.Type.FocusOut and self.isVisible():
             self.hide()
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:

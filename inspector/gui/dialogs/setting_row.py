@@ -1,5 +1,8 @@
-"""A policy's settings as a form, made from the fields of their dataclass: one row each, with its name, a fit editor,
-what it means, and a way back to the policy's own value. An impossible value is reported beside it, and not applied."""
+"""A form for a policy's settings, made from the fields of their dataclass.
+
+Each row has the setting's name, an editor for its type, its meaning, and a button that restores the policy's own value.
+An invalid value is reported beside the editor and not applied.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import Field
@@ -23,8 +26,11 @@ from inspector.gui.look.labels import label
 
 
 class SettingRows(QScrollArea):
-    """`put(name, text)` as `--set` takes it, None for the policy's own value; it raises InspectorError for what cannot
-    be."""
+    """A scrolled list of setting rows.
+
+    `put(name, text)` applies a value in the spelling of `--set`; None restores the policy's own value. It raises
+    InspectorError if the value is invalid.
+    """
 
     def __init__(self, put: Callable[[str, str | None], None]) -> None:
         super().__init__()
@@ -37,7 +43,14 @@ class SettingRows(QScrollArea):
         self.setWidget(holding(self._list))
 
     def show_values(self, policy: str, now: Any, own: Any, changed: Collection[str]) -> None:
-        """The values of that policy's settings; its own ones are what a row goes back to."""
+        """Show the settings of a policy.
+
+        Args:
+            policy: Name of the policy.
+            now: The settings that currently apply.
+            own: The policy's own settings, which the rows can restore.
+            changed: Names of the settings that the user changed.
+        """
         if policy != self._policy:
             self._policy = policy
             self._fill(own)
@@ -66,7 +79,10 @@ class SettingRows(QScrollArea):
 
 
 class SettingRow(QWidget):
-    """A setting with its editor. `changed` carries name and text, as `--set` takes them, `reset` the name."""
+    """A setting with its editor.
+
+    `changed` is emitted with name and text in the spelling of `--set`, `reset` with the name.
+    """
 
     changed = Signal(str, str)
     reset = Signal(str)
@@ -92,7 +108,7 @@ class SettingRow(QWidget):
         self._lay_out()
 
     def _word_button(self, word: str) -> QToolButton | None:
-        """What the setting takes instead of a number, in one click."""
+        """Return a button for the word that the setting accepts in place of a number; None if there is none."""
         if not word:
             return None
         means = f"{self.field.name.replace('_', ' ')} = {word}"
@@ -101,7 +117,7 @@ class SettingRow(QWidget):
         return button
 
     def _take_word(self, button: QToolButton) -> None:
-        button.setChecked(True)  # it stays down until a number is typed
+        button.setChecked(True)  # the button stays checked until a number is typed
         self.changed.emit(self.field.name, button.text())
 
     def _lay_out(self) -> None:
@@ -138,7 +154,7 @@ class SettingRow(QWidget):
             self.changed.emit(self.field.name, text.strip())
 
     def show_value(self, value: Any, changed: bool, origin: WindowFrom = "set") -> None:
-        """What holds now; of the window also whose it is."""
+        """Show the current value; for the context window also where it comes from."""
         self._shown = spelt(value)
         if self.word:
             self.word.setChecked(origin in ("model", "unknown"))
@@ -158,14 +174,14 @@ class SettingRow(QWidget):
         mark(self.name, "role", "changed" if changed else "")
 
     def show_trouble(self, sentence: str) -> None:
-        """Report that the typed value is impossible; it stays in the field and is not applied."""
+        """Report that the typed value is invalid. It stays in the field and is not applied."""
         self.trouble.setText(sentence)
         self.trouble.show()
         mark(self.editor, "bad", True)
 
 
 def spelt(value: Any) -> str:
-    """A value as a person types it: `200,000`, `0.6`, `yes`, `Bash, Read`."""
+    """Return a value as a user types it: `200,000`, `0.6`, `yes`, `Bash, Read`."""
     match value:
         case bool():
             return "yes" if value else "no"

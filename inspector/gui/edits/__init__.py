@@ -1,1 +1,1 @@
-"""Changes to the buffer by hand: what may be asked for, and the windows that ask."""
+"""Manual changes to the buffer: the actions and their dialogs."""

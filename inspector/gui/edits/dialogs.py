@@ -1,6 +1,6 @@
 """Two dialogs: one edits the text of a message, part by part; the other asks before a drop removes further messages.
 
-A text that an editor would alter (control characters, endless lines) is shown read-only and can only be replaced whole.
+A text that an editor would change (control characters, endless lines) is read-only and can only be replaced as a whole.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,13 @@ from inspector.gui.widgets.editable_text import EditableText
 from inspector.workbench.edits import editable
 
 Take = Callable[[int, str], None]
-"""The text for the part of that index. Raises InspectorError with a sentence where it will not do."""
+"""Applies a text to the part with that index. Raises InspectorError with a sentence if the text is not valid."""
 HELD = "It holds characters, or lines so long, that an editor would change them: it can only be replaced whole."
 
 
 class EditDialog(Guarded, FormDialog):
-    """Closes when the text was taken; a refusal is shown below the text, and nothing is lost."""
+    """Edits the text of a message. It closes when the text is accepted; otherwise it shows the reason and keeps the
+    text."""
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class EditDialog(Guarded, FormDialog):
         self._show(0)
 
     def _show(self, at: int) -> None:
-        """Another part; what was typed into the one before is not kept, as only one is taken."""
+        """Show another part. Text typed into the previous part is discarded, because only one part is changed."""
         part = self._parts[at][1]
         self.what.setText(named(part))
         self.text.show_text(editable(part) or "")
@@ -92,7 +93,7 @@ class EditDialog(Guarded, FormDialog):
         self.text.editor.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ctrl+Enter takes the text; the editor leaves it to us."""
+        """Accept the text on Ctrl+Enter, which the editor does not use."""
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._accept()
@@ -111,7 +112,7 @@ class EditDialog(Guarded, FormDialog):
 
 
 class DropDialog(QDialog):
-    """A message whose partners would be left alone: `chosen` is "pair", "alone" or empty."""
+    """Asks what to do with the call or result of a dropped message. `chosen` becomes "pair", "alone" or stays empty."""
 
     def __init__(self, parent: QWidget | None, says: str, pair: str) -> None:
         super().__init__(parent)
@@ -131,7 +132,7 @@ class DropDialog(QDialog):
 
 
 def named(part: Part) -> str:
-    """A part as the choice of parts names it."""
+    """Return the name of a part in the choice of parts."""
     match part:
         case Text(text):
             return f"text · {plural(len(text), 'character')}"

@@ -1,6 +1,6 @@
-"""What a person does to the selected message: edit it, drop it, add one. Asked here, done by `workbench.editing`.
+"""Manual edits of the selected message: edit it, drop it, or add a message.
 
-With the commands and the menu that offer it.
+This module asks the user; `workbench.editing` makes the change. Commands and menu are here, too.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,13 @@ GROUP = "Edit"
 
 
 class ManualEdits:
-    """For the buffer list, the message view and the window's commands alike."""
+    """The edits that the buffer list, the message view and the window's commands offer."""
 
     def __init__(self, desk: Desk, parent: QWidget) -> None:
         self._desk, self._parent = desk, parent
 
     def edit(self) -> None:
-        """The selected message in an editor."""
+        """Open the selected message in an editor."""
         message = self._selected()
         if message is None:
             return
@@ -35,7 +35,7 @@ class ManualEdits:
         ]
         parts = sorted(
             numbered_parts, key=lambda numbered_part: isinstance(numbered_part[1], Thinking)
-        )  # what was said first, thinking last
+        )  # text first, thinking last
         if parts:
             rewrite = self._desk.workbench.editing.rewrite
             self._ask(
@@ -49,7 +49,7 @@ class ManualEdits:
             )
 
     def drop(self) -> None:
-        """The selected message goes; asked only where it would leave a call or a result alone."""
+        """Drop the selected message. Ask first if a call or a result would lose its partner."""
         message = self._selected()
         if message is None:
             return
@@ -65,7 +65,7 @@ class ManualEdits:
             self._desk.workbench.editing.drop([message.id], dialog.chosen == "pair")
 
     def insert(self) -> None:
-        """A user message at the end."""
+        """Ask for a user message and add it at the end of the buffer."""
         if self._desk.workbench.state.thread is not None and self._free():
             self._ask(
                 "Add a user message at the end",
@@ -111,7 +111,7 @@ class ManualEdits:
 
 
 def _drop_question(message: Message, along: Partners) -> tuple[str, str]:
-    """The question, and the words of the button that drops the pair."""
+    """Return the question, and the text of the button that drops both partners."""
     calls, results = sum(map(len, along.calls.values())), len(along.messages)
     if message.role == "tool":
         what = "its call" if calls + results == 1 else "its calls"
@@ -128,7 +128,7 @@ def _drop_question(message: Message, along: Partners) -> tuple[str, str]:
 
 
 def edit_commands(desk: Desk, window: QWidget) -> tuple[Command, ...]:
-    """On the selected message; none of them does anything where nothing is open."""
+    """Return the commands for the selected message. They do nothing while no session is open."""
     edits = ManualEdits(desk, window)
     return (
         Command("Edit the message…", edits.edit, ("F2",), GROUP, typed=True),
@@ -138,7 +138,7 @@ def edit_commands(desk: Desk, window: QWidget) -> tuple[Command, ...]:
 
 
 def buffer_menu(desk: Desk, parent: QWidget) -> QMenu:
-    """The menu, fit for where we stand now. Keys are shown only: the window's commands have them."""
+    """Return the menu for the current State. It only displays keys; the window's commands handle them."""
     state = desk.workbench.state
     edits = ManualEdits(desk, parent.window())
     menu = QMenu(parent)
@@ -166,6 +166,6 @@ def buffer_menu(desk: Desk, parent: QWidget) -> QMenu:
 
 
 def show_keys(action: QAction, keys: str) -> None:
-    """The keys beside the words, without making them work twice."""
+    """Show the keys beside the text of an action, without adding a second shortcut."""
     key_text = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
     action.setText(f"{action.text()}\t{key_text}")

@@ -1,1 +1,1 @@
-"""What a run, a proxy and a receiver of spans share in the window: how each is started, described and shown."""
+"""What a run, a proxy and a span receiver have in common in the window: how each is started, described and shown."""

@@ -1,4 +1,6 @@
-"""The strip over the panels while something runs or listens: its status in colour and words, and its buttons."""
+"""The bar above the panels while a run, proxy or receiver is active: its status in colour and words, and its
+buttons.
+"""
 
 from collections.abc import Callable
 
@@ -10,12 +12,12 @@ from inspector.gui.widgets.small import Elided
 
 
 class LiveBar(QFrame):
-    """Hidden until a status is shown.
+    """The bar, which is hidden until a status is shown.
 
     Args:
-        show: called when the chip with the state is pressed.
-        about: tooltip of the chip.
-        buttons: what can be done, from the left.
+        show: Called when the chip with the state is pressed.
+        about: Tooltip of the chip.
+        buttons: The buttons, from left to right.
     """
 
     def __init__(self, show: Callable[[], None], about: str, *buttons: QPushButton) -> None:

@@ -1,4 +1,4 @@
-"""Starts a run, a proxy or a receiver off the GUI thread, follows what it records, and closes it with the window."""
+"""Start a run, a proxy or a receiver in a job, follow its recording, and close it with the window."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -16,15 +16,15 @@ class Closable(Protocol):
     """A run, a proxy or a receiver that was started."""
 
     def close(self) -> None:
-        """End it. May be called twice."""
+        """Stop the service. May be called twice."""
 
 
 class LiveView(Protocol):
-    """How a run, a proxy or a receiver is shown in the State."""
+    """The view of a run, a proxy or a receiver in the State."""
 
     @property
     def record(self) -> str:
-        """Path of what is recorded; empty if nothing is."""
+        """Path of the recording; empty if nothing is recorded."""
 
 
 Service = TypeVar("Service", bound=Closable)
@@ -32,13 +32,15 @@ View = TypeVar("View", bound=LiveView)
 
 
 class LiveController(QObject, Generic[Service, View]):
-    """At most one service at a time, and its view in the State.
+    """Controls at most one service at a time, and its view in the State.
 
     Args:
-        follow: opens a recording and follows it.
-        frame_ms: least milliseconds between two calls of `_show_status`, whatever other threads report.
-        find_view: returns the view of a State.
-        show_view: shows a view in the State of the workbench; None: there is no service.
+        workbench: Holds the State.
+        bridge: Runs the jobs.
+        follow: Opens a recording and follows it.
+        frame_ms: Minimum milliseconds between two calls of `_show_status`, however often other threads report.
+        find_view: Returns the view of a State.
+        show_view: Shows a view in the State of the workbench; None: there is no service.
     """
 
     def __init__(
@@ -54,12 +56,12 @@ class LiveController(QObject, Generic[Service, View]):
         self._workbench, self._bridge, self._follow = workbench, bridge, follow
         self._find_view, self._show_view = find_view, show_view
         self._service: Service | None = None
-        """What was started; used on the GUI thread only."""
+        """The service that was started; used on the GUI thread only."""
         self._unclaimed: Service | None = None
-        """What a job has started and the GUI thread has not taken over yet."""
+        """The service that a job has started and the GUI thread has not taken over yet."""
         self._closed = False
         self._lock = Lock()
-        """Guards `_unclaimed` and `_closed`: a window may close while a job starts something."""
+        """Guards `_unclaimed` and `_closed`, because the window may close while a job starts a service."""
         self._frames = Frames(self._show_status, frame_ms)
 
     @property
@@ -72,7 +74,7 @@ class LiveController(QObject, Generic[Service, View]):
         raise NotImplementedError
 
     def _start(self, make: Callable[[], Service]) -> None:
-        """Run `make` in a job and take over what it returns; show the InspectorError that it raises as a failure."""
+        """Run `make` in a job and take over its result. Show an InspectorError that it raises as a failure."""
 
         def job() -> Service:
             service = make()
@@ -103,19 +105,19 @@ class LiveController(QObject, Generic[Service, View]):
         self._show_status()
 
     def _begin_work(self, service: Service) -> None:
-        """Do what is to be done once when a service was started, before its recording is opened."""
+        """Do what a subclass needs once after a service was started, before its recording is opened."""
 
     def _fail(self, error: InspectorError) -> None:
         self._give_up()
         self._workbench.failed(str(error))
 
     def _give_up(self) -> None:
-        """Allow another start, unless something runs and only showing it failed."""
+        """Allow another start, unless the service runs and only showing it failed."""
         if self._service is None:
             self._show_view(None)
 
     def show_recording(self) -> None:
-        """Open the recording and follow it, unless it is open."""
+        """Open the recording and follow it, unless it is already open."""
         view = self.status
         if self._service is None or view is None or not view.record:
             return
@@ -123,12 +125,12 @@ class LiveController(QObject, Generic[Service, View]):
             self._follow(view.record)
 
     def _release(self) -> Service | None:
-        """Return what was started, for the caller to close."""
+        """Return the service for the caller to close, and forget it."""
         service, self._service = self._service, None
         return service
 
     def close(self) -> None:
-        """End what was started, also what is only starting, when the window closes."""
+        """Close the service, even one that is still starting, when the window closes."""
         with self._lock:
             self._closed = True
             unclaimed, self._unclaimed = self._unclaimed, None

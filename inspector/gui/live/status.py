@@ -1,4 +1,6 @@
-"""What a run, a proxy or a receiver of spans is doing now: the one description that the window shows. No Qt here."""
+"""The status of a run, a proxy or a span receiver: the one description that all parts of the window show. No Qt
+here.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +17,10 @@ if TYPE_CHECKING:  # loaded with the first run only
     from inspector.agent.status import End, RunState, RunStatus
 
 LiveKind: TypeAlias = Literal["runs", "waits", "good", "bad"]
-"""waits: for the person; good, bad: it has ended. Each has a colour."""
+"""The kind of a status, which determines its colour. waits: for the user; good, bad: ended with or without success."""
 PAUSING = "stops before the next tier, model call or tool"
 _LONGEST = 500
-"""Characters of one detail."""
+"""Maximum number of characters of one detail."""
 _STATES: "dict[RunState, tuple[LiveKind, str]]" = {
     "starting": ("runs", "▶ starting"),
     "calling": ("runs", "▶ the model answers"),
@@ -47,7 +49,7 @@ class LiveStatus:
     state: str
     """Two or three words after a sign: `‖ paused`."""
     details: tuple[str, ...] = ()
-    """What else there is to say, the most important first. May hold text of the transcript."""
+    """Further texts about the status, the most important first. They may contain text of the transcript."""
 
     @property
     def sentence(self) -> str:
@@ -56,7 +58,9 @@ class LiveStatus:
 
 
 def describe_run(run: RunView) -> LiveStatus:
-    """Describe a run: its turn, how full the window is, what it waits for, the next tier; at the end a summary."""
+    """Describe a run: its turn, how full the context window is, what it waits for, the next tier; at the end a
+    summary.
+    """
     now = run.now
     if run.pausing and now.state not in ("asking", "needing"):
         return LiveStatus("Run", "waits", "‖ pausing", (PAUSING, *_run_details(run)))
@@ -79,12 +83,12 @@ def _turn_words(now: "RunStatus") -> str:
     if now.thread != "main":
         return f"sub-agent, turn {now.turn}"
     if now.state == "ended":
-        return plural(now.turn, "turn")  # the turn that would come next has this number
+        return plural(now.turn, "turn")  # `turn` is the number of the next turn
     return f"turn {now.turn}"
 
 
 def _size_words(now: "RunStatus") -> list[str]:
-    """Return the size of the buffer, and the policy's own count where that differs; empty if there is no size."""
+    """Return the size of the buffer and, if it differs, the policy's own count; empty if the size is unknown."""
     if not (now.tokens and now.window):
         return []
     kind = f" {now.kind}" if now.kind != "unknown" else ""
@@ -96,11 +100,12 @@ def _size_words(now: "RunStatus") -> list[str]:
 
 
 def describe_proxy(view: ProxyView, has_requests: bool, next_tier: str = "") -> LiveStatus:
-    """Describe a proxy: where it listens, what it waits for, what its recorder complained of.
+    """Describe a proxy: its address, what it waits for, and problems of its recorder.
 
     Args:
-        has_requests: Does the recording that is open have any request?
-        next_tier: Which tier is next for the thread that is shown, in words.
+        view: The proxy in the State.
+        has_requests: True if the open recording has a request.
+        next_tier: The next tier of the current thread, in words.
     """
     kind: LiveKind = "waits" if view.holds else "runs"
     state, wait = _proxy_state(view, has_requests)
@@ -127,10 +132,10 @@ def clock_words(seconds: float) -> str:
 
 
 def describe_receiver(view: ReceiverView) -> LiveStatus:
-    """Describe a receiver of spans: where it listens, and what came."""
+    """Describe a span receiver: its address, and the number of spans received."""
     return LiveStatus("Receiver", "runs", "● receiving", (view.url, spans_words(view)))
 
 
 def spans_words(view: ReceiverView) -> str:
-    """Return `6 spans received, into spans.jsonl`."""
+    """Return a text such as `6 spans received, into spans.jsonl`."""
     return f"{plural(view.spans, 'span')} received, into {Path(view.record).name}"

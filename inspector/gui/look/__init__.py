@@ -1,1 +1,1 @@
-"""Colours, fonts and words: how things look everywhere."""
+"""Colours, fonts and wording of all parts of the window."""

@@ -1,4 +1,4 @@
-"""Widgets built in a line: rows, columns, buttons, fields; and properties that the style sheet goes by."""
+"""Functions that build widgets and layouts: rows, columns, buttons, fields; and properties for the style sheet."""
 
 from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType
@@ -30,13 +30,15 @@ from inspector.gui.look.labels import label, tip
 Item: TypeAlias = (
     "QWidget | QLayout | int | EllipsisType | tuple[QWidget | QLayout | EllipsisType, int]"
 )
-"""An item of a row or column: a widget, a layout, a number of empty pixels, or `...` for the remaining room. Widgets,
-layouts and `...` may have a stretch factor: `(table, 1)`."""
+"""An item of a row or column: a widget, a layout, a number of empty pixels, or `...` for the remaining room.
+
+Widgets, layouts and `...` may have a stretch factor: `(table, 1)`.
+"""
 Margins: TypeAlias = tuple[int, int, int, int] | None
-"""Left, top, right, bottom, in pixels; None = as the style has it."""
+"""Left, top, right and bottom in pixels; None for the margins of the style."""
 _NONE: Margins = (0, 0, 0, 0)
 BESIDE = 28
-"""Pixels of a field that are not for its words."""
+"""Pixels of a field that are not available for its text."""
 _Box = TypeVar("_Box", bound=QBoxLayout)
 _Button = TypeVar("_Button", bound=QAbstractButton)
 
@@ -44,14 +46,14 @@ _Button = TypeVar("_Button", bound=QAbstractButton)
 def row(
     *items: Item, of: QWidget | None = None, margins: Margins = _NONE, gap: int | None = None
 ) -> QHBoxLayout:
-    """Side by side; `of` = as the layout of that widget; `gap` = pixels between two."""
+    """Lay out items side by side; `of`: the widget that gets the layout; `gap`: pixels between two items."""
     return _filled(QHBoxLayout() if of is None else QHBoxLayout(of), items, margins, gap)
 
 
 def column(
     *items: Item, of: QWidget | None = None, margins: Margins = _NONE, gap: int | None = None
 ) -> QVBoxLayout:
-    """One below the other, like `row`."""
+    """Lay out items below each other; the arguments are as in `row`."""
     return _filled(QVBoxLayout() if of is None else QVBoxLayout(of), items, margins, gap)
 
 
@@ -74,23 +76,26 @@ def _filled(box: _Box, items: tuple[Item, ...], margins: Margins, gap: int | Non
 
 
 def holding(layout: QLayout) -> QWidget:
-    """A widget with that layout."""
+    """Return a widget that has the given layout."""
     widget = QWidget()
     widget.setLayout(layout)
     return widget
 
 
 def keep_hidden(owner: QWidget, *widgets: QWidget) -> None:
-    """They end with their owner, and are not seen until a layout or a tab takes them."""
+    """Give widgets an owner, which deletes them with itself, and hide them until a layout or a tab takes them."""
     for widget in widgets:
         widget.setParent(owner)
         widget.hide()
 
 
 def splitter(*parts: QWidget, down: bool = False, shares: Sequence[int] = ()) -> QSplitter:
-    """Parts that the user gives room to, side by side or one below the other; none can be dragged to nothing.
+    """Return a splitter whose parts the user can resize but not collapse.
 
-    `shares`: by which they grow.
+    Args:
+        parts: The widgets, in order.
+        down: Place them below each other, not side by side.
+        shares: Stretch factor of each part.
     """
     divided = QSplitter(Qt.Orientation.Vertical if down else Qt.Orientation.Horizontal)
     divided.setChildrenCollapsible(False)
@@ -102,7 +107,7 @@ def splitter(*parts: QWidget, down: bool = False, shares: Sequence[int] = ()) ->
 
 
 def pages(of: QWidget, *widgets: QWidget) -> QStackedLayout:
-    """One of these at a time, the first one now, as the layout of a widget."""
+    """Make a layout for widget `of` that shows one of the widgets at a time, initially the first."""
     stack = QStackedLayout(of)
     for widget in widgets:
         stack.addWidget(widget)
@@ -110,7 +115,7 @@ def pages(of: QWidget, *widgets: QWidget) -> QStackedLayout:
 
 
 def scrolled(inner: QWidget, name: str = "") -> QScrollArea:
-    """As wide as there is room; what is too high is scrolled."""
+    """Return a scroll area for a widget, which gets the full width and is scrolled vertically."""
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
@@ -127,7 +132,7 @@ def button(
     role: str = "",
     checkable: bool = False,
 ) -> QPushButton:
-    """A button; `about` = its tooltip, `role` its look from the style sheet: primary, flat, chip, field."""
+    """Return a button; `about` is its tooltip, `role` its look in the style sheet: primary, flat, chip, field."""
     push_button = QPushButton(text)
     push_button.setCheckable(checkable)
     return _dressed(push_button, clicked, about, role)
@@ -142,7 +147,7 @@ def small_button(
     role: str = "flat",
     checkable: bool = False,
 ) -> QToolButton:
-    """A flat one, as in the heads and feet of panels; `name` = what is read out instead of the text."""
+    """Return a flat button for the heads and feet of panels; `name` is read out in place of the text."""
     tool_button = QToolButton()
     tool_button.setText(text)
     tool_button.setAccessibleName(name)
@@ -177,7 +182,7 @@ def menu_button(
 
 
 def checked_action(menu: QMenu, words: str, checked: bool = False) -> QAction:
-    """One that is on or off, named by any text."""
+    """Add a checkable action to a menu. An `&` in its text is shown as such."""
     action = menu.addAction(words.replace("&", "&&"))
     action.setCheckable(True)
     action.setChecked(checked)
@@ -219,7 +224,7 @@ class HintedField(Guarded, QLineEdit):
 
 
 def field(*hints: str, name: str = "") -> QLineEdit:
-    """A line to type in, with a button that clears it; `name` = what is read out instead of the first hint."""
+    """Return a line edit with a clear button; `name` is read out in place of the first hint."""
     hinted = HintedField(*hints)
     hinted.setAccessibleName(name or hints[0])
     return hinted
@@ -235,7 +240,7 @@ def line_field(name: str, text: str = "", hint: str = "", *, about: str = "") ->
 
 
 def empty_page(what: str, *begin: QPushButton) -> QWidget:
-    """The page of a panel that has nothing to show yet: what it is for, and the buttons with which it begins."""
+    """Return the page of a panel that is still empty: what the panel is for, and the buttons with which to begin."""
     return holding(
         column(
             label(what, role="quiet", wrap=True), row(*begin, ...), ..., margins=(13, 12, 12, 12)
@@ -244,7 +249,7 @@ def empty_page(what: str, *begin: QPushButton) -> QWidget:
 
 
 def delayed(owner: QObject, milliseconds: int, call: Callable[[], object]) -> QTimer:
-    """A timer that calls once, so long after it was last started."""
+    """Return a timer that calls `call` once, that many milliseconds after it was last started."""
     timer = QTimer(owner, singleShot=True, interval=milliseconds)
     timer.timeout.connect(call)
     return timer
@@ -264,7 +269,7 @@ def _dressed(
 
 
 def mark(widget: QWidget, name: str, value: object) -> None:
-    """Set a property that the style sheet goes by, and let the widget look like it."""
+    """Set a property that the style sheet uses, and restyle the widget."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)

@@ -1,7 +1,7 @@
-"""The colours of the window, light and dark. Categories follow Okabe and Ito, whose colours colour-blind people can
-distinguish.
+"""The colours of the window: light, dark and high contrast.
 
-A fate has a letter besides its colour, for the same reason.
+The colours of categories follow Okabe and Ito, because colour-blind people can distinguish them. For the same reason, a
+fate has a letter besides its colour.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,10 @@ from inspector.core.findings.composition import Category
 from inspector.core.outcome import FateName
 
 _ = QGradient.Preset
-"""PySide makes this class when a brush first wants it, and fails if another thread is just loading pyqtgraph: so it is
-made here, before there is another thread."""
+"""Makes PySide create this class now, before other threads exist.
+
+PySide otherwise creates it for the first brush, and fails if another thread is loading pyqtgraph at that moment.
+"""
 _CATEGORIES: dict[Category, str] = {
     "system": "#7d8795",
     "tools": "#a9b1bc",
@@ -36,7 +38,8 @@ _CATEGORIES: dict[Category, str] = {
 
 @lru_cache(maxsize=256)
 def ink(colour: str) -> QColor:
-    """`#rrggbb` to paint with, made once: a row of the buffer list needs a dozen. Not to be changed."""
+    """Return a cached colour for `#rrggbb`, because a row of the buffer list needs a dozen. The caller must not change
+    it."""
     return QColor(colour)
 
 
@@ -47,28 +50,28 @@ class Colours:
     dark: bool
     window: str
     raised: str
-    """Buttons, fields, chips."""
+    """Background of buttons, fields and chips."""
     hover: str
     line: str
-    """Hairlines between parts."""
+    """Colour of the hairlines between parts."""
     faint: str
-    """Empty tank, empty bars, grid."""
+    """Colour of the empty gauge, empty bars and grids."""
     text: str
     quiet: str
-    """Second-rank text; still 4.5:1 on `window`."""
+    """Second-rank text; its contrast on `window` is still 4.5:1."""
     accent: str
     on_accent: str
     selected: str
-    """Ground of the selected row."""
+    """Background of the selected row."""
     low: str
     """The lower watermark."""
     high: str
     """The higher watermark, and errors."""
     good: str
     due: str
-    """Ground of what is due, under `low`."""
+    """Background of something that is due, under text in `low`."""
     missing: str
-    """Not in this file."""
+    """Colour of tokens that are not recorded in the file."""
     playhead: str
     on_tool: str
     """The word `tool` as text."""
@@ -137,16 +140,16 @@ CONTRAST = Colours(
     playhead="#ffffff",
     on_tool="#ffc233",
 )
-"""All text at least 7:1 on all grounds but the accent's, hairlines at least 3:1."""
+"""All text has a contrast of at least 7:1 on all backgrounds but the accent, hairlines have at least 3:1."""
 
 _DARK_FATES: Mapping[FateName, str] = {"cut": "#e0a3cf", "summarised": "#b9aef4"}
 _LIGHT_FATES: Mapping[FateName, str] = {"cut": "#a5407c", "summarised": "#5f4bc4"}
 _GROUND = 0.16
-"""Share of the colour in the ground of a changed row."""
+"""Share of the fate's colour in the background of a changed row."""
 
 
 def fate_colour(colours: Colours, fate: FateName) -> str:
-    """The letter's colour: at least 4.5:1 on the window."""
+    """Return the colour of a fate's letter, with a contrast of at least 4.5:1 on the window."""
     match fate:
         case "kept":
             return colours.quiet
@@ -163,7 +166,7 @@ def fate_colour(colours: Colours, fate: FateName) -> str:
 
 
 def role_colour(colours: Colours, role: str) -> str:
-    """The colour in which the role of a message is written."""
+    """Return the colour in which the role of a message is written."""
     return {
         "user": colours.accent,
         "tool": colours.on_tool,
@@ -177,7 +180,7 @@ def role_colour(colours: Colours, role: str) -> str:
 
 
 def mixed(ground: str, colour: str, share: float = _GROUND) -> QColor:
-    """The ground with so much of the colour."""
+    """Mix `share` of a colour into a background."""
     below, other = QColor(ground), QColor(colour)
     pairs = (
         (below.red(), other.red()),

@@ -36,9 +36,10 @@ class FontMissing(InspectorError):
 
 
 def load() -> None:
-    """Make the shipped fonts known to Qt and the interface font the application's. Needs a QApplication.
+    """Register the shipped fonts and make the interface font the application's. Needs a QApplication.
 
-    Raises FontMissing with one sentence.
+    Raises:
+        FontMissing: A shipped font cannot be read.
     """
     for path in (*(resource(f"fonts/{name}") for name in _SHIPPED), *find_cjk_fonts()):
         if QFontDatabase.addApplicationFont(str(path)) < 0:
@@ -47,7 +48,7 @@ def load() -> None:
 
 
 def find_cjk_fonts() -> list[Path]:
-    """Return the font file of the package for CJK, nothing if it is not installed."""
+    """Return the font file of the optional CJK package; empty if it is not installed."""
     package = find_spec("noto_cjk_sans_otc")
     if package is None or package.origin is None:
         return []
@@ -55,14 +56,15 @@ def find_cjk_fonts() -> list[Path]:
 
 
 def ui_font(points: float | None = None, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """The interface font, figures all of one width. `points` None = the size the application has."""
+    """Return the interface font, with digits of equal width; `points` None: the size of the application's font."""
     size = QGuiApplication.font().pointSizeF() if points is None else points
     return QFont(_make_ui_font(size, weight, QLocale().name()))
 
 
 @lru_cache(maxsize=64)
 def _make_ui_font(points: float, weight: QFont.Weight, language: str) -> QFont:
-    """Make the interface font for a locale, as in "zh_TW"; kept: a timeline asks for it hundreds of times a frame."""
+    """Make the interface font for a locale such as "zh_TW". Cached, because a timeline needs it hundreds of times a
+    frame."""
     font = _font([UI, MONO, *_cjk("Noto Sans CJK", language), _EMOJI], points)
     font.setWeight(weight)
     font.setFeature(QFont.Tag("tnum"), 1)
@@ -70,7 +72,7 @@ def _make_ui_font(points: float, weight: QFont.Weight, language: str) -> QFont:
 
 
 def mono_font(points: float | None = None) -> QFont:
-    """The font for code and transcripts."""
+    """Return the font for code and transcripts; `points` None: the size of the application's font."""
     size = QGuiApplication.font().pointSizeF() if points is None else points
     font = _font([MONO, *_cjk("Noto Sans Mono CJK", QLocale().name()), _EMOJI], size)
     font.setStyleHint(QFont.StyleHint.Monospace)
@@ -84,13 +86,14 @@ def _font(families: list[str], points: float) -> QFont:
     for joined in (
         "liga",
         "calt",
-    ):  # both fonts draw "->" as an arrow: a transcript is shown as it is
+    ):  # both fonts draw "->" as an arrow
         font.setFeature(QFont.Tag(joined), 0)
     return font
 
 
 def _cjk(family: str, language: str) -> list[str]:
-    """The CJK families, the user's own first: Han characters are shared, their shapes differ by country."""
+    """Return the CJK families, the one of the user's region first, because the shapes of Han characters differ by
+    country."""
     first = _REGIONS.get(language) or _REGIONS.get(language[:2], "SC")
     return [
         f"{family} {first}",

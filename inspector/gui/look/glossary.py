@@ -1,4 +1,4 @@
-"""What the terms of the first screen mean, one plain sentence each. Every hover takes its sentence from here."""
+"""One plain sentence for each term of the first screen. All tooltips take their sentences from here."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -52,13 +52,13 @@ _TERMS: Mapping[str, str] = {
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     dict((*_TERMS.items(), *_KINDS.items(), *_CATEGORIES.items()))
 )
-"""By term, as it is written on the screen."""
+"""The sentences by term, as the term is spelled on the screen."""
 
 
 def explain(term: str, *details: str) -> str:
-    """Return the sentence for a term, with details of the case on lines of their own.
+    """Return the sentence for a term, followed by details of the case, each on its own line.
 
     Raises:
-        KeyError: there is no sentence for the term.
+        KeyError: There is no sentence for the term.
     """
     return "\n".join((GLOSSARY[term], *filter(None, details)))

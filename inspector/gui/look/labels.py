@@ -1,7 +1,7 @@
-"""Labels, tooltips and messages that never interpret what they show.
+"""Labels, tooltips and messages that show their text as plain text.
 
-Qt guesses whether a text is HTML; a transcript's `<img src=...>` would then be fetched, and a FIFO at that path would
-freeze the program. So every label is made here, and every tooltip is escaped.
+Qt guesses whether a text is HTML. It would then load a transcript's `<img src=...>`, and a named pipe at that path
+would freeze the program. So this module makes every label and escapes every tooltip.
 """
 
 from html import escape
@@ -10,12 +10,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 NOT_RECORDED = "not recorded"
-"""How the unseen part of a buffer is called everywhere."""
+"""The name of tokens that the provider counted but the file does not hold."""
 _PART_TITLES = {"unseen": NOT_RECORDED, "difference": "count difference"}
 
 
 def part_title(name: str) -> str:
-    """Return what a part of the buffer is called on the screen."""
+    """Return the name of a part of the buffer as shown on the screen."""
     return _PART_TITLES.get(name, name)
 
 
@@ -27,7 +27,7 @@ def label(
     wrap: bool = False,
     centred: bool = False,
 ) -> QLabel:
-    """A label of plain text. `role` picks its look from the style sheet: caption, quiet, strong, number."""
+    """Return a label of plain text. `role` selects its look in the style sheet: caption, quiet, strong, number."""
     widget = QLabel(parent)
     widget.setTextFormat(Qt.TextFormat.PlainText)
     widget.setText(text)
@@ -40,12 +40,12 @@ def label(
 
 
 def say(widget: QLabel, text: str) -> None:
-    """Show this; a label with nothing to say takes no room."""
+    """Show a text in a label, and hide the label if the text is empty."""
     widget.setText(text)
     widget.setVisible(bool(text))
 
 
 def tip(text: str) -> str:
-    """A tooltip's text: escaped, lines kept, cut at 2,000 characters."""
+    """Return the text of a tooltip: escaped, with its line breaks, cut at 2,000 characters."""
     shortened = text if len(text) <= 2000 else text[:2000] + "…"
     return f"<p style='white-space:pre-wrap'>{escape(shortened)}</p>" if shortened else ""

@@ -1,4 +1,4 @@
-"""How numbers are spelt everywhere in the window."""
+"""Formats of numbers, used everywhere in the window."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -12,29 +12,32 @@ _TOGETHER = "\N{NO-BREAK SPACE}"
 
 
 def grouped(number: int) -> str:
-    """Return `152,310` or `−4,319`."""
+    """Return a number with thousands separators, such as `152,310` or `−4,319`."""
     return f"{number:,}".replace("-", "−")
 
 
 def dollars(amount: Decimal) -> str:
-    """Return `$0.38` or `−$0.05`."""
+    """Return an amount of money, such as `$0.38` or `−$0.05`."""
     return spelt(amount).replace("-", "−")
 
 
 def dollars_up_to(top: float) -> Callable[[float], str]:
-    """`$2`, `$0.05`, `$0.00003`: how an axis that ends there says its amounts, all with the same places."""
+    """Return a format for the amounts on an axis that ends at `top`, all with the same number of decimals.
+
+    Examples: `$2`, `$0.05`, `$0.00003`.
+    """
     apart = max(float(top), 1e-9) / 10
     places = 0 if apart >= 1 else max(2, -floor(log10(apart)))
     return lambda amount: f"${amount:,.{places}f}" if amount else "$0"
 
 
 def share_words(part: float) -> str:
-    """`98%`; `100%` only of all of it."""
+    """Return a fraction as a percentage, such as `98%`; `100%` only if it is exactly 1 or more."""
     return per_cent(min(part, 0.99) if part < 1 else part, 0)
 
 
 def short(number: float) -> str:
-    """Return `52k` or `1.2M`, for axes."""
+    """Return a short number for axes, such as `52k` or `1.2M`."""
     scale, unit = next(
         ((by, unit) for by, unit in ((1_000_000, "M"), (1_000, "k")) if abs(number) >= by), (1, "")
     )
@@ -42,7 +45,7 @@ def short(number: float) -> str:
 
 
 def signed(number: int) -> str:
-    """`+120`, `−30,594`, `0`: a difference."""
+    """Return a difference with its sign, such as `+120`, `−30,594` or `0`."""
     sign = "+" if number > 0 else ""
     if number < 0:
         sign = "−"
@@ -50,12 +53,12 @@ def signed(number: int) -> str:
 
 
 def lifetime(ttl_s: int) -> str:
-    """`5 min`, `1 h`: how long a cache entry is kept."""
+    """Return for how long a cache entry is kept, such as `5 min` or `1 h`."""
     return f"{ttl_s // HOUR_S} h" if ttl_s >= HOUR_S else f"{ttl_s // 60} min"
 
 
 def cache_words(usage: Usage | None) -> str:
-    """`cache 12,000 read, 3,100 written for 1 h`; empty where the cache had no part in it."""
+    """Return a text such as `cache 12,000 read, 3,100 written for 1 h`; empty if the request did not use the cache."""
     if usage is None:
         return ""
     written = ((usage.cache_write_5m, FIVE_MINUTES_S), (usage.cache_write_1h, HOUR_S))
@@ -67,7 +70,7 @@ def cache_words(usage: Usage | None) -> str:
 
 
 def error_share(error: float | None) -> str:
-    """`12.0% too low`, kept together on a line; empty where it is right to a tenth of a per cent."""
+    """Return a text such as `12.0% too low`, with no-break spaces; empty if the error is below 0.05%."""
     if error is None or abs(error) < 0.0005:
         return ""
     words = f"{per_cent(abs(error), 1)} too {'low' if error < 0 else 'high'}"
@@ -75,13 +78,13 @@ def error_share(error: float | None) -> str:
 
 
 def error_words(error: float | None) -> str:
-    """`: 12.0% too low`, to go after a number."""
+    """Return a text such as `: 12.0% too low` to append to a number; empty if the error is below 0.05%."""
     share = error_share(error)
     return f": {share}" if share else ""
 
 
 def size_words(size: int | None) -> str:
-    """`340 B`, `3.1 KB`, `212 KB`, `1.4 MB`; empty for an unknown one."""
+    """Return a size in bytes as `340 B`, `3.1 KB`, `212 KB` or `1.4 MB`; empty if it is unknown."""
     if size is None:
         return ""
     if size < 1000:

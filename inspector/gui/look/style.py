@@ -1,4 +1,4 @@
-"""The one style sheet, made from the colours. Letters scale with the system's font."""
+"""The style sheet of the whole program, made from the colours. Text sizes scale with the system's font."""
 
 from inspector.gui.look.colours import Colours, mixed
 from inspector.gui.look.tokens import (
@@ -15,12 +15,12 @@ from inspector.resources import resource
 
 
 def tint(c: Colours) -> str:
-    """The ground of a badge that says that something is due."""
+    """Return the background colour of a badge that says that something is due."""
     return mixed(c.window, c.low, 0.18).name()
 
 
 def style_sheet(c: Colours, points: float) -> str:
-    """The whole sheet for one palette and the size of the system's font."""
+    """Return the style sheet for a palette and a font size in points."""
     small, large = points * SMALL, points * TITLE
     gap = 5 if points < 13 else 3
     mode = "dark" if c.dark else "light"

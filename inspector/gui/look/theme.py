@@ -1,4 +1,4 @@
-"""Light, dark, high contrast: which colours hold now, how large letters are, and the one style sheet made of them."""
+"""The theme: light, dark or high contrast colours, the text size, and the style sheet made from both."""
 
 from typing import Literal, TypeAlias, get_args
 
@@ -14,11 +14,11 @@ from inspector.gui.settings import Settings
 
 Mode: TypeAlias = Literal["system", "light", "dark", "contrast"]
 SIZES = (0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0)
-"""Of all letters, as shares of the system's size: what zooming walks through."""
+"""Text sizes that zooming steps through, as multiples of the system's size."""
 
 
 class Theme(QObject):
-    """`colours` are the ones to paint with; `changed` is emitted when they are others."""
+    """The current look. `colours` is the current palette; `changed` is emitted when colours or text size change."""
 
     changed = Signal()
 
@@ -39,27 +39,27 @@ class Theme(QObject):
 
     @property
     def colours(self) -> Colours:
-        """The one accessor of colours."""
+        """The current palette. All painting code takes its colours from here."""
         return self._colours
 
     @property
     def small(self) -> float:
-        """Points of small print: captions, axes."""
+        """Font size of small print (captions, axes) in points."""
         return self.points * SMALL
 
     @property
     def points(self) -> float:
-        """Points of ordinary letters."""
+        """Font size of ordinary text in points."""
         return self._points * self._size
 
     def choose(self, mode: Mode) -> None:
-        """Take and remember a mode."""
+        """Set a mode and store it."""
         self._mode = mode
         self._settings.keep_text("theme", mode)
         self._again()
 
     def toggle(self) -> None:
-        """From dark to light, from light to dark."""
+        """Switch from dark to light or from light to dark."""
         self.choose("light" if self._colours.dark else "dark")
 
     def zoom(self, steps: int) -> None:
@@ -93,7 +93,7 @@ class Theme(QObject):
 
 
 def _palette(colours: Colours) -> QPalette:
-    """For what Qt paints itself: dialogs, text cursors, selections."""
+    """Return the palette for what Qt paints itself: dialogs, text cursors, selections."""
     role = QPalette.ColorRole
     palette = QPalette()
     for where, colour in (

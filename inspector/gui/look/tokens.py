@@ -1,6 +1,6 @@
-"""The measures of the design: space, type and shape. Colours are in `colours.py`. docs/design.md lists all of them.
+"""The dimensions of the design: space, type and shape. Colours are in `colours.py`. docs/design.md lists all of them.
 
-Sizes of letters are shares of the system's font; everything else is in pixels.
+Text sizes are multiples of the system's font size. Everything else is in pixels, unless its note says otherwise.
 """
 
 from typing import Final
@@ -8,65 +8,65 @@ from typing import Final
 # -- space -------------------------------------------------------------------------------------------------------------
 
 INSET: Final = 13
-"""Between the edge of a panel and its text."""
+"""Distance between the edge of a panel and its text."""
 CARD_INSET: Final = 14
-"""Between the edge of a card and its text."""
+"""Distance between the edge of a card and its text."""
 GAP: Final = 12
-"""Between two cards, and between groups of controls."""
+"""Distance between two cards, and between groups of controls."""
 CONTROL_GAP: Final = 8
-"""Between two controls of a group."""
+"""Distance between two controls of a group."""
 PAGE_HEAD: Final = (12, 7, 12, 7)
-"""Left, top, right and bottom of the head of a page."""
+"""Left, top, right and bottom margins of the head of a page."""
 LIST_HEAD: Final = (INSET, 4, CONTROL_GAP, 2)
-"""Left, top, right and bottom of the line above a list."""
+"""Left, top, right and bottom margins of the line above a list."""
 BOX_INSETS: Final = (10, 8, 10, 8)
-"""Left, top, right and bottom of a framed box that asks for a decision."""
+"""Left, top, right and bottom margins of a framed box that asks for a decision."""
 BOX_GAP: Final = 4
-"""Between two lines of such a box."""
+"""Distance between two lines of a framed box."""
 LIST_FOOT: Final = (INSET, 0, CONTROL_GAP, 1)
-"""Left, top, right and bottom of the line below a list."""
+"""Left, top, right and bottom margins of the line below a list."""
 PANEL_INSETS: Final = (INSET, 8, 10, 8)
-"""Left, top, right and bottom of a panel of several blocks."""
+"""Left, top, right and bottom margins of a panel of several blocks."""
 BLOCK_INSETS: Final = (16, 10, 16, 10)
-"""Left, top, right and bottom of a block of settings or figures."""
+"""Left, top, right and bottom margins of a block of settings or figures."""
 CHIP_GAP: Final = 6
-"""Between two chips, and between the blocks of a panel."""
+"""Distance between two chips, and between the blocks of a panel."""
 LINE_GAP: Final = 2
-"""Between two lines of one block."""
+"""Distance between two lines of one block."""
 CELL_INSET: Final = 6
-"""Left and right of the text of a cell."""
+"""Distance to the left and right of the text of a cell."""
 
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 ROW_LINES: Final = 1.6
-"""Height of a row of a table, in heights of its letters."""
+"""Row height of a table, as a multiple of the letter height."""
 PAINTED_ROW: Final = 8
-"""Pixels of a row of a painted list besides the height of its letters."""
+"""Pixels added to the letter height for a row of a painted list."""
 PAINTED_HEAD: Final = 6
-"""Pixels of the heads of a painted list besides the height of their letters."""
+"""Pixels added to the letter height for the column heads of a painted list."""
 
 # -- type --------------------------------------------------------------------------------------------------------------
 
 SMALL: Final = 0.88
-"""Captions, chips, badges, axes."""
+"""Text size of captions, chips, badges and axes."""
 BODY: Final = 1.0
-"""All text, and the heads of columns."""
+"""Text size of all other text, including column heads."""
 FOLDED_PRESSURE: Final = 1.15
-"""The pressure on the folded gauge."""
+"""Text size of the pressure on the folded gauge."""
 HEADING: Final = 1.38
-"""The title of a page."""
+"""Text size of the title of a page."""
 TITLE: Final = 1.9
-"""The title of the first page, and an address to be copied."""
+"""Text size of the title on the welcome page, and of an address to be copied."""
 PRESSURE: Final = 2.33
-"""The pressure on the gauge."""
+"""Text size of the pressure on the gauge."""
 
 # -- shape -------------------------------------------------------------------------------------------------------------
 
 RADIUS: Final = 6
-"""Corners of buttons and fields."""
+"""Corner radius of buttons and fields."""
 CARD_RADIUS: Final = 8
-"""Corners of cards, boxes, menus and badges."""
+"""Corner radius of cards, boxes, menus and badges."""
 CHOICE_RADIUS: Final = 4
-"""Corners of segments, choices and check boxes."""
+"""Corner radius of segments, choices and check boxes."""
 LEAST_CONTRAST: Final = 4.5
-"""Between text and each ground that it is written on; 7 in high contrast."""
+"""Minimum contrast ratio between text and every background; 7 in high contrast."""

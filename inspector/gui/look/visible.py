@@ -1,7 +1,7 @@
-"""Untrusted text made fit to be seen: what hides is shown as a token, lines too long to lay out are broken.
+"""Make untrusted text visible: hidden characters are shown as tokens, and lines too long to lay out are broken.
 
 Nothing is lost: every change is kept as an Edit, so that a selection of the shown text maps back to the original.
-Positions are Python string positions (code points). No Qt here.
+Positions are Python string indices (code points). No Qt here.
 """
 
 import unicodedata
@@ -13,14 +13,16 @@ from typing import NamedTuple
 from inspector.core.heavy import pattern
 
 LONG_LINE = 10_000
-"""Characters. A longer line costs Qt seconds to lay out; it is broken for display only."""
+"""Maximum number of characters of an unbroken line. Longer lines take Qt seconds to lay out, so they are shown
+broken.
+"""
 BREAK = 2_000
 LONG_PICTURES, BREAK_PICTURES = 1_000, 200
-"""The same for lines that are mostly pictures: each costs as much as a hundred letters."""
+"""The same two limits for lines that are mostly pictures, each of which costs as much as a hundred letters."""
 MOST_JOINED = 10
-"""Pictures joined into one, more than any that is in use; a joiner beyond them is spelt out."""
+"""Maximum number of pictures joined into one, more than any in use. A joiner beyond the limit is spelt out."""
 BROKEN = "↩\n"
-"""What stands where a long line was broken."""
+"""The text shown where a long line was broken."""
 
 _NAMES = {0x00: "NUL", 0x07: "BEL", 0x08: "BS", 0x0D: "CR", 0x1B: "ESC", 0x7F: "DEL"}
 _HIDDEN = pattern(
@@ -28,7 +30,9 @@ _HIDDEN = pattern(
     "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\ufffe\uffff"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff])\\1*"
 )
-"""Controls, bidi marks, zero-width and filler characters, tags, and the characters Qt takes for its own."""
+"""Control characters, bidi marks, zero-width and filler characters, tags, and the characters that Qt uses
+internally.
+"""
 _HIDDEN_OR_BLANK = pattern(
     _HIDDEN.pattern.replace(
         "\xad",
@@ -37,7 +41,7 @@ _HIDDEN_OR_BLANK = pattern(
         1,
     )
 )
-"""The same with what looks like a blank and is none, and what no font need have a sign for."""
+"""The same, plus characters that look like a blank and characters for which fonts need not have a glyph."""
 _PLAIN_HIDDEN = pattern("([\x00-\x08\x0b-\x1f\x7f])\\1*")
 _LONG = pattern(f"[^\n]{{{LONG_LINE + 1},}}")
 _LONGISH = pattern(f"[^\n]{{{LONG_PICTURES + 1},}}")
@@ -47,7 +51,7 @@ _PICTURE = pattern(
     "[\u00a9\u00ae\u203c-\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
 )
 _JOINING = pattern("[\u0600-\u109f\u1780-\u18af\ua800-\uabff]")
-"""Scripts that spell with joiners: Arabic, those of India and South-East Asia, Mongolian."""
+"""Scripts whose spelling uses joiners: Arabic, scripts of India and South-East Asia, Mongolian."""
 _FLAG = pattern("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,7}\U000e007f")
 
 
@@ -69,18 +73,18 @@ class Shown:
     edits: Sequence[Edit] = ()
 
     def origin(self, start: int, end: int) -> str:
-        """Return the original of `text[start:end]`; of a token that is cut, all of it."""
+        """Return the original of `text[start:end]`. If a token is cut, its whole original is included."""
         starts = [edit.start for edit in self.edits]
         return self.original[
             self._back(start, starts, after=False) : self._back(end, starts, after=True)
         ]
 
     def back(self, at: int) -> int:
-        """Return the place in the original of `text[at]`."""
+        """Return the index in the original of `text[at]`."""
         return self._back(at, [edit.start for edit in self.edits], after=False)
 
     def place(self, at: int) -> int:
-        """Return the place in the text of `original[at]`; within a token, the beginning of the token."""
+        """Return the index in the text of `original[at]`; within a token, the index of the token's first character."""
         index = bisect_right(self.edits, at, key=lambda edit: edit.first) - 1
         if index < 0:
             return at
@@ -101,7 +105,8 @@ def visible(text: str, *, strict: bool = False) -> Shown:
     """Spell out hidden characters as `⟨U+202E⟩`, repeated ones as `⟨NUL ×12⟩`, and break long lines. O(text).
 
     Args:
-        strict: no two texts may look alike: spell out unusual blanks and joiners of pictures, too.
+        text: The original text.
+        strict: Also spell out unusual blanks and joiners of pictures, so that no two different texts look alike.
     """
     pieces: list[str] = []
     edits: list[Edit] = []
@@ -124,7 +129,7 @@ def token(character: str, times: int = 1) -> str:
 
 
 def _tokens(text: str, strict: bool) -> Iterator[tuple[int, int, str]]:
-    """Yield (first, last, spelling) of the hidden characters, in order, never overlapping."""
+    """Yield (first, last, spelling) of the hidden characters, in order and without overlaps."""
     hidden = _HIDDEN_OR_BLANK if strict else _HIDDEN
     if text.isascii():
         hidden = _PLAIN_HIDDEN
@@ -143,14 +148,14 @@ def _tokens(text: str, strict: bool) -> Iterator[tuple[int, int, str]]:
 
 
 def _line_ends(text: str, at: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the unusual line ends in a stretch, with a line break after each that is not followed by one."""
+    """Yield the unusual line ends of a range, each with a line break added unless one follows."""
     for n in range(at, end):
         has_break = text[n] == "\r" and text[n + 1 : n + 2] == "\n"
         yield n, n + 1, token(text[n]) + ("" if has_break else "\n")
 
 
 class _Joiners:
-    """Decides which hidden characters of a text are parts of visible ones. Call it for ascending places."""
+    """Decides which hidden characters of a text belong to visible ones. Ask about ascending positions only."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -160,7 +165,7 @@ class _Joiners:
         self._joined_at = -9
 
     def is_in_flag(self, at: int) -> bool:
-        """Is the character a part of a flag of a region?"""
+        """Return True if the character belongs to the flag of a region."""
         character = self._text[at]
         if "\U000e0000" < character < "\U000e0080":
             flag = _FLAG.match(self._text, at - 1)
@@ -170,7 +175,10 @@ class _Joiners:
         return at < self._flag_end
 
     def is_visible(self, at: int) -> bool:
-        """Is the character a joiner or variation selector of a visible one? At most MOST_JOINED are, in a row."""
+        """Return True if the character is a joiner or variation selector of a visible character.
+
+        At most MOST_JOINED joiners in a row count as such.
+        """
         if not _belongs(self._text, at):
             return False
         if self._text[at] != "\u200d":
@@ -187,12 +195,12 @@ class _Joiners:
 
 
 def _is_picture(between: str) -> bool:
-    """Is it a single picture, with its joiners and selectors?"""
+    """Return True if the text is a single picture with its joiners and selectors."""
     return len(between) < 5 and sum(character not in _GLUE for character in between) == 1
 
 
 def _belongs(text: str, at: int) -> bool:
-    """Is the joiner or variation selector at `at` part of how a visible character is spelt?"""
+    """Return True if the joiner or variation selector at `at` belongs to the spelling of a visible character."""
     character, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef":
         return before > " " and not _HIDDEN.match(before)
@@ -228,7 +236,7 @@ def _broken(displayed: Shown) -> Shown:
 
 
 def _long_lines(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, characters between two breaks) of the lines that are too long to lay out."""
+    """Yield (start, end, characters between two breaks) for each line that is too long to lay out."""
     for line in (_LONG if text.isascii() else _LONGISH).finditer(text):
         start, end = line.span()
         if len(_DRAWN.findall(text, start, end)) * 4 > end - start:

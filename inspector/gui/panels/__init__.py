@@ -1,1 +1,3 @@
-"""One folder a panel, or a family of them: each shows the State and sends intents."""
+"""The panels, one folder for each panel or family of panels. Each shows the State and passes actions to the
+workbench.
+"""

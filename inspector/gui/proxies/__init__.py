@@ -1,1 +1,1 @@
-"""Proxies, as the window has them: how one begins, and the one that listens."""
+"""Proxies in the window: starting one, and controlling the one that is running."""

@@ -1,7 +1,8 @@
-"""Connects the proxy with the window: actions of the user are passed to its gate, exchanges and held requests are shown
-in the State at most once per frame, and the recording is followed like any transcript. Only one proxy runs at a time.
+"""Connects the proxy with the window. Only one proxy runs at a time.
 
-A held request is the last request of its thread in the recording. Steps taken there change what is forwarded.
+Actions of the user are passed to its gate, exchanges and held requests are shown in the State at most once per frame,
+and the recording is followed like any transcript. A held request is the last request of its thread in the recording.
+Steps taken there change what is forwarded.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,9 +34,9 @@ from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
 
 FRAME = 40
-"""Least milliseconds between two updates of the proxy's status."""
+"""Minimum milliseconds between two updates of the proxy's status."""
 _BACK = 60
-"""Newest requests of a thread among which a held one is searched."""
+"""Number of newest requests of a thread among which a held request is searched."""
 
 
 class ProxyController(LiveController[LiveProxy, ProxyView]):
@@ -46,13 +47,13 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
             workbench, bridge, follow, FRAME, lambda state: state.proxy, workbench.show_proxy
         )
         self._finishing: Task | None = None
-        """The job that ends a proxy."""
+        """The job that stops a proxy."""
         self._answers_due = False
-        """Were requests under way when it was ended?"""
+        """True if requests were under way when the proxy was stopped."""
         self._known: set[int] = set()
         self._look_at: int | None = None
         self._user_window: int | None = None
-        """The window that the user chose for the open recording."""
+        """The context window that the user chose for the open recording, in tokens."""
         self._prospects = Prospects(workbench, bridge, lambda: self._seen(workbench.state))
         workbench.subscribe(self._seen)
 
@@ -92,7 +93,8 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         return None
 
     def steps(self, hold: HoldInfo) -> Steps | None:
-        """Return the user's steps on a held request: those at it, or at the end of its thread if it is the last one."""
+        """Return the user's steps on a held request: those at the request or, if it is the last one, at its thread's
+        end."""
         state, place = self._workbench.state, self.place(hold)
         if place is None or state.session is None:
             return None
@@ -105,7 +107,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         return None
 
     def _seen(self, state: State) -> None:
-        """Update what may become of held requests, and go to the one to look at once the recording has it."""
+        """Update the prospects of held requests, and go to the request to look at once the recording has it."""
         proxy, status = self._service, state.proxy
         if proxy is None or status is None:
             return
@@ -127,10 +129,10 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         if place is not None:
             QTimer.singleShot(
                 0, lambda: go_to(self._workbench, *place, "")
-            )  # the others are still being told
+            )  # after the other subscribers have received the State
 
     def _take_window(self, state: State) -> None:
-        """Hold requests by the window that the user chose for the recording."""
+        """Apply the context window that the user chose for the recording to the rule that holds requests."""
         chosen = state.user_window if state.proxy_is_open else None
         if chosen == self._user_window:
             return
@@ -145,7 +147,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def begin(self, upstream: str, record: Path, port: int = 0, rule: Rule | None = None) -> None:
-        """Start a proxy; an error becomes the State's failure."""
+        """Start a proxy. An error becomes the State's failure."""
         if self.status is not None:
             self._workbench.failed("A proxy is running already: stop it before you start another.")
             return
@@ -158,11 +160,11 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
 
     @property
     def is_finishing(self) -> bool:
-        """Has the proxy been ended, while answers are still under way?"""
+        """True if the proxy was stopped but answers are still under way."""
         return self._finishing is not None and self._answers_due
 
     def stop(self, then: Callable[[], object] = lambda: None) -> None:
-        """End the proxy, then call `then`. The recording stays open.
+        """Stop the proxy, then call `then`. The recording stays open.
 
         Held requests are forwarded unchanged and answers under way are awaited; new requests are refused meanwhile.
         """
@@ -188,7 +190,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         )
 
     def set_rule(self, rule: Rule) -> None:
-        """Hold requests by another rule, and use its window for the open recording, too."""
+        """Set the rule that holds requests, and use its context window for the open recording, too."""
         self._try(lambda proxy: proxy.set_rule(rule))
         state = self._workbench.state
         if (
@@ -201,20 +203,20 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         self._show_status()
 
     def hold_next(self, is_on: bool) -> None:
-        """Hold the next request, whatever the rule says."""
+        """Hold the next request regardless of the rule (`is_on`), or no longer."""
         if self._service is None:
             self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
         self._try(lambda proxy: proxy.holds.hold_next(is_on))
         self._show_status()
 
     def look(self, hold: HoldInfo) -> None:
-        """Go to the held request as soon as the recording shows it."""
+        """Go to a held request as soon as the recording shows it."""
         self._look_at = hold.id
         self.show_recording()
         self._seen(self._workbench.state)
 
     def forward(self, hold: HoldInfo, stepped: bool) -> None:
-        """Forward a held request, with the user's steps on it or unchanged."""
+        """Forward a held request, with the user's steps on it (`stepped`) or unchanged."""
         steps = self.steps(hold) if stepped else None
         if stepped and steps is None:
             self._workbench.failed(
@@ -223,13 +225,13 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         elif steps is None:
             self._try(lambda proxy: proxy.holds.release(hold.id))
         elif self._try(lambda proxy: proxy.holds.release(hold.id, steps.buffer, steps.sent)):
-            # what the steps made is what the recording now holds: they would start from what was never sent
+            # the recording now holds the result of the steps, so their tree starts from a buffer that was never sent
             state = self._workbench.state
             trees = {key: tree for key, tree in state.trees.items() if key[:2] != steps.start[:2]}
             self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
     def compact(self, hold: HoldInfo, tier: str = DUE) -> None:
-        """Forward it as the policy proposes: by one tier, or by all that are due."""
+        """Forward a held request as the policy proposes: after one tier, or after all that are due."""
         prospect = self.status.prospects.get(hold.id) if self.status is not None else None
         proposal = prospect.proposals.get(tier) if prospect is not None else None
         if proposal is not None and proposal.after is not None:
@@ -242,7 +244,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         self._try(lambda proxy: proxy.holds.drop(hold.id))
 
     def _try(self, intent: Callable[[LiveProxy], None]) -> bool:
-        """Run an action on the proxy; return whether it succeeded."""
+        """Run an action on the proxy. Return True if it succeeded."""
         try:
             if self._service is not None:
                 intent(self._service)
@@ -252,7 +254,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         return self._service is not None
 
     def close(self) -> None:
-        """End the proxy at once when the window closes."""
+        """Stop the proxy at once when the window closes."""
         if self._finishing is not None:
             self._finishing.cancel()
         if self._service is not None:
@@ -261,13 +263,16 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
 
 
 class Prospects:
-    """What would become of held requests: by the chosen policy, and with the steps that were taken. Worked out
-    elsewhere, since a tokenizer reads all of it; `told` is called as soon as something more is known."""
+    """Computes what would become of held requests: after the chosen policy's tiers, and after the user's steps.
+
+    Jobs compute it, because a tokenizer must read the whole request. `changed` is called whenever a result is ready.
+    """
 
     def __init__(self, workbench: Workbench, bridge: Bridge, changed: Callable[[], None]) -> None:
         self._workbench, self._bridge, self._told = workbench, bridge, changed
         self._known: dict[tuple[Any, ...], Any] = {}
-        """By hold and what was asked: what that is about, and what is known; None while it is being worked out."""
+        """By hold id and further key values: (object that the key refers to, result). The result is None while it is
+        computed."""
         self._compactors: dict[tuple[Any, ...], Compactor] = {}
 
     def prospect(
@@ -278,7 +283,11 @@ class Prospects:
         steps: Steps | None,
         place: tuple[str, int] | None,
     ) -> Prospect:
-        """As far as it is known; the rest is reported later. `place`: thread and request in the open recording."""
+        """Return the prospect of a held request as far as it is known; the missing parts are computed and announced
+        later.
+
+        `place` is its thread and request in the open recording; None if it is not there.
+        """
         if hold.cannot:
             return Prospect(steps)
         left = None
@@ -293,11 +302,14 @@ class Prospects:
     def _proposals(
         self, holds: Holds, hold: HoldInfo, state: State, place: tuple[str, int] | None
     ) -> Mapping[str, Proposal] | None:
-        """What the chosen policy would do, by tier: where the recording is open the step that Tiers takes there. Its
-        sizes are the gate's, which counts the whole body by a tokenizer."""
+        """Return what the chosen policy would do, by tier; None until that is known.
+
+        If the recording is open, the proposal is the step that Tiers takes at the request. The sizes are the gate's,
+        which counts the whole body with a tokenizer.
+        """
         choices, compactor = state.choices, self._compactor(state.choices)
         if place is None and state.proxy_is_open:
-            return None  # the recording is about to show it
+            return None  # the recording will show it in a moment
 
         def propose() -> Mapping[str, Proposal]:
             context = None if place is None else self._context(state, place)
@@ -317,11 +329,11 @@ class Prospects:
         return context_at(policy_of(state), state.choices, thread, at, window, state.session.client)
 
     def took(self, hold: HoldInfo, choices: Choices, proposal: Proposal) -> None:
-        """Remember the proposal that a request was forwarded with."""
+        """Remember the proposal that was applied to a forwarded request."""
         self._compactor(choices).keep(hold, proposal)
 
     def keep(self, holds: Iterable[HoldInfo]) -> None:
-        """Forget what is known of requests that are not held any more."""
+        """Discard the results about requests that are no longer held."""
         waiting = {hold.id for hold in holds}
         self._known = {key: value for key, value in self._known.items() if key[0] in waiting}
 
@@ -332,7 +344,8 @@ class Prospects:
         return self._compactors[key]
 
     def _find(self, key: tuple[Any, ...], work: Callable[[], Any], about: object = None) -> Any:
-        """Return the result of `work` if it is known, else compute it; `about` is kept because its id is in the key."""
+        """Return the result of `work` if it is known, or compute it in a job. `about` is kept because its id is in the
+        key."""
         if key not in self._known:
             self._known[key] = (about, None)
 
@@ -343,10 +356,10 @@ class Prospects:
 
             self._bridge.run(
                 lambda task: work(), done, lambda error: None
-            )  # fails where it was let go meanwhile
+            )  # fails if the request was released meanwhile
         return self._known[key][1]
 
 
 def _size_after(thread: Thread, steps: Steps) -> int:
-    """Return the tokens after the steps, as the gauge shows them."""
+    """Return the tokens after the steps as the gauge shows them."""
     return sizer(known_pressures(thread), steps.start[1]).tokens(steps.buffer)

@@ -1,6 +1,6 @@
-"""Starts and ends a proxy and a receiver of spans for the window, with the dialogs for it.
+"""Starts and stops a proxy and a span receiver for the window, including their dialogs.
 
-The packages of each are loaded when the first one is started.
+Their packages are imported when the first one is started.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class ProxyDesk:
-    """Held by the window as `proxies`; panels reach it through the desk."""
+    """The actions on proxies and receivers. The window holds the object as `proxies`; panels reach it through the
+    desk.
+    """
 
     def __init__(
         self,
@@ -42,7 +44,7 @@ class ProxyDesk:
 
     @property
     def controller(self) -> "ProxyController":
-        """The one proxy, made when it is first asked for."""
+        """The controller of the proxy, created on first use."""
         if self._made is None:
             from inspector.gui.proxies.controller import ProxyController
 
@@ -51,7 +53,7 @@ class ProxyDesk:
 
     @property
     def receiver(self) -> "ReceiverController":
-        """The one receiver of spans, made when it is first asked for."""
+        """The controller of the span receiver, created on first use."""
         if self._receiver is None:
             from inspector.gui.proxies.receiving import ReceiverController
 
@@ -59,16 +61,16 @@ class ProxyDesk:
         return self._receiver
 
     def receive(self) -> None:
-        """Receive the spans of traced agents; if a receiver is listening, show its recording."""
+        """Receive the spans of traced agents. If a receiver is already running, show its recording."""
         self.receiver.begin()
 
     def stop_receiving(self) -> None:
-        """Stop the receiver of spans."""
+        """Stop the span receiver."""
         if self._receiver is not None:
             self._receiver.stop()
 
     def watch(self) -> None:
-        """Ask for the provider and start a proxy; if one is running, show its recording."""
+        """Ask for the provider and start a proxy. If one is already running, show its recording."""
         from inspector.gui.proxies.dialog import ProxyDialog
 
         if self._workbench.state.proxy is not None:
@@ -80,7 +82,7 @@ class ProxyDesk:
             self.controller.begin(*dialog.wanted)
 
     def connect(self) -> None:
-        """Show how a client is pointed at the proxy."""
+        """Show how to connect a client to the proxy."""
         from inspector.gui.proxies.dialog import ConnectDialog
 
         proxy = self._workbench.state.proxy
@@ -99,7 +101,10 @@ class ProxyDesk:
             self._made.stop()
 
     def may_close(self, close: Callable[[], object]) -> bool:
-        """May the window close now? If requests are under way, ask; `close` is called once the proxy has ended."""
+        """Return True if the window may close now.
+
+        If requests are under way, the user is asked; `close` is then called once the proxy has stopped.
+        """
         proxy = self._workbench.state.proxy
         if self._made is not None and self._made.is_finishing:
             question = "Answers are still under way at the proxy. If you close now, the agents lose their turns."
@@ -124,7 +129,7 @@ class ProxyDesk:
         return False
 
     def close(self) -> None:
-        """End proxy and receiver when the window closes."""
+        """Stop proxy and receiver when the window closes."""
         for controller in (self._made, self._receiver):
             if controller is not None:
                 controller.close()

@@ -1,5 +1,7 @@
-"""A proxy: which provider an agent is watched in front of, asked once, remembered for the next time; and how a client
-is pointed at it, in the exact lines, ready to copy: one each for the panel, and with what it will do otherwise."""
+"""Dialogs about a proxy: the choice of the provider, which is stored, and the lines that connect a client.
+
+The lines are exact and ready to copy. Each client has a page, which also lists the client's side effects.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -44,7 +46,7 @@ PROVIDERS = (
 
 
 class ProxyDialog(FormDialog):
-    """`wanted` is set when it was accepted: provider, recording, port."""
+    """Asks for provider, recording and port. `wanted` holds them once the dialog was accepted."""
 
     def __init__(self, parent: QWidget | None, settings: Settings) -> None:
         super().__init__(parent, "Watch an agent", "Listen")
@@ -52,7 +54,7 @@ class ProxyDialog(FormDialog):
         self._settings = settings
         self.wanted: tuple[str, Path, int] | None = None
         stored = settings.text("proxy/upstream", "anthropic")
-        stored = "anthropic" if address_trouble(stored) else stored  # kept by an earlier version
+        stored = "anthropic" if address_trouble(stored) else stored  # stored by an earlier version
         self._kind = stored if stored in dict(PROVIDERS) else ADDRESS
         self.chips = Chips("Provider", PROVIDERS)
         self.chips.chosen.connect(self._choose)
@@ -89,7 +91,7 @@ class ProxyDialog(FormDialog):
     def _choose_record(self, now: str) -> str:
         continued = (
             QFileDialog.Option.DontConfirmOverwrite
-        )  # a recording that is there is not replaced
+        )  # an existing recording is continued, not replaced
         return QFileDialog.getSaveFileName(
             self, "Recording", now, "Recordings (*.jsonl)", options=continued
         )[0]
@@ -184,7 +186,7 @@ def _snippet(snippet: Snippet) -> QWidget:
 
 
 class _Lines(Guarded, QPlainTextEdit):
-    """Text to be copied, as high as its lines are."""
+    """Text to be copied. The widget is as high as its lines."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -195,7 +197,7 @@ class _Lines(Guarded, QPlainTextEdit):
             bar(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Another width, other lines."""
+        """Fit the height to the lines, which wrap differently at another width."""
         super().resizeEvent(event)
         block, height = self.document().firstBlock(), 0.0
         while block.isValid():
@@ -205,7 +207,7 @@ class _Lines(Guarded, QPlainTextEdit):
 
 
 class ClientLines(QScrollArea):
-    """One line a client; what else there is to say about each is in “Connect a client…”."""
+    """One line per client to connect it. “Connect a client…” has the details of each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -216,7 +218,7 @@ class ClientLines(QScrollArea):
         self._url = ""
 
     def show_url(self, url: str) -> None:
-        """The lines for that address."""
+        """Show the lines for the proxy's address."""
         if url == self._url:
             return
         self._url = url

@@ -1,4 +1,4 @@
-"""Connects the receiver of spans with the window, which follows its recording like any transcript."""
+"""Connects the span receiver with the window, which follows its recording like any transcript."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,11 +14,11 @@ from inspector.workbench.live import ReceiverView
 from inspector.workbench.workbench import Workbench
 
 FRAME = 200
-"""Least milliseconds between two updates of the count of spans."""
+"""Minimum milliseconds between two updates of the number of spans."""
 
 
 class ReceiverController(LiveController[SpanReceiver, ReceiverView]):
-    """Starts and ends the receiver and shows its status as `State.receiver`."""
+    """Starts and stops the receiver, and shows its status as `State.receiver`."""
 
     def __init__(self, workbench: Workbench, bridge: Bridge, follow: Callable[[str], None]) -> None:
         super().__init__(
@@ -31,7 +31,10 @@ class ReceiverController(LiveController[SpanReceiver, ReceiverView]):
         )
 
     def begin(self) -> None:
-        """Listen at the default port of tracers, else at any free one; if a receiver is running, show its recording."""
+        """Listen at the default port of tracers, or at any free port if that is in use.
+
+        If a receiver is already running, show its recording.
+        """
         if self.status is not None:
             self.show_recording()
             return
@@ -45,7 +48,7 @@ class ReceiverController(LiveController[SpanReceiver, ReceiverView]):
             self._workbench.show_receiver(replace(view, url=receiver.url, spans=receiver.spans))
 
     def stop(self) -> None:
-        """End the receiver; the recording stays open."""
+        """Stop the receiver. The recording stays open."""
         receiver = self._release()
         if receiver is not None:
             self._workbench.show_receiver(None)
@@ -56,6 +59,6 @@ def _start_receiver(record: Path, changed: Callable[[], None]) -> SpanReceiver:
     make_private_folder(record.parent)
     try:
         receiver = SpanReceiver(record, on_change=changed)
-    except InspectorError:  # somebody else listens there
+    except InspectorError:  # another program listens at that port
         receiver = SpanReceiver(record, port=0, on_change=changed)
     return receiver.start()

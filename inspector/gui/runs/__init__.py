@@ -1,1 +1,1 @@
-"""Runs of our own agent, as the window has them: how one begins, and the one that is under way."""
+"""Runs of the built-in agent in the window: starting one, and controlling the one that is active."""

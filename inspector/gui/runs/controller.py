@@ -1,8 +1,10 @@
-"""Connects the run of our own agent with the window: actions of the user are passed to the runner, its status is shown
-in the State at most once per frame, and the journal is followed like any transcript. Nothing here waits for the run.
+"""Connects a run of the built-in agent with the window. Only one run is active at a time.
 
-While the run is paused the playhead is after the last record of its thread, and steps taken there change the buffer
-that it continues with. Only one run is active at a time.
+Actions of the user are passed to the runner, its status is shown in the State at most once per frame, and the journal
+is followed like any transcript. Nothing here waits for the run.
+
+While the run is paused, the playhead is after the last record of its thread. Steps taken there change the buffer with
+which the run continues.
 """
 
 from collections import deque
@@ -35,17 +37,17 @@ if TYPE_CHECKING:
     from inspector.agent.runner import Runner
 
 FRAME = 16
-"""Least milliseconds between two updates of the run's status."""
+"""Minimum milliseconds between two updates of the run's status."""
 KEPT = 500
-"""Number of turns that are listed; the journal has all of them."""
+"""Maximum number of turns that are listed. The journal has all of them."""
 PATIENCE = 5_000
-"""Milliseconds in which a run that is stopped should have ended."""
+"""Milliseconds within which a stopped run should have ended."""
 CATCH_UP = 1.5
-"""Seconds that the journal may take to show the buffer of the run, before its end is shown anyway."""
+"""Seconds that the journal may take to show the buffer of the run. After that its end is shown anyway."""
 _PLACE = "run/stop"
-"""Where the settings keep the breakpoints of the last run."""
+"""Key of the settings under which the breakpoints of the last run are stored."""
 MakePlan: TypeAlias = "Callable[[], Plan]"
-"""Called off the GUI thread. Raises InspectorError."""
+"""A function that makes the plan in a job. Raises InspectorError."""
 
 
 class StartedRun(NamedTuple):
@@ -54,10 +56,10 @@ class StartedRun(NamedTuple):
     runner: "Runner"
     plan: "Plan"
     remote: bool
-    """Can its provider compact remotely?"""
+    """True if the run's provider can compact remotely."""
 
     def close(self) -> None:
-        """Stop it and wait for its thread."""
+        """Stop the run and wait for its thread."""
         self.runner.close()
 
 
@@ -80,7 +82,7 @@ class RunController(LiveController[StartedRun, RunView]):
         self._then: Callable[[], object] | None = None
         self._new: deque[TurnReport] = deque()
         self._path = ""
-        """Path of the session that was open last."""
+        """Path of the session that was opened last."""
         self._need: ExternalNeed | None = None
         self._pause = Pause(workbench)
         self.breakpoints = kept_breakpoints(settings)
@@ -92,7 +94,7 @@ class RunController(LiveController[StartedRun, RunView]):
 
     @property
     def active(self) -> bool:
-        """Is a run under way, or about to be?"""
+        """True if a run is active or about to start."""
         return (
             self.status is not None and self.status.active and not (self._closed or self._given_up)
         )
@@ -111,17 +113,19 @@ class RunController(LiveController[StartedRun, RunView]):
             and state.run.now.state == "needing"
             and state.run_is_open
         ):
-            QTimer.singleShot(0, self, self._pass_need_on)  # the others are still being told
+            QTimer.singleShot(
+                0, self, self._pass_need_on
+            )  # after the other subscribers have received the State
 
     def _leave(self, state: State) -> None:
         """Remove a finished run when another session is opened."""
         path = state.session.path if state.session is not None else ""
         before, self._path = self._path, path or self._path
         if state.run is not None and state.run.record == before != self._path and not self.active:
-            QTimer.singleShot(0, self, self.forget)  # the others are still being told
+            QTimer.singleShot(0, self, self.forget)  # after the other subscribers
 
     def _tell(self, now: RunStatus) -> None:
-        """Keep the newest status of the run and request an update. Called on the run's threads."""
+        """Store the newest status of the run and request an update. Called on the run's threads."""
         report = now.report
         if report is not None and report is not self._latest.report:
             self._new.append(report)
@@ -149,7 +153,7 @@ class RunController(LiveController[StartedRun, RunView]):
     # -- a need that waits for the person ------------------------------------------------------------------------------
 
     def _pass_need_on(self) -> None:
-        """Show a new need in the need panel once; remove it if it was answered elsewhere."""
+        """Show a new need in the need panel once. Remove it if it was answered elsewhere."""
         now = self.status.now if self.status is not None else None
         need = now.need if now is not None and now.state == "needing" else None
         if self._need is not None and (need is None or self._need.need is not need):
@@ -160,7 +164,7 @@ class RunController(LiveController[StartedRun, RunView]):
             self.show_need()
 
     def show_need(self) -> None:
-        """Show the open need in the need panel, also if it was shown before."""
+        """Show the open need in the need panel, even if it was shown before."""
         status = self.status
         if (
             self._runner is not None
@@ -176,17 +180,17 @@ class RunController(LiveController[StartedRun, RunView]):
         try:
             if self._runner is not None:
                 self._runner.answer(reply)
-        except InspectorError as failure:  # it was stopped meanwhile
+        except InspectorError as failure:  # the run was stopped meanwhile
             self._workbench.failed(str(failure))
 
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def begin(self, make: MakePlan, paused: bool = False) -> None:
-        """Start a run; an error becomes the State's failure.
+        """Start a run. An error becomes the State's failure.
 
         Args:
-            make: makes the plan, in a job.
-            paused: stop before the first model call.
+            make: Makes the plan; called in a job.
+            paused: Stop before the first model call.
         """
         if self.active:
             self._workbench.failed("A run is under way: stop it before you start another.")
@@ -219,7 +223,7 @@ class RunController(LiveController[StartedRun, RunView]):
             )
 
     def break_at(self, breakpoints: Breakpoints) -> None:
-        """Use these breakpoints in this run and the next ones."""
+        """Set the breakpoints of this run and of later ones."""
         self.breakpoints = breakpoints
         keep_breakpoints(self._settings, breakpoints)
         if self._runner is not None:
@@ -231,7 +235,7 @@ class RunController(LiveController[StartedRun, RunView]):
         self._resume(lambda runner: runner.go())
 
     def go_as_it_was(self) -> None:
-        """Drop the user's steps and continue the run with the unchanged buffer."""
+        """Discard the user's steps and continue the run with the unchanged buffer."""
         self._pause.forget()
         self._resume(lambda runner: runner.go())
 
@@ -252,7 +256,7 @@ class RunController(LiveController[StartedRun, RunView]):
         try:
             if changed is not None:
                 runner.replace(*changed)
-        except InspectorError as failure:  # it has ended meanwhile
+        except InspectorError as failure:  # the run has ended meanwhile
             self._workbench.failed(str(failure))
             return
         self._pause.leave()
@@ -265,12 +269,12 @@ class RunController(LiveController[StartedRun, RunView]):
             self._change(pausing=self.status.now.state != "paused")
 
     def stop(self) -> None:
-        """End the run without waiting for it."""
+        """Stop the run without waiting for its end."""
         if self._runner is not None and self.active:
             self._runner.stop()
 
     def permit(self, id: str, how: Permit) -> None:  # noqa: A002
-        """Answer the permission with this id, which the user has read; a newer one stays open."""
+        """Answer the permission request with this id. A newer request that the user has not read stays open."""
         if self._runner is not None:
             self._runner.permit(id, how)
 
@@ -280,7 +284,7 @@ class RunController(LiveController[StartedRun, RunView]):
             self._workbench.show_run(None)
 
     def end(self, then: Callable[[], object]) -> None:
-        """Stop the run and call `then` when it has ended, or after PATIENCE at the latest."""
+        """Stop the run and call `then` when it has ended, at the latest after PATIENCE milliseconds."""
         self._then = then
         self.stop()
         QTimer.singleShot(PATIENCE, self._ended)
@@ -295,8 +299,11 @@ class RunController(LiveController[StartedRun, RunView]):
 
 
 class Pause:
-    """Shows a paused run in the window: after the last record of its thread, with steps that start from the run's own
-    buffer and running state, so that the changed buffer can be handed back message by message."""
+    """Shows a paused run in the window, after the last record of its thread.
+
+    Steps start from the run's own buffer and running state, so that the changed buffer can be handed back message by
+    message.
+    """
 
     def __init__(self, workbench: Workbench) -> None:
         self._workbench = workbench
@@ -306,7 +313,7 @@ class Pause:
         self._since = 0.0
 
     def tell(self, now: RunStatus, before: RunStatus, policy: str) -> None:
-        """Take a new status of the run. A pause is new if the run was not paused before."""
+        """Store a new status of the run. It begins a new pause if the run was not paused before."""
         if now.state != "paused":
             self._now = None
         elif before.state != "paused" or self._now is None:
@@ -316,12 +323,14 @@ class Pause:
             )
 
     def settle(self, is_shown: bool) -> None:
-        """Go to the paused buffer as soon as the journal shows it; `is_shown`: the journal is open."""
+        """Go to the paused buffer as soon as the journal shows it. `is_shown`: the journal is the open session."""
         if self._now is None or self._placed or not is_shown:
             return
         if self._caught_up(self._now) or monotonic() - self._since > CATCH_UP:
             self._placed = True
-            QTimer.singleShot(0, self._stand)  # the others may still be in the middle of being told
+            QTimer.singleShot(
+                0, self._stand
+            )  # other subscribers may not have received the State yet
 
     def _caught_up(self, now: RunStatus) -> bool:
         session = self._workbench.state.session
@@ -343,9 +352,9 @@ class Pause:
         go_to(self._workbench, self._now.thread, None, "")
 
     def changed(self) -> tuple[Buffer, Any] | None:
-        """Return the buffer to continue with and the policy's running state (None: unchanged); None: nothing changed.
+        """Return the changed buffer and the policy's running state (None: unchanged); None if there are no steps.
 
-        Messages that are as they were are the run's own again.
+        Unchanged messages are replaced by the run's own message objects.
         """
         now, steps = self._now, self._workbench.state.run_steps
         if now is None or steps is None:
@@ -357,7 +366,7 @@ class Pause:
         ), steps.state if steps.policy == self._policy else None
 
     def forget(self) -> None:
-        """Drop the steps that were taken on the paused buffer."""
+        """Discard the steps that were taken on the paused buffer."""
         now, state = self._now, self._workbench.state
         if now is not None and state.run_is_open:
             trees = {
@@ -366,7 +375,7 @@ class Pause:
             self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
     def leave(self) -> None:
-        """Let the playhead follow the newest request of the running run again, if it was at the end."""
+        """Make the playhead follow the newest request of the resumed run again, if it was at the end."""
         now, state = self._now, self._workbench.state
         self.forget()
         self._now = None
@@ -397,7 +406,7 @@ def keep_breakpoints(settings: Settings, now: Breakpoints) -> None:
 
 
 def kept_breakpoints(settings: Settings) -> Breakpoints:
-    """Return the breakpoints of the last run, without those that cannot be read."""
+    """Return the breakpoints of the last run, except those that cannot be read."""
     words = settings.text(_PLACE, "").split()
     stored = dict(word.split("=", 1) for word in words if "=" in word)
     try:

@@ -1,7 +1,8 @@
-"""How a run begins in the window: a new one, the demo, one forked from where we stand, one resumed from its journal.
+"""Starts runs for the window: a new run, the demo, a run forked from the current buffer, or one resumed from its
+journal.
 
-Dialogs are asked here; what is slow (the SDKs, the start from a long buffer) is made in a job. The packages of a run
-are loaded when the first one is wanted.
+This module shows the dialogs; slow work (loading SDKs, starting from a long buffer) is done in a job. The packages of a
+run are imported when the first run is requested.
 """
 
 from collections.abc import Callable
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from inspector.agent.plan import Plan
 
 JOURNAL = "journal"
-"""Name of the format that a run writes."""
+"""Name of the format of the journals that runs write."""
 
 
 class RunDesk:
-    """Held by the window as `runs`; panels reach it through the desk."""
+    """The actions that start runs. The window holds the object as `runs`; panels reach it through the desk."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class RunDesk:
         self.controller = RunController(workbench, bridge, settings, follow)
 
     def ask_new(self) -> None:
-        """Ask what is to be run, and run it."""
+        """Ask for a plan and start the run."""
         from inspector.gui.runs.dialog import RunDialog, remembered
 
         if self._free():
@@ -60,12 +61,12 @@ class RunDesk:
                 self.controller.begin(lambda: plan, dialog.paused.isChecked())
 
     def demo(self) -> None:
-        """Run the demo: no key, a small window, a real workspace made for it; every tier fires within a minute."""
+        """Run the demo: no key, a small context window, a workspace made for it. Every tier fires within a minute."""
         if self._free():
             self.controller.begin(_demo(self._workbench.state.choices.usual_policy))
 
     def fork(self) -> None:
-        """Ask what to do next from the buffer that is shown, recorded or stepped, and run that."""
+        """Ask for the next task from the current buffer, recorded or stepped, and run it."""
         from inspector.gui.runs.dialog import RunDialog, remembered
 
         state = self._workbench.state
@@ -87,13 +88,13 @@ class RunDesk:
             )
 
     def fork_at(self, at: int) -> None:
-        """Do the same from another request."""
+        """Ask for the next task from another request, and run it."""
         self._workbench.move(at)
         self.fork()
 
     @property
     def resumable(self) -> bool:
-        """Is the open transcript the journal of a run that could go on?"""
+        """True if the open transcript is the journal of a run that can be resumed."""
         state = self._workbench.state
         under_way = self.controller.active and state.run_is_open
         return state.session is not None and state.session.format == JOURNAL and not under_way
@@ -110,7 +111,7 @@ class RunDesk:
             )
 
     def resume_last(self) -> None:
-        """Resume the last run of this window."""
+        """Resume the last run that this window started."""
         run = self._workbench.state.run
         if run is not None and run.plan is not None and self._free():
             self._ask_resume(run.plan.record, run.now.end == "done")
@@ -123,11 +124,14 @@ class RunDesk:
             self.controller.begin(_resume(record, dialog.task), dialog.paused.isChecked())
 
     def show(self) -> None:
-        """Open the journal of the run, unless it is open."""
+        """Open the journal of the run unless it is already open."""
         self.controller.show_recording()
 
     def may_close(self, close: Callable[[], object]) -> bool:
-        """May the window close now? If a run is under way, ask; `close` is called once it has stopped."""
+        """Return True if the window may close now.
+
+        If a run is active, the user is asked; `close` is then called once the run has stopped.
+        """
         if not self.controller.active:
             return True
         question = "A run is under way. Its journal holds all that happened so far, and it can be resumed from it."
@@ -143,7 +147,7 @@ class RunDesk:
         return not self.controller.active
 
     def commands(self) -> tuple[Command, ...]:
-        """Return the commands that start a run, and a debugger's controls."""
+        """Return the commands that start a run, and those that control it like a debugger."""
         run = self.controller
         return (
             Command("Run an agent…", self.ask_new, ("Ctrl+R",), "Run"),
@@ -174,10 +178,12 @@ def _forked(state: State) -> str:
 
 
 def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
-    """Return a function that makes the plan from the buffer that is shown.
+    """Return a function that makes the plan from the current buffer.
 
     Args:
-        ours: use our own agent's system prompt instead of the recorded one.
+        plan: The plan that the user entered.
+        state: The State whose buffer the run starts from.
+        ours: Use the built-in agent's system prompt, not the recorded one.
     """
 
     def make() -> "Plan":
@@ -214,7 +220,7 @@ def _resume(record: Path, task: str) -> MakePlan:
 
 
 def _demo(policy: str) -> MakePlan:
-    """Make the plan of the demo, under the chosen policy."""
+    """Return a function that makes the plan of the demo, under the chosen policy."""
 
     def make() -> "Plan":
         from inspector.agent.starting import demo_folder, demo_plan

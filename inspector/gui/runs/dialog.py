@@ -1,4 +1,4 @@
-"""What a run is to be: asked once, remembered for the next time (but never a key); and how one is resumed."""
+"""Dialogs about a run: its plan, which is stored for the next time (but never a key), and how to resume a run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -49,8 +49,11 @@ _KEPT = ("task", "workspace", "provider", "model", "policy", "permissions", "nee
 
 
 class RunDialog(FormDialog):
-    """`plan` is set when it was accepted. `says`: what the run starts from, where not from nothing; it then begins
-    paused unless the person says otherwise."""
+    """Asks for the plan of a run. `plan` is set once the dialog was accepted.
+
+    `says` describes the buffer from which the run starts; empty for a new run. A run from a buffer begins paused unless
+    the user unticks that.
+    """
 
     def __init__(
         self,
@@ -146,7 +149,10 @@ class RunDialog(FormDialog):
 
 
 class ResumeDialog(FormDialog):
-    """`over`: the run had come to its end, and needs something to do. One that was interrupted may go on as it was."""
+    """Asks what a resumed run should do next.
+
+    `over`: the run had ended, so it needs a task. An interrupted run can continue without one.
+    """
 
     def __init__(self, parent: QWidget | None, over: bool) -> None:
         super().__init__(parent, "Resume this run", "Resume")
@@ -164,12 +170,12 @@ class ResumeDialog(FormDialog):
 
     @property
     def task(self) -> str:
-        """What to do next; empty for nothing else."""
+        """The next task; empty to continue with the previous one."""
         return self._text.toPlainText().strip()
 
 
 class ProviderForm(QWidget):
-    """`provider` and `model`, as a plan wants them."""
+    """Fields for `provider` and `model` in the spelling of a plan."""
 
     def __init__(self, bridge: Bridge, provider: str, model: str) -> None:
         super().__init__()
@@ -190,11 +196,11 @@ class ProviderForm(QWidget):
 
     @property
     def provider(self) -> str:
-        """simulated, anthropic, openai, or the address."""
+        """`simulated`, `anthropic`, `openai`, or the address of a server."""
         return self.address.text().strip() if self._kind == ADDRESS else self._kind
 
     def trouble(self) -> str:
-        """What is missing, as a sentence; empty for nothing."""
+        """Return what is missing as a sentence; empty if nothing is."""
         if self._kind != ADDRESS:
             return ""
         if not self.provider:
@@ -212,7 +218,7 @@ class ProviderForm(QWidget):
         self.key.setVisible(kind not in (SIMULATED, ADDRESS))
         self.model.setPlaceholderText("the simulated one" if kind == SIMULATED else "name one")
         self.note.setText(dict(PROVIDERS)[kind])
-        if kind not in (SIMULATED, ADDRESS):  # the keyring may take its time
+        if kind not in (SIMULATED, ADDRESS):  # the keyring may be slow
             self._bridge.run(
                 lambda task: key_place(kind), lambda place: self._show_key(kind, place), lane="wait"
             )
@@ -228,7 +234,7 @@ class ProviderForm(QWidget):
             )
 
     def leave(self, result: int) -> None:
-        """The dialog was closed: what is still being looked up comes too late."""
+        """Ignore results of jobs that arrive after the dialog was closed."""
         self._kind = ""
 
     def _ask(self) -> None:
@@ -237,7 +243,7 @@ class ProviderForm(QWidget):
 
 
 class PolicyForm(QWidget):
-    """A policy, and what differs from its own settings, as `--set` takes it."""
+    """Fields for a policy, and its changed settings in the spelling of `--set`."""
 
     def __init__(self, name: str, pairs: SettingPairs) -> None:
         super().__init__()
@@ -263,7 +269,7 @@ class PolicyForm(QWidget):
         self.settings = pairs
         try:
             find_policy(self.policy).settings(pairs)
-        except InspectorError:  # remembered from another version of the policy
+        except InspectorError:  # stored by another version of the policy
             self.settings = ()
         self._show()
 
@@ -316,7 +322,7 @@ def remembered(settings: Settings) -> Plan:
     }
     if "workspace" in values:
         values["workspace"] = Path(values["workspace"])
-    if address_trouble(values.get("provider", "")):  # kept by an earlier version
+    if address_trouble(values.get("provider", "")):  # stored by an earlier version
         del values["provider"]
     pairs = tuple(
         (str(pair[0]), str(pair[1])) for pair in stored.get("settings") or () if len(pair) == 2

@@ -1,1 +1,1 @@
-"""Sharing a session from the window: the review of what a report or a bundle would disclose, and the writing."""
+"""Sharing a session: the review of what a report or a bundle would disclose, and writing the file."""

@@ -1,4 +1,4 @@
-"""Reports and bundles from the window: worked out, reviewed by the user, and only then written."""
+"""Makes reports and bundles for the window. Each is computed, reviewed by the user, and only then written."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,18 +19,18 @@ from inspector.workbench.state import State
 from inspector.workbench.steps_file import StepsSource, write_steps
 
 _Written: TypeAlias = tuple[str, str]
-"""The name of a file, and what else there is to say."""
+"""The name of a file, and a further sentence about it or an empty text."""
 T = TypeVar("T")
 
 
 class SharingDesk:
-    """What the commands for sharing do. Jobs run off the GUI thread."""
+    """The actions of the commands for sharing. Jobs run on worker threads."""
 
     def __init__(self, desk: Desk, parent: QWidget) -> None:
         self._desk, self._parent = desk, parent
 
     def commands(self) -> tuple[Command, ...]:
-        """Return the commands."""
+        """Return the commands for sharing."""
         return (
             Command("Share a report…", self.share_report, (), "Session"),
             Command("Share a bundle…", self.share_bundle, (), "Session"),
@@ -92,7 +92,7 @@ class SharingDesk:
         self._run(work, review)
 
     def _ask_target(self, dialog: ReviewDialog, state: State, name: str, kinds: str) -> str:
-        """Let the user review, then ask for a file. Return an empty path if they changed their mind."""
+        """Let the user review the texts, then ask for a file. Return its path; empty if the user cancelled."""
         if dialog.exec() != ReviewDialog.DialogCode.Accepted:
             return ""
         stem = Path(state.session.path).name.split(".")[0] if state.session is not None else ""

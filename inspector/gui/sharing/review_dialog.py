@@ -1,4 +1,4 @@
-"""The review before something is shared: each private text with its place and what replaces it."""
+"""The review before something is shared: each private text with its place and its replacement."""
 
 from collections.abc import Sequence
 
@@ -19,15 +19,18 @@ _ADVICE = "The review finds patterns, not secrets in general: read the {what} be
 
 
 class ReviewDialog(FormDialog):
-    """Lists the private texts of a report or a bundle. The file is written only when this is accepted."""
+    """Lists the private texts of a report or a bundle. The file is written only if the user accepts."""
 
     def __init__(
         self, parent: QWidget | None, what: str, texts: Sequence[PrivateText], has_note: bool
     ) -> None:
-        """
+        """Create the dialog.
+
         Args:
+            parent: The window.
             what: `report` or `bundle`.
-            has_note: whether the user is asked for a note to the reader.
+            texts: The private texts that were found.
+            has_note: True if the user can enter a note to the reader.
         """
         super().__init__(parent, f"Share a {what}", f"Write the {what}…")
         self._texts = texts
@@ -72,7 +75,7 @@ class ReviewDialog(FormDialog):
         return cell
 
     def kept_texts(self) -> list[PrivateText]:
-        """Return the texts that stay as they are."""
+        """Return the texts that are not replaced."""
         return [
             private
             for row, private in enumerate(self._texts)
@@ -80,7 +83,7 @@ class ReviewDialog(FormDialog):
         ]
 
     def redaction(self) -> Redaction:
-        """Return what replaces the ticked texts."""
+        """Return the replacements of the ticked texts."""
         kept = self.kept_texts()
         replacements = {
             private.text: self._cell(row, _REPLACEMENT).text()

@@ -1,1 +1,1 @@
-"""Parts that any panel may use; they know nothing of sessions."""
+"""Widgets and drawing functions for any panel. They know nothing of sessions."""

@@ -1,6 +1,6 @@
-"""Building blocks of plots that are painted by hand: scales, round steps, grid, axis numbers, lines, bands, marks.
+"""Building blocks of plots painted with QPainter: scales, round steps, grid, axis numbers, lines, bands, marks.
 
-Every function paints one thing with a painter that is already open.
+Every paint function paints one thing with a painter that is already active.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from inspector.gui.look.colours import ink
 
 NUMBERS_APART = 1.8
-"""Least distance of two numbers beside a plot, in heights of a letter."""
+"""Minimum distance of two numbers beside a plot, as a multiple of the letter height."""
 AXIS_GAP = 10
 """Pixels between the numbers of an axis and the plot."""
 
@@ -29,7 +29,7 @@ class LinearScale:
 
     @property
     def per_value(self) -> float:
-        """Pixels that a value of 1 takes."""
+        """Number of pixels per unit of value."""
         return (self.end - self.start) / ((self.high - self.low) or 1)
 
     def pixel(self, value: float) -> float:
@@ -48,7 +48,7 @@ def round_step(least: float) -> float:
 
 
 def round_values(scale: LinearScale, apart: float, least: float = 0.0) -> list[float]:
-    """Return round values of a scale, at least `apart` pixels and `least` from each other."""
+    """Return round values on a scale that are at least `apart` pixels and at least `least` in value from each other."""
     step = round_step(max(apart / (abs(scale.per_value) or 1), least))
     low, high = sorted((scale.low, scale.high))
     return [n * step for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
@@ -85,7 +85,7 @@ def paint_axis_numbers(
 
 
 def paint_curve(painter: QPainter, lines: Iterable[Sequence[QPointF]], pen: QPen) -> None:
-    """Paint a curve in pieces; a piece of one point becomes a dot."""
+    """Paint a curve as separate lines; a line of one point becomes a dot."""
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for points in lines:
@@ -158,6 +158,6 @@ def paint_pointer(painter: QPainter, x: float, tip: float, colour: str) -> None:
 
 
 def paint_band(painter: QPainter, room: QRectF, colour: str | QColor) -> None:
-    """Fill a stretch of a row, at least a pixel wide."""
+    """Fill a rectangle within a row, at least one pixel wide."""
     fill = ink(colour) if isinstance(colour, str) else colour
     painter.fillRect(QRectF(room.left(), room.top(), max(1.0, room.width()), room.height()), fill)

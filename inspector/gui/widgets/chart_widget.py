@@ -1,4 +1,4 @@
-"""A plot that is painted by hand: its picture is kept until something changes; a click points at a request."""
+"""A plot painted with QPainter: its picture is cached until something changes, and a click selects a request."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,16 +21,16 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.chart import LinearScale, round_values
 
 NUMBERS_ACROSS = 24
-"""Pixels between two numbers below a plot."""
+"""Minimum number of pixels between two numbers below a plot."""
 
 
 class Chart(Guarded, QWidget):
-    """A subclass says where its data lies (`area`), paints it (`paint_data`), and which request is at a place."""
+    """Base class of charts. A subclass says which area holds the data, paints it, and maps positions to requests."""
 
     moved = Signal(object)
-    """The request that was clicked."""
+    """Emitted with the index of the request that was clicked."""
     hovered = Signal(str)
-    """What is under the mouse; empty: nothing."""
+    """Emitted with the text about the request under the mouse; empty if there is none."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
@@ -43,30 +43,30 @@ class Chart(Guarded, QWidget):
     # -- for subclasses ------------------------------------------------------------------------------------------------
 
     def paint_data(self, painter: QPainter) -> None:
-        """Paint everything but what moves with the playhead."""
+        """Paint everything except what moves with the playhead."""
         raise NotImplementedError
 
     def paint_playhead(self, painter: QPainter) -> None:
         """Paint what moves with the playhead."""
 
     def request_at(self, place: QPointF) -> int | None:
-        """Return the request at a place; None if there is none."""
+        """Return the index of the request at a position in pixels; None if there is none."""
         return None
 
     def about(self, at: int) -> str:
-        """Return the text about the request under the mouse."""
+        """Return the text that describes the request under the mouse."""
         return ""
 
     # -- measures ------------------------------------------------------------------------------------------------------
 
     @property
     def font_small(self) -> QFont:
-        """The font of everything that is written in a chart."""
+        """The font of all text in a chart."""
         return ui_font(self._theme.small)
 
     @property
     def metrics(self) -> QFontMetricsF:
-        """Measures of `font_small`."""
+        """Font metrics of `font_small`."""
         return QFontMetricsF(self.font_small)
 
     # -- painting ------------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Chart(Guarded, QWidget):
         spell: Callable[[float], str],
         least: float = 0.0,
     ) -> None:
-        """Write round numbers below the plot, none of them outside it."""
+        """Write round numbers below the plot, moved inwards if they would leave the widget."""
         metrics, widest = (
             self.metrics,
             self.metrics.horizontalAdvance(spell(max(across.high, -across.low))),
@@ -158,11 +158,11 @@ class Chart(Guarded, QWidget):
 
 
 LEAST_MANY = 10
-"""Values from which on some may lie beyond the end of an axis."""
+"""Number of values from which outliers may lie beyond the end of an axis."""
 
 
 def robust_reach(values: Sequence[float], share: float = 0.98, slack: float = 1.6) -> float:
-    """Return how far an axis should reach: to the largest size, unless a few of many lie far beyond all others."""
+    """Return the value that an axis should reach: the largest size, unless a few of many values are far larger."""
     sizes = sorted(abs(value) for value in values)
     if len(sizes) < LEAST_MANY:
         return max(1.0, *sizes, 0.0)

@@ -1,4 +1,4 @@
-"""A few choices as chips, one of them checked, in as many lines as they need."""
+"""A group of choices shown as chips, one of them checked, in as many lines as needed."""
 
 from collections.abc import Iterable
 
@@ -69,7 +69,7 @@ class Flow(Guarded, QLayout):
         return Qt.Orientation(0)
 
     def _place(self, rect: QRect, only_measure: bool) -> int:
-        """Lay out the widgets, unless they are only measured, and return the height."""
+        """Lay out the widgets, or only measure them if `only_measure`, and return the height."""
         x, y, high = rect.left(), rect.top(), 0
         placed: list[tuple[QLayoutItem, QRect]] = []
         for item in self._items:
@@ -102,7 +102,7 @@ def flow(
 
 
 class Chips(QWidget):
-    """A group of chips. `chosen` carries the word of the chip that was clicked."""
+    """A group of chips. `chosen` is emitted with the word of the chip that was clicked."""
 
     chosen = Signal(str)
 

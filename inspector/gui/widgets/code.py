@@ -1,6 +1,6 @@
-"""Code and its language: the language named by a file name or a fence, the fences of a text, and its highlighting.
+"""Code and its language: read the language from a file name or a fence, split a text at fences, highlight code.
 
-pygments highlights code, off the GUI thread, up to a limit; the code beyond it stays plain. No Qt here.
+pygments highlights code on a worker thread, up to a limit; code beyond the limit stays plain. This file needs no Qt.
 """
 
 import re
@@ -15,11 +15,12 @@ from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, St
 from inspector.core.heavy import load_module
 
 Kind: TypeAlias = Literal["key", "string", "number", "word", "added", "removed", "place", "comment"]
-"""The kind of a stretch of a line; the theme gives each a colour."""
+"""The kind of a coloured span in a line; the theme assigns each kind a colour."""
 MOST_CODE = 300_000
-"""Most characters that are highlighted, which takes about a second."""
+"""Maximum number of characters that are highlighted, which takes about a second."""
 LONG_CODE = 2_000
-"""Characters of a line; a longer line is data and not highlighted: it can cost the square of its length."""
+"""Maximum number of characters of a line that is highlighted. Longer lines are data, and highlighting may take
+quadratic time."""
 _LANGUAGES = """
 bash sh zsh bats ksh .bashrc .zshrc .profile shell|batch bat cmd|c h|clojure clj cljs|cmake cmakelists.txt
 cpp cc cxx hpp hh c++|csharp cs c#|css|dart|diff patch|docker dockerfile|elixir ex exs|erlang erl|fish|fsharp fs
@@ -34,7 +35,7 @@ _NAMES = {
     for names in _LANGUAGES.replace("\n", "|").split("|")
     for name in names.split()
 }
-"""pygments' name of a language, by that name, by file extensions and by whole file names."""
+"""pygments' name of a language, by that name, by file extension and by whole file name."""
 _KINDS: dict[Any, Kind] = {
     Comment: "comment",
     Comment.Preproc: "place",
@@ -53,11 +54,11 @@ _KINDS: dict[Any, Kind] = {
 }
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n`]*)$", re.MULTILINE)
 _NUMBER = re.compile(r"^ *\d+(?:→|\t|: )", re.MULTILINE)
-"""The line number that tools write before the lines of a file."""
+"""Pattern of the line number that tools write before each line of a file."""
 
 
 class ColouredSpan(NamedTuple):
-    """The part `text[start:end]` of a text, and what kind of token it is."""
+    """The part `text[start:end]` of a text, and the kind of token in it."""
 
     start: int
     end: int
@@ -71,19 +72,19 @@ class CodeStretch:
         self._coming = _spans(text, language)
         self.spans: tuple[ColouredSpan, ...] | None = None
         self.is_complete = False
-        """Is there nothing more to find?"""
+        """True if there are no more spans to find."""
 
     @property
     def coloured_to(self) -> int:
-        """The place in the text up to which spans were found."""
+        """Index in the text up to which spans were found."""
         return self.spans[-1].end if self.spans else 0
 
     def find(self, stopped: Callable[[], bool], until: int = MOST_CODE) -> None:
-        """Find the spans, from where the last call ended. May run on any thread, on one at a time.
+        """Find further spans, starting where the last call ended. May run on any thread, but only on one at a time.
 
         Args:
-            stopped: Once it returns True, no more are found, now or later.
-            until: The place in the text after which the call ends.
+            stopped: If it returns True, the search ends for good.
+            until: Index in the text after which the call ends.
         """
         found = list(self.spans or ())
         for span in self._coming:
@@ -99,7 +100,7 @@ class CodeStretch:
         self.spans = tuple(found)
 
     def between(self, start: int, end: int) -> Iterator[ColouredSpan]:
-        """Yield the parts of spans between two places, in order."""
+        """Yield the spans between two indices of the text, in order and cut to the range."""
         spans = self.spans or ()
         for n in range(bisect_right(spans, start, key=lambda span: span.end), len(spans)):
             span = spans[n]
@@ -115,7 +116,7 @@ def language_of(name: str) -> str:
 
 
 def has_line_numbers(text: str) -> bool:
-    """Do most of the first lines begin with their number?"""
+    """Return True if most of the first lines begin with their line number."""
     head = text[:4_000].split("\n")[:40]
     return 2 * sum(_NUMBER.match(line) is not None for line in head) > len(head)
 
@@ -140,7 +141,7 @@ def split_fences(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 _BETWEEN_LOOKS = 32
-"""Tokens between two looks at whether to stop."""
+"""Number of tokens between two checks of whether to stop."""
 
 
 @lru_cache(maxsize=64)
@@ -149,14 +150,14 @@ def _lexer(language: str) -> Any:
         return load_module("pygments.lexers").find_lexer_class_by_name(language)(
             stripnl=False, ensurenl=False
         )
-    except ValueError:  # it knows none of that name
+    except ValueError:  # there is no lexer of that name
         return None
 
 
 def _spans(text: str, language: str) -> Iterator[ColouredSpan | None]:
     """Yield the spans of the first MOST_CODE characters, except long lines and the line numbers of tools.
 
-    Yields None now and then, so that the caller can stop although there is no span.
+    Also yields None regularly, so that the caller can stop even if there is no span.
     """
     lexer = _lexer(language)
     lines = list(_code_lines(text))
@@ -180,7 +181,7 @@ def _spans(text: str, language: str) -> Iterator[ColouredSpan | None]:
 
 
 def _code_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each line of code begins and ends."""
+    """Yield the start and the end index of each line of code."""
     counted, at = has_line_numbers(text), 0
     while at < min(len(text), MOST_CODE):
         end = text.find("\n", at) + 1 or len(text)

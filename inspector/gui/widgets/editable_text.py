@@ -1,4 +1,4 @@
-"""A text that can be edited, provided that an editor would not alter it; else it is shown read-only."""
+"""A text that can be edited unless an editor would alter characters in it; such a text is read-only."""
 
 import re
 
@@ -11,12 +11,12 @@ from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.text import PlainText
 
 LARGEST = 400_000
-"""Most characters given to an editor, which is slow with more."""
+"""Maximum number of characters that an editor gets; it is slow with more."""
 _LONG = re.compile(f"[^\n]{{{LONG_LINE + 1},}}")
 
 
 class EditableText(QStackedWidget):
-    """A text to edit; read-only if an editor would alter it or be slow with it (control characters, endless lines)."""
+    """A text to edit. It is read-only if an editor would change it or be slow (control characters, endless lines)."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class EditableText(QStackedWidget):
         self._text = ""
 
     def show_text(self, text: str) -> None:
-        """Show a text, editable if `is_editable` says so."""
+        """Show a text, editable if `is_editable` returns True for it."""
         self._text = text
         if is_editable(text):
             self.editor.setPlainText(text)
@@ -41,21 +41,21 @@ class EditableText(QStackedWidget):
             self.setCurrentWidget(self.reader)
 
     def text(self) -> str:
-        """Return the text to send: the edited one, else the original, to the letter."""
+        """Return the text to send: the edited text, or the exact original if it was not edited."""
         if self.currentWidget() is self.editor and self.editor.document().isModified():
             return self.editor.toPlainText()
         return self._text
 
     @property
     def is_edited(self) -> bool:
-        """Has the user changed the text?"""
+        """True if the user changed the text."""
         return self.text() != self._text
 
     def hold(self, held: bool) -> None:
-        """Refuse edits while a request is answered, or allow them again."""
+        """Make the text read-only while a request is answered (`held`), or editable again."""
         self.editor.setReadOnly(held)
 
 
 def is_editable(text: str) -> bool:
-    """Would an editor keep this text unaltered, and be fast with it?"""
+    """Return True if an editor would keep this text unchanged and be fast with it."""
     return len(text) <= LARGEST and not _LONG.search(text) and visible(text).text == text

@@ -12,9 +12,9 @@ from inspector.core.words import plural
 from inspector.gui.widgets.pieces import PlacedPiece
 
 TALL = 24
-"""Lines; a nested object or list that has more is folded at first."""
+"""Maximum number of lines of a nested object or list that is initially unfolded."""
 LEAST = 4
-"""Lines of the shortest object or list that can be folded."""
+"""Minimum number of lines between the brackets of an object or list that can be folded."""
 
 
 class JsonFold(NamedTuple):
@@ -27,7 +27,7 @@ class JsonFold(NamedTuple):
     sign: str
     """The closing bracket."""
     tall: bool
-    """Is it folded at first?"""
+    """True if it is initially folded."""
 
     @property
     def words(self) -> str:
@@ -41,10 +41,10 @@ class JsonFolds:
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
         self._all = dict[int, JsonFold]()
-        """Folds by the block that each begins in."""
+        """Folds by the number of the block in which each begins."""
         self._folded = set[int]()
         self._open = list[int]()
-        """Blocks of the brackets that are not closed yet."""
+        """Numbers of the blocks whose brackets are not closed yet."""
 
     def clear(self) -> None:
         """Remove all folds, before another text is inserted."""
@@ -69,7 +69,7 @@ class JsonFolds:
             self._put(JsonFold(self._open[1], self._document.blockCount() - 2, 0, "", True), begins)
 
     def _put(self, fold: JsonFold, begins: int) -> None:
-        """Add or extend a fold; its lines from block `begins` on are new."""
+        """Add or extend a fold, whose lines from block `begins` on are new."""
         fold = fold._replace(tall=fold.tall and fold.last - fold.first > TALL)
         if not fold.entries and not fold.tall:
             return
@@ -80,17 +80,17 @@ class JsonFolds:
             self._show(range(max(fold.first + 1, begins - TALL - 1), fold.last + 1), False)
 
     def at(self, block: QTextBlock) -> JsonFold | None:
-        """Return the fold that begins in a block."""
+        """Return the fold that begins in a block; None if there is none."""
         return self._all.get(block.blockNumber())
 
     def around(self, block: QTextBlock) -> JsonFold | None:
-        """Return the fold that begins in a block, else the innermost one around the block."""
+        """Return the fold that begins in a block, or the innermost fold around the block; None if there is none."""
         number = block.blockNumber()
         holding = (fold for fold in self._all.values() if fold.first <= number <= fold.last)
         return max(holding, key=lambda fold: fold.first, default=None)
 
     def is_folded(self, fold: JsonFold) -> bool:
-        """Is only the first line shown?"""
+        """Return True if only the first line of the fold is shown."""
         return fold.first in self._folded
 
     def after(self, block: QTextBlock) -> QTextBlock:
@@ -117,13 +117,13 @@ class JsonFolds:
                 self.toggle(self._all[first])
 
     def set_all(self, folded: bool) -> None:
-        """Unfold everything, or fold what was folded at first."""
+        """Unfold everything, or restore the initial folds if `folded`."""
         for first, fold in sorted(self._all.items()):
             if (first in self._folded) != (folded and fold.tall):
                 self.toggle(fold)
 
     def _shown_in(self, fold: JsonFold) -> Iterator[int]:
-        """Yield the blocks that unfolding would show: not those of nested folds."""
+        """Yield the numbers of the blocks that unfolding would show, without those inside nested folds."""
         number = fold.first + 1
         while number <= fold.last:
             yield number

@@ -26,16 +26,16 @@ LARGEST_BYTES = 32_000_000
 MOST_PIXELS = 40_000_000
 MOST_SIDE = 16_384
 MEGABYTES = 256
-"""Most memory that Qt may allocate for one image."""
+"""Maximum megabytes that Qt may allocate for one image."""
 SHOWN_SIDE = 1_600
-"""A larger image is scaled down while it is decoded."""
+"""Pixels of the longer side; a larger image is scaled down while it is decoded."""
 
 
 HEIGHT = 220
 MOST_BYTES = 64_000_000
-"""Bytes of decoded pictures that are kept; visible ones are kept in any case."""
+"""Bytes of decoded images that are kept in memory. Visible images are kept in any case."""
 MOST = 500
-"""Most images of a message that are shown."""
+"""Maximum number of images of a message that are shown."""
 
 
 class CannotShow(InspectorError):
@@ -151,7 +151,7 @@ class Picture(Guarded, QWidget):
 
     @property
     def is_in_sight(self) -> bool:
-        """Is any part of the picture visible?"""
+        """True if any part of the picture is visible."""
         return not self.visibleRegion().isEmpty()
 
     @property
@@ -167,7 +167,7 @@ class Picture(Guarded, QWidget):
         return max(1, min(size.height(), size.height() * width // max(1, size.width())))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the picture from the top left, scaled down to fit; ask for it if it is not decoded."""
+        """Paint the picture from the top left, scaled down to fit. If it is not decoded, request decoding."""
         if self.picture is None:
             self.became_visible.emit(self)
             return
@@ -254,7 +254,7 @@ class ImageStrip(Guarded, QScrollArea):
             self._decode_next()
 
     def _decode_next(self) -> None:
-        """Decode the next visible picture; one that is out of sight asks again when it becomes visible."""
+        """Decode the next visible picture. A hidden one requests decoding again when it becomes visible."""
         while self._waiting and self._decoding is None:
             picture = self._waiting.pop()
             if picture.is_in_sight:

@@ -1,4 +1,4 @@
-"""Placing labels over a plot or beside it: none overlaps another, and none covers a curve if there is another place."""
+"""Place labels over a plot or beside it, so that none overlaps another and, if possible, none covers a curve."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -6,15 +6,16 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetrics, QFontMetricsF
 
 LABELS_APART = 18
-"""Pixels between two labels in a line."""
+"""Pixels between two labels in a row."""
 
 
 class LabelSpace:
-    """The room for labels in a plot: each label takes a place that no earlier label and, if possible, no curve takes.
+    """The space for labels in a plot: no two labels overlap, and a label covers a curve only if there is no other
+    place.
 
     Args:
-        area: the pixels in which labels may be placed.
-        is_crossed: does a curve cross this rectangle?
+        area: The pixels in which labels may be placed.
+        is_crossed: Returns True if a curve crosses a rectangle.
     """
 
     def __init__(
@@ -23,7 +24,7 @@ class LabelSpace:
         self._area, self.is_crossed = area, is_crossed
         self.taken: list[QRectF] = []
         self._edges: list[tuple[float, float, float, float]] = []
-        """Edges of the places taken (left, top, right, bottom): a hundred labels may be tried at many places each."""
+        """Edges of the reserved rectangles (left, top, right, bottom), for fast tests of many labels at many places."""
 
     def take(self, room: QRectF) -> None:
         """Reserve a rectangle: no label is placed there."""
@@ -31,7 +32,7 @@ class LabelSpace:
         self._edges.append((room.left(), room.top(), room.right(), room.bottom()))
 
     def _right_of_taken(self, room: QRectF, apart: float) -> float | None:
-        """Return the right edge of the labels that come within `apart` pixels of a rectangle; None if none does."""
+        """Return the right edge of the labels within `apart` pixels of a rectangle; None if there are none."""
         left, right = room.left() - apart, room.right() + apart
         top, bottom = room.top(), room.bottom()
         rightmost: float | None = None
@@ -57,11 +58,11 @@ class LabelSpace:
         """Reserve a place for a label at the first free corner.
 
         Args:
-            size: of the label, in pixels.
-            corners: top left corners to try, in this order.
-            slides: try places to the right of an occupied corner, too.
-            apart: pixels that must be free on either side.
-            over: cover a curve if there is no other place.
+            size: Size of the label in pixels.
+            corners: Top left corners to try, in this order.
+            slides: Also try places to the right of an occupied corner.
+            apart: Pixels that must be free to the left and the right.
+            over: Cover a curve if there is no other place.
 
         Returns:
             The reserved rectangle; None if there is no room.

@@ -1,7 +1,7 @@
-"""Markdown that is not trusted, as it is meant to look. Nothing is loaded and no link can be followed.
+"""A safe view of untrusted Markdown, rendered. Nothing is loaded and no link can be followed.
 
-Qt loads local files and `data:` images that a document names, and may hang on a pipe, unless `loadResource` gives it a
-picture (the empty value does not help). HTML in the text is shown as text.
+Unless `loadResource` returns a picture, Qt loads local files and `data:` images that a document names, and may block on
+a pipe; an empty value does not prevent that. HTML in the text is shown as text.
 """
 
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import Shown, visible
 
 LONGEST = 50_000
-"""Characters up to which a text is laid out as Markdown: about 70 ms on the GUI thread."""
+"""Maximum number of characters that are laid out as Markdown, which takes about 70 ms on the GUI thread."""
 _FEATURES = (
     QTextDocument.MarkdownFeature.MarkdownDialectGitHub
     | QTextDocument.MarkdownFeature.MarkdownNoHTML
 )
 GAP, HEADING_GAP, INDENT = 5, 12, 18
-"""Pixels above a paragraph and above a heading, and in front of a list in a list."""
+"""Pixels above a paragraph, above a heading, and in front of a nested list."""
 _CODE = QTextBlockFormat.Property.BlockCodeFence
 _QUOTE = QTextBlockFormat.Property.BlockQuoteLevel
 _SIZE = QTextCharFormat.Property.FontSizeAdjustment
@@ -45,16 +45,16 @@ _SELECTABLE = (
 
 
 class MarkdownView(Guarded, QTextEdit):
-    """Read-only. Shows one text at a time."""
+    """A read-only view of one Markdown text at a time."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
         self._theme = theme
         self._text = ""
         self.source: Shown = visible("")
-        """The text that is rendered, with its way back to the text as it was written."""
+        """The rendered text, which can be mapped back to the original text."""
         self.is_cursor_placed = False
-        """Has the user put the cursor somewhere in this text?"""
+        """True if the user placed the cursor in this text."""
         self._blank = QImage(1, 1, QImage.Format.Format_ARGB32)
         self._blank.fill(Qt.GlobalColor.transparent)
         self.setAccessibleName(name)
@@ -75,18 +75,19 @@ class MarkdownView(Guarded, QTextEdit):
             self._show()
 
     def shown_text(self) -> str:
-        """Return the text as it is rendered, one block a line."""
+        """Return the text as it is rendered, one block per line."""
         return self.document().toPlainText()
 
     def selected(self) -> tuple[int, int]:
-        """Return where in the rendered text the selection begins and ends; both are the cursor where nothing is."""
+        """Return start and end of the selection in the rendered text; both are the cursor position if nothing is
+        selected."""
         cursor, text = self.textCursor(), self.shown_text()
         return _code_points(text, cursor.selectionStart()), _code_points(
             text, cursor.selectionEnd()
         )
 
     def menu_at(self, place: QPoint) -> QMenu:
-        """Return what can be done with the text there, with the cursor put there unless something is selected."""
+        """Return the context menu for a position, and move the cursor there unless something is selected."""
         if not self.textCursor().hasSelection():
             self.setTextCursor(self.cursorForPosition(place))
             self._note_cursor()
@@ -95,7 +96,7 @@ class MarkdownView(Guarded, QTextEdit):
         return menu
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Note a click on the beginning, too: it does not move the cursor."""
+        """Record that the user placed the cursor, also for a click at the beginning, which does not move it."""
         super().mousePressEvent(event)
         self._note_cursor()
 
@@ -103,7 +104,7 @@ class MarkdownView(Guarded, QTextEdit):
         self.is_cursor_placed = True
 
     def loadResource(self, kind: int, name: QUrl | str) -> Any:
-        """Return a blank picture for whatever the text names."""
+        """Return a blank picture for every resource that the text names."""
         return self._blank
 
     def _show(self) -> None:
@@ -120,7 +121,7 @@ class MarkdownView(Guarded, QTextEdit):
         self.is_cursor_placed = False
 
     def _space_block(self, block: QTextBlock, cursor: QTextCursor) -> None:
-        """Let text breathe; lines of code stand together."""
+        """Set the margins of a block: a gap above text and headings, none between lines of code."""
         form = block.blockFormat()
         is_code = form.hasProperty(_CODE)
         above = 0 if is_code else GAP
@@ -135,7 +136,7 @@ class MarkdownView(Guarded, QTextEdit):
         cursor.mergeBlockFormat(spaced)
 
     def _style_block(self, block: QTextBlock, cursor: QTextCursor) -> None:
-        """Let headings be bold instead of large, code have the font of code, and links look like text."""
+        """Style a block: bold headings of normal size, the fixed font for code, and links that look like text."""
         is_heading, is_code = (
             block.blockFormat().headingLevel() > 0,
             block.blockFormat().hasProperty(_CODE),
@@ -163,7 +164,7 @@ class MarkdownView(Guarded, QTextEdit):
 
 
 def _code_points(text: str, position: int) -> int:
-    """Return the place in a Python string of a position of Qt, which counts in units of UTF-16."""
+    """Convert a position of Qt, in UTF-16 units, to an index of a Python string."""
     return len(
         text.encode("utf-16-le", "surrogatepass")[: 2 * position].decode("utf-16-le", "replace")
     )
@@ -177,7 +178,7 @@ def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
 
 
 def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
-    """Yield the stretches of one look, as they are before anything is changed."""
+    """Yield the fragments of a block, collected before any of them is changed."""
     fragments = []
     at = block.begin()
     while not at.atEnd():

@@ -1,4 +1,4 @@
-"""What is painted over a plot: playhead, labels, the reading at the mouse."""
+"""A layer over a plot that paints playhead, labels and the value at the mouse."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,8 @@ from inspector.gui.widgets.request_range import end_place
 
 
 class Overlay(Guarded, QWidget):
-    """A transparent widget over a plot, for everything painted by hand. It passes mouse events through.
+    """A transparent widget over a plot, which paints everything that pyqtgraph does not. It passes mouse events
+    through.
 
     It reads positions from the view box whenever it paints.
     """
@@ -33,9 +34,10 @@ class Overlay(Guarded, QWidget):
         self._picture: QPixmap | None = None
         """The last picture; None if it is outdated."""
         self._pictured: tuple[object, ...] = ()
-        """Geometry and look of the last picture."""
+        """Geometry, font and colours of the last picture."""
         self._area, self._pixels, self._range = QRectF(), QRectF(), QRectF()
-        """While painting: the covered pixels, and the visible range in pixels and in requests and tokens."""
+        """The covered pixels, the visible range in pixels, and the visible range in requests and tokens, set when
+        painting."""
         self.labels = LabelSpace(self._area)
         """The labels of the last picture."""
 
@@ -46,7 +48,7 @@ class Overlay(Guarded, QWidget):
         return False
 
     def show_playhead(self, at: int | None) -> None:
-        """Show the playhead at a request; None: after the last request."""
+        """Show the playhead at request `at`; None: after the last request."""
         self._at = at
         self.update()
 
@@ -81,18 +83,19 @@ class Overlay(Guarded, QWidget):
         raise NotImplementedError
 
     def _point(self, x: float, y: float) -> QPointF:
-        """Convert request and tokens to pixels. Written out, as Qt's mapping takes six calls for each of thousands."""
+        """Convert request and tokens to pixels. Computed here because Qt's mapping takes six calls for each of many
+        points."""
         area, seen = self._pixels, self._range
         right = (x - seen.left()) / seen.width() * area.width()
         up = (y - seen.top()) / seen.height() * area.height()
         return QPointF(area.left() + right, area.bottom() - up)
 
     def _place(self, at: int | None, count: int) -> float:
-        """Return the place on the axis of a request in a thread of `count` requests; None: of the end."""
+        """Return the axis position of a request in a thread of `count` requests; `at` None: the position of the end."""
         return end_place(count) if at is None else float(at)
 
     def _paint_playhead(self, painter: QPainter, x: float, foot: float, above: float = 2) -> None:
-        """Paint the line from the top down to `foot`, and the number of the request `above` pixels from the bottom."""
+        """Paint the line from the top down to `foot`, and the request number `above` pixels above the bottom."""
         area, colour = self._area, self._theme.colours.playhead
         painter.setPen(QPen(ink(colour), 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, foot))
@@ -116,9 +119,16 @@ class Overlay(Guarded, QWidget):
         short: str = "",
         over: bool = True,
     ) -> None:
-        """Paint a label at the first of its possible top left corners where nothing is; skip it if there is none.
+        """Paint a label at the first free one of its possible top left corners, or skip it if none is free.
 
-        `slides`, `over`: as in `LabelSpace.place`; `short`: a shorter text, tried before a curve is covered.
+        Args:
+            painter: The active painter.
+            words: The text of the label.
+            corners: Possible top left corners, in order of preference.
+            colour: Colour of the text.
+            slides: As in `LabelSpace.place`.
+            short: A shorter text that is tried before a curve is covered.
+            over: As in `LabelSpace.place`.
         """
         places = list(corners)
         tries = ((words, False), (short, False), *(((short or words, True),) if over else ()))
@@ -134,7 +144,7 @@ class Overlay(Guarded, QWidget):
 
     def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:
         """Paint a text on a background that covers curves and lines."""
-        if not self.labels.is_crossed(room):  # which would be hidden
+        if not self.labels.is_crossed(room):  # the background would hide the curve
             painter.fillRect(room, ink(self._theme.colours.window))
         painter.setPen(ink(colour))
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, words)

@@ -25,9 +25,9 @@ from inspector.gui.widgets.text import PlainText
 
 LandmarkKind: TypeAlias = Literal["heading", "code", "error", "hit"]
 WIDTH = 16
-"""Pixels."""
+"""Width of the strip in pixels."""
 NEAR = 5
-"""Pixels around a mark in which a click jumps to the mark instead of the line."""
+"""Pixels around a mark within which a click jumps to the mark and not to the line."""
 MOST_ERRORS = 1_000
 _COLUMNS: dict[LandmarkKind, tuple[int, int]] = {
     "code": (1, 3),
@@ -35,7 +35,7 @@ _COLUMNS: dict[LandmarkKind, tuple[int, int]] = {
     "hit": (5, 5),
     "error": (11, 4),
 }
-"""Left edge and width, in the order of painting."""
+"""Left edge and width in pixels, in the order of painting."""
 _MANY = {"code": "stretches of code"}
 _ERROR = re.compile(
     r"^Traceback \(most recent call last\)|\b(?i:error|fatal|panic|exception)(?:\[\w+\])?:|\w(?:Error|Exception)\b:"
@@ -46,7 +46,7 @@ _ERROR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A stretch of the document, in Qt's positions."""
+    """A stretch of the document that is worth jumping to. `start` and `end` are Qt's positions."""
 
     kind: LandmarkKind
     start: int
@@ -55,7 +55,7 @@ class Landmark:
 
 
 class Overview(Guarded, QWidget):
-    """The strip beside one PlainText; visible while the text needs scrolling."""
+    """The strip beside one PlainText. It is visible while the text needs scrolling."""
 
     def __init__(self, theme: Theme, text: PlainText) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Overview(Guarded, QWidget):
         policy = self.sizePolicy()
         policy.setRetainSizeWhenHidden(
             True
-        )  # else showing it would wrap the text again and change its height
+        )  # otherwise showing the strip would wrap the text again
         self.setSizePolicy(policy)
         self.setFixedWidth(WIDTH)
         self.setMouseTracking(True)
@@ -112,7 +112,7 @@ class Overview(Guarded, QWidget):
             yield from self._error_landmarks(placed)
 
     def _code_landmark(self, placed: PlacedPiece) -> Landmark:
-        """Return the landmark of a piece of code, joined with the one of the piece before it."""
+        """Return the landmark of a piece of code, merged with that of directly preceding code."""
         start, rules = placed.start, placed.piece.rules
         former = self._landmarks[-1] if self._landmarks else None
         if former is not None and former.kind == "code" and former.end == start:
@@ -137,7 +137,7 @@ class Overview(Guarded, QWidget):
     # -- marks ---------------------------------------------------------------------------------------------------------
 
     def _place_marks(self) -> None:
-        """Work out where every mark is painted. Of several in one place only the first is kept."""
+        """Compute where every mark is painted. If several of a kind share a place, only the first is kept."""
         hits = [Landmark("hit", start, end, "search hit") for start, end in self._text.hits]
         landmarks = sorted([*self._landmarks, *hits], key=lambda mark: mark.start)
         self.places = []
@@ -152,13 +152,13 @@ class Overview(Guarded, QWidget):
         self.update()
 
     def _place_of(self, mark: Landmark) -> tuple[float, float]:
-        """Return the top and the bottom of a mark in pixels: code is as high as its lines, others two pixels."""
+        """Return top and bottom of a mark in pixels: code is as high as its lines, other marks are two pixels high."""
         top = self._y(mark.start)
         bottom = self._y(mark.end) if mark.kind == "code" else 0.0
         return top, max(bottom, top + 2)
 
     def _y(self, position: int) -> float:
-        """Return the pixel of a position of Qt."""
+        """Return the pixel row of a position of Qt."""
         document = self._text.document()
         line_number = document.findBlock(position).firstLineNumber()
         return line_number / max(1, document.lineCount()) * self.height()
@@ -186,7 +186,7 @@ class Overview(Guarded, QWidget):
     # -- jumping -------------------------------------------------------------------------------------------------------
 
     def _mark_at(self, y: float) -> Landmark | None:
-        """Return the mark nearest to a pixel, at most NEAR pixels away."""
+        """Return the mark nearest to a pixel row, at most NEAR pixels away; None if there is none."""
         near = [
             (abs(top - y), mark)
             for top, bottom, mark in self.places
@@ -203,7 +203,7 @@ class Overview(Guarded, QWidget):
         )
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Jump to the mark under the mouse, else to the line there."""
+        """Jump to the mark under the mouse, or to the line there if there is no mark."""
         y = event.position().y()
         if event.button() != Qt.MouseButton.LeftButton:
             return
@@ -245,7 +245,7 @@ class Overview(Guarded, QWidget):
 
 
 def _heading_landmarks(placed: PlacedPiece) -> Iterator[Landmark]:
-    """Yield the landmark of a heading, and one of an error if the heading says that there was one."""
+    """Yield the landmark of a heading, and an error landmark if the heading reports an error."""
     text = placed.piece.display.text
     words = line(text.strip())
     yield Landmark("heading", placed.end - len(text.lstrip("\n")), placed.end, words)
@@ -254,7 +254,7 @@ def _heading_landmarks(placed: PlacedPiece) -> Iterator[Landmark]:
 
 
 def _count_words(landmarks: Sequence[Landmark]) -> str:
-    """Return `3 headings, 1 error`."""
+    """Return the number of landmarks by kind, such as `3 headings, 1 error`."""
     counts = Counter(mark.kind for mark in landmarks)
     kinds = [kind for kind in get_args(LandmarkKind) if counts[kind]]
     return ", ".join(plural(counts[kind], kind, _MANY.get(kind, "")) for kind in kinds)

@@ -1,4 +1,4 @@
-"""Lists whose rows are painted as a whole: the model, the delegate that paints a row, the view.
+"""Lists whose rows are painted as a whole: a model, a delegate that paints a row, and a view.
 
 Each row is painted into a cached picture, so that moving and scrolling mostly copy pictures.
 """
@@ -51,12 +51,12 @@ MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 RIGHT = MIDDLE | Qt.AlignmentFlag.AlignRight
 CENTRE = MIDDLE | Qt.AlignmentFlag.AlignHCenter
 PICTURES = 300
-"""Most rows whose pictures are cached, about 70 KB each."""
+"""Maximum number of rows whose pictures are cached, about 70 KB each."""
 PLAIN, HOVERED, CHOSEN = 0, 1, 2
 
 
 class PaintedModel(Guarded, QAbstractListModel):
-    """A list of rows. A subclass says how many there are, what each holds and what a screen reader says of it."""
+    """A list of rows. A subclass provides their number, the value of each and its text for screen readers."""
 
     ROW = Qt.ItemDataRole.UserRole
 
@@ -95,11 +95,11 @@ class PaintedRow(Guarded, QStyledItemDelegate):
         """Painted rows, the most recently used last. Keeping the row keeps the ids in its key from being reused."""
 
     def height(self, metrics: QFontMetrics) -> int:
-        """Return the pixels of a row, for a font."""
+        """Return the height of a row in pixels for a font."""
         return metrics.height() + PAINTED_ROW
 
     def key(self, row: Any) -> tuple[object, ...]:
-        """Return everything that the look of a row depends on."""
+        """Return all values that determine the look of a row."""
         return (id(row),)
 
     def ground(self, row: Any, marked: int) -> str:
@@ -112,14 +112,14 @@ class PaintedRow(Guarded, QStyledItemDelegate):
         raise NotImplementedError
 
     def forget(self) -> None:
-        """Drop all cached pictures, after a change that their keys do not contain."""
+        """Drop all cached pictures after a change that is not part of their keys."""
         self._pictures.clear()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(0, self.height(option.fontMetrics))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Paint a row from its picture, which is only made again if its key has changed."""
+        """Paint a row from its picture, which is painted again only if its key has changed."""
         row = index.data(PaintedModel.ROW)
         if row is None:
             return
@@ -167,7 +167,7 @@ class PaintedCell(Guarded, QStyledItemDelegate):
     def paint_cell(
         self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
     ) -> None:
-        """Paint a cell of a row that is chosen or not."""
+        """Paint a cell; `chosen` says whether its row is selected."""
         raise NotImplementedError
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -191,17 +191,18 @@ def paint_text(painter: QPainter, room: QRect, text: str, colour: str, how: int 
 
 
 ROUNDING = 2
-"""Pixels by which a text may be wider than its letters together."""
+"""Pixels by which a text may be wider than the sum of its letters."""
 _WIDE_ROLES: tuple[RowRole, ...] = ("assistant", "summary", "reminder")
 
 
 def role_width(metrics: QFontMetrics) -> int:
-    """Return the pixels that the longest role takes."""
+    """Return the width in pixels of the longest role name."""
     return max(map(metrics.horizontalAdvance, _WIDE_ROLES)) + ROUNDING
 
 
 SUBJECT_GAP, LEAST_LINE = 14, 12
-"""Pixels between a subject and the line after it, and the figures of room from which on there is such a line."""
+"""Pixels between a subject and the text after it, and the digits that must fit in the rest of the row to show that
+text."""
 
 
 def paint_subject(painter: QPainter, room: QRect, row: MessageRow, colour: str, quiet: str) -> None:
@@ -267,11 +268,11 @@ def paint_bold(painter: QPainter, room: QRect, text: str, colour: str, how: int 
 
 
 class PaintedList(WholeRows):
-    """A list of one column with one chosen row. `opened` is emitted when Enter is pressed on it."""
+    """A list of one column with one selected row. `opened` is emitted when Enter is pressed on a row."""
 
     opened = Signal(int)
     _keeps_in_sight = True
-    """Is the chosen row kept in sight when the size changes? Not after the user scrolled away from it."""
+    """True if the selected row is kept visible when the size changes; False after the user scrolled away from it."""
 
     def __init__(self, name: str, model: PaintedModel, delegate: PaintedRow) -> None:
         super().__init__(name, model, delegate.height)
@@ -292,7 +293,7 @@ class PaintedList(WholeRows):
             super().keyPressEvent(event)
 
     def stand_at(self, place: int) -> None:
-        """Choose a row (-1: none) without emitting signals, so that the selection elsewhere does not change."""
+        """Select a row (-1: none) without emitting signals, so that selections elsewhere do not change."""
         index = self.model().index(place, 0) if place >= 0 else TOP
         with QSignalBlocker(self.selectionModel()):
             self.selectionModel().setCurrentIndex(
@@ -304,7 +305,7 @@ class PaintedList(WholeRows):
         self.viewport().update()
 
     def fit_rows(self) -> None:
-        """Make the rows as high as the delegate now paints them."""
+        """Set the row height that the delegate now needs."""
         self._set_row_height()
         self._show_current()
 
@@ -320,7 +321,7 @@ class PaintedList(WholeRows):
         self._show_current()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Keep the chosen row in sight when a new font changes the height of the rows."""
+        """Keep the selected row visible when a new font changes the row height."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._show_current()
@@ -339,7 +340,7 @@ class ColumnHead(NamedTuple):
 
 
 ColumnPlacer: TypeAlias = Callable[[QRect, QFontMetrics], Iterable[ColumnHead]]
-"""Returns the columns of a row of that size."""
+"""A function that returns the column heads for a row of a given rectangle and font."""
 
 
 class PaintedHead(Guarded, QWidget):

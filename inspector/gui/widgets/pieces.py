@@ -1,4 +1,4 @@
-"""Sections of text for the plain-text view, split into pieces small enough to be laid out one at a time. No Qt here.
+"""Split sections of text into pieces that are small enough to be laid out one at a time. This file needs no Qt.
 
 A section keeps its original text. A piece is the displayed form of a part of it, and maps Qt's positions back to the
 original. JSON is indented without changing a token: numbers of thirty digits, escapes and repeated keys keep their
@@ -17,19 +17,19 @@ from inspector.gui.look.visible import Shown, visible
 from inspector.gui.widgets.code import CodeStretch, ColouredSpan, split_fences
 
 Look: TypeAlias = Literal["heading", "prose", "code", "exact", "diff"]
-"""JSON in a section of code is indented; an exact section is shown unchanged."""
+"""How a section is shown. JSON in a `code` section is indented; an `exact` section is shown unchanged."""
 
 PIECE = 16_000
-"""Characters of one piece: a few milliseconds of work."""
+"""Maximum number of characters of one piece: a few milliseconds of work."""
 Rules: TypeAlias = Literal["", "json", "diff"]
-"""The rules by which a line is coloured."""
+"""The rules by which the lines of a piece are coloured; empty for none."""
 
 PRETTY_LIMIT = 2_000_000
-"""Characters; a longer JSON text is shown unchanged."""
+"""Maximum number of characters of a JSON text that is indented. Longer texts are shown unchanged."""
 SHORT = 72
-"""A list of plain values up to this many characters stays on one line."""
+"""Maximum number of characters of a list of plain values that stays on one line."""
 DEEPEST = 40
-"""Levels that are indented; deeper levels keep this indent, since the spaces alone would be quadratic."""
+"""Maximum depth of indentation. Deeper levels keep this indent, because the spaces alone would grow quadratically."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
 _FLAT = re.compile(r'\[(?:[^\[\]{}"]++|"(?:[^"\\]++|\\.)*+")*+\]')
@@ -44,17 +44,17 @@ _PLACES = ("@@", "diff --git ", "--- ", "+++ ", "index ", "*** ")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and an original text. Empty heading: none; empty text: the heading alone."""
+    """A heading and an original text. An empty heading is not shown; with an empty text only the heading is shown."""
 
     heading: str
     text: str = ""
     look: Look = "prose"
     language: str = ""
-    """Language of its code, by pygments' name; empty: none, or guessed from the text."""
+    """pygments' name of the code's language; empty: none, or guessed from the text."""
     before: int = 0
-    """Number of characters before its code."""
+    """Number of characters of `text` before the code."""
     strict: bool = False
-    """Passed on to `visible`: spell out everything that could mislead someone who has to decide."""
+    """Passed to `visible`: spell out every character that could mislead someone who has to decide."""
 
 
 class Piece(NamedTuple):
@@ -64,11 +64,14 @@ class Piece(NamedTuple):
     look: Look
     rules: Rules = ""
     code: CodeStretch | None = None
-    """The code that it is a part of, from the character `at` on."""
+    """The whole code to which the piece belongs; the piece begins at its character `at`."""
     at: int = 0
     brackets: tuple[tuple[int, int], ...] = ()
-    """Brackets of JSON: the place of each in the text before hidden characters are spelt out, and the number of
-    entries of what it closes; 0: it opens something."""
+    """The brackets of JSON in the piece: (index, count).
+
+    `index` is the bracket's index in the text before hidden characters are spelt out. `count` is the number of entries
+    that a closing bracket ends; 0 for an opening bracket.
+    """
 
 
 def split_sections(sections: Sequence[Section]) -> Iterator[Piece]:
@@ -111,7 +114,7 @@ def _split_stretch(text: str, look: Look, language: str, strict: bool) -> Iterat
 
 
 def _stretches(section: Section) -> Iterator[tuple[str, Look, str]]:
-    """Yield the text of a section in stretches of one language or of none, each with its look and language."""
+    """Split the text of a section into stretches of one language or none; yield each with its look and language."""
     if section.look == "prose":
         for text, language in split_fences(section.text):
             yield text, "prose" if language is None else "exact", language or ""
@@ -121,7 +124,7 @@ def _stretches(section: Section) -> Iterator[tuple[str, Look, str]]:
 
 
 def _self_mapped(text: str) -> Shown:
-    """Return a text of the program's own, whose original is the displayed text."""
+    """Return a text of the program itself, whose original is the displayed text."""
     displayed = visible(text)
     return Shown(displayed.text, displayed.text)
 
@@ -139,7 +142,7 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _gathered(tokens: Iterable[str]) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
-    """Join tokens into stretches of about PIECE characters, with their brackets; a long token is split."""
+    """Join tokens into stretches of about PIECE characters, with their brackets. A longer token is split."""
     held, brackets, counts = list[str](), list[tuple[int, int]](), list[int]()
     length = 0
     for token in tokens:
@@ -233,10 +236,9 @@ class TextLayout:
 
 
 def pretty(text: str) -> Iterator[str] | None:
-    """Yield a JSON text over several lines, indented, token by token.
+    """Return the tokens of a JSON text, indented and with line breaks; None if the text is not indented.
 
-    Returns:
-        None if the text is no JSON object or list, or longer than PRETTY_LIMIT.
+    It is not indented if it is no JSON object or list, or longer than PRETTY_LIMIT.
     """
     if len(text) > PRETTY_LIMIT or text.lstrip()[:1] not in ("{", "["):
         return None
@@ -272,7 +274,7 @@ def _line(depth: int) -> str:
 
 
 def looks_like_diff(text: str) -> bool:
-    """Does a hunk, a git header or the first line of a patch occur near the beginning?"""
+    """Return True if a hunk, a git header or the first line of a patch occurs near the beginning."""
     return _HUNK.search(text, 0, 20_000) is not None
 
 

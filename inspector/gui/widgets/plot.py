@@ -1,8 +1,8 @@
-"""The base of all plots made with pyqtgraph: axes, view boxes, overlays, the mouse.
+"""The base of all plots made with pyqtgraph: axes, view boxes, overlays and mouse handling.
 
-This is the only file that imports pyqtgraph. Everything of it that Qt calls is guarded, as our own methods are: a
-drawing error must not end the program. A panel loads it when first shown (`panels.panel.PlotPanel`), since it takes
-0.4 s with numpy.
+This is the only file that imports pyqtgraph. Its methods that Qt calls are guarded like our own, because a drawing
+error must not end the program. A panel loads this module when it is first shown (`panels.panel.PlotPanel`), because
+importing it takes 0.4 s with numpy.
 """
 
 import sys
@@ -41,7 +41,7 @@ Spell: TypeAlias = Callable[[float], str]
 # -- pyqtgraph, guarded ------------------------------------------------------------------------------------------------
 
 _CALLED = ("paint", "event", "eventFilter", "boundingRect", "shape")
-"""Methods called by Qt besides event handlers; pyqtgraph uses other names of Qt for methods that only Python calls."""
+"""Methods besides event handlers that Qt calls. pyqtgraph has other methods with Qt's names that only Python calls."""
 
 
 def classes() -> Iterator[type]:
@@ -77,23 +77,23 @@ for _kind in classes():
 # -- the parts of a plot -----------------------------------------------------------------------------------------------
 
 NUMBERS_APART, MOST_NUMBERS = 1.7, 8
-"""Least distance of two numbers of an axis in letter heights, and the most numbers."""
+"""Minimum distance of two numbers of an axis as a multiple of the letter height, and the maximum count of numbers."""
 
 
 class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
-    """A view box in which left click and drag point at a request, and the wheel and the right button zoom and move."""
+    """A view box: left click and drag select a request, the wheel zooms, the right button moves."""
 
     pointed = Signal(float)
     offered = Signal(float, object)
-    """A right click: the request and the place on the screen."""
+    """Emitted on a right click, with the request and the position on the screen."""
     all_wanted = Signal()
     lifted = Signal(float, bool)
-    """A gripped line was dragged: its height, and whether it was released there."""
+    """Emitted while a line is dragged, with its height and whether the mouse button was released."""
 
     def __init__(self) -> None:
         super().__init__(enableMenu=False)
         self.grip: Callable[[QPointF], bool] = lambda place: False
-        """Does a drag that begins at this place move a line instead of the playhead?"""
+        """Returns True if a drag from this position moves a line and not the playhead."""
         self._gripped = False
         self.setMouseEnabled(x=True, y=False)
         self.setDefaultPadding(0)
@@ -221,14 +221,14 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
 
     @property
     def numbers(self) -> list[tuple[QRectF, str]]:
-        """Places and texts of the numbers as last painted."""
+        """Rectangles and texts of the numbers as last painted."""
         return [(rect, text) for rect, _, text in self._texts]
 
     def levels(self, low: float, high: float) -> list[float]:
-        """Return the values at which there are numbers: the lines of the grid."""
+        """Return the values of the numbers, at which the grid lines are painted."""
         if not (height := self.geometry().height()):
-            return []  # a maximised neighbour took all the room
-        ticks = self.tickValues(low, high, height + 2)  # as long as pyqtgraph's own line
+            return []  # a maximised neighbour takes all the room
+        ticks = self.tickValues(low, high, height + 2)  # the length that pyqtgraph uses itself
         return [float(value) for value in ticks[0][1]] if ticks else []
 
 
@@ -261,10 +261,10 @@ class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
 
 
 class Plot(Guarded, QWidget):
-    """One plot or several over the requests of a thread.
+    """A widget with one or several plots over the requests of a thread.
 
-    `moved` carries the request that the user pointed at, `hovered` the words about what is under the mouse, `offered`
-    the request of a right click, and where on the screen.
+    `moved` is emitted with the request that the user clicked, `hovered` with the text about what is under the mouse,
+    and `offered` on a right click with the request and the position on the screen.
     """
 
     moved = Signal(object)
@@ -275,7 +275,7 @@ class Plot(Guarded, QWidget):
         super().__init__()
         self._theme = theme
         self.count = 0
-        """Requests of the thread."""
+        """Number of requests of the thread."""
         self._axes: list[Axis] = []
         self._boxes: list[PlayheadBox] = []
         """The view boxes whose horizontal axis shows requests."""
@@ -291,7 +291,8 @@ class Plot(Guarded, QWidget):
     def _add_plot(
         self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis
     ) -> pg.PlotItem:
-        """Add a plot, over requests or not, with axes by their sides; without axes, tokens with a grid at the left."""
+        """Add a plot, over requests or not, with the given axes by side; without axes, a token axis with a grid at the
+        left."""
         box = PlayheadBox()
         box.all_wanted.connect(self.show_all)
         if requests:
@@ -304,7 +305,7 @@ class Plot(Guarded, QWidget):
         plot = self._graphics.addPlot(row=row, col=col, rowspan=rows, viewBox=box, axisItems=axes)
         plot.hideButtons()
         plot.setMenuEnabled(False)
-        plot.destroyed.connect(plot.ctrlMenu.deleteLater)  # pyqtgraph gives it no owner
+        plot.destroyed.connect(plot.ctrlMenu.deleteLater)  # pyqtgraph gives the menu no owner
         if "bottom" not in axes:
             plot.hideAxis("bottom")
         self._axes += axes.values()
@@ -341,11 +342,11 @@ class Plot(Guarded, QWidget):
         raise NotImplementedError
 
     def nearest(self, x: float) -> int | None:
-        """Return the request nearest to a place on the axis."""
+        """Return the request nearest to an axis position; None in an empty thread."""
         return max(0, min(round(x), self.count - 1)) if self.count else None
 
     def under(self, where: QPointF) -> int | None:
-        """Return the request under the mouse."""
+        """Return the request at a position in the scene; None in an empty thread."""
         return self.nearest(self._boxes[0].mapSceneToView(where).x())
 
     def _hover(self, where: QPointF) -> None:
@@ -370,7 +371,7 @@ class Plot(Guarded, QWidget):
     # -- looks ---------------------------------------------------------------------------------------------------------
 
     def restyle(self) -> None:
-        """Take pens and background from the theme."""
+        """Apply pens and background of the theme."""
         self._graphics.setBackground(QColor(self._theme.colours.window))
         for axis in self._axes:
             axis.restyle(self._theme)
@@ -381,9 +382,9 @@ class Plot(Guarded, QWidget):
 
 
 _ABOVE_WINDOW = 1.04
-"""The axis ends this factor above the window, so that the window's line is visible."""
+"""Factor by which the axis extends above the context window, so that the window's line is visible."""
 
 
 def set_height(plot: pg.PlotItem, top: float, window: int | None, headroom: float) -> None:
-    """Let the axis end above the highest value and above the window, so that unused context looks empty."""
+    """Set the axis range so that it ends above the highest value and above the context window, in tokens."""
     plot.setYRange(0, max(top * headroom, (window or 0) * _ABOVE_WINDOW), padding=0)

@@ -1,4 +1,4 @@
-"""A plain-text view with its find bar, its overview strip, and a button that shows the rest of a long text."""
+"""A plain-text view with its find bar, its overview strip, and a button that shows all of a long text."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from inspector.gui.widgets.overview import Overview
 from inspector.gui.widgets.text import PlainText
 
 MOST_HITS = 10_000
-"""Most hits of a search that are counted."""
+"""Maximum number of hits of a search that are counted."""
 
 
 class FindBar(Guarded, QWidget):
@@ -28,7 +28,7 @@ class FindBar(Guarded, QWidget):
         self._hits: Sequence[tuple[int, int]] = ()
         self._current = -1
         self._searched = False
-        """Was it opened by a search of the session, not by the user?"""
+        """True if a search of the session opened the bar, not the user."""
         self.field = field("Find in message")
         self.count = label(role="quiet")
         self._soon = delayed(self, 120, self._find)
@@ -58,7 +58,7 @@ class FindBar(Guarded, QWidget):
         """Mark the hits of a search of the session and scroll to the first, without taking the focus.
 
         Args:
-            text: what is searched for; empty: end the search.
+            text: The text to search for; empty to end the search.
         """
         if text:
             self._searched = True
@@ -81,7 +81,7 @@ class FindBar(Guarded, QWidget):
         self._view.show_hits(())
 
     def step(self, by: int) -> None:
-        """Go to the next hit (1) or the previous one (-1), and around the ends."""
+        """Go to the next hit (1) or the previous one (-1), and wrap around at the ends."""
         if self._soon.isActive():
             self._soon.stop()
             self._find()
@@ -122,7 +122,7 @@ class FindBar(Guarded, QWidget):
 
 
 def find_hits(view: PlainText, text: str) -> list[tuple[int, int]]:
-    """Return where a text is displayed (Qt's positions), ignoring case; at most MOST_HITS places."""
+    """Return start and end (Qt's positions) of each occurrence of a text, ignoring case; at most MOST_HITS."""
     hits: list[tuple[int, int]] = []
     if not text:
         return hits
@@ -136,7 +136,9 @@ def find_hits(view: PlainText, text: str) -> list[tuple[int, int]]:
 
 
 class TextReader(QWidget):
-    """The text view with the find bar above it, the overview beside it, and the button for the rest below it."""
+    """The text view with the find bar above it, the overview beside it, and below it a button to show all of the
+    text.
+    """
 
     def __init__(self, theme: Theme, name: str, bridge: Bridge | None = None) -> None:
         super().__init__()

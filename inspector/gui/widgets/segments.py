@@ -1,4 +1,4 @@
-"""A segmented switch: a few words side by side, one of which is chosen."""
+"""A segmented switch: a few words side by side, one of which is selected."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ from inspector.gui.look.build import button, row
 
 
 class Segments(QFrame):
-    """`chosen` carries the word that the user chose."""
+    """The switch. `chosen` is emitted with the word that the user selected."""
 
     chosen = Signal(str)
 
     def __init__(self, name: str, words: Sequence[str]) -> None:
-        """`name`: what the switch chooses, for a screen reader."""
+        """Create the switch; `name` says to screen readers what it selects."""
         super().__init__()
         self.setAccessibleName(name)
         self.setObjectName("Segments")
@@ -30,10 +30,10 @@ class Segments(QFrame):
 
     @property
     def word(self) -> str:
-        """The word of the chosen segment."""
+        """The word of the selected segment."""
         return next(word for word, segment in self.buttons.items() if segment.isChecked())
 
     def choose(self, word: str) -> None:
-        """Choose a word as a click does."""
+        """Select a word as a click does, and emit `chosen`."""
         if word != self.word:
             self.buttons[word].click()

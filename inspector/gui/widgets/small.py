@@ -1,5 +1,6 @@
-"""Small widgets that paint themselves: a label cut to its room, a sentence with emphasis, a clickable row, a thin
-progress bar."""
+"""Small widgets that paint themselves: a label cut to its width, a sentence with emphasis, a link row, a progress
+bar.
+"""
 
 import re
 from math import ceil
@@ -21,7 +22,7 @@ THICK = 6
 
 
 class Elided(Guarded, QLabel):
-    """A label of one or a few lines, cut with an ellipsis to the available room; its tooltip has the whole text."""
+    """A label of one or a few lines, cut with an ellipsis to the available width. Its tooltip has the whole text."""
 
     def __init__(self, role: str = "", lines: int = 1) -> None:
         super().__init__()
@@ -43,7 +44,7 @@ class Elided(Guarded, QLabel):
 
     @property
     def least(self) -> int:
-        """Pixels that the first of the shorter versions takes."""
+        """Width in pixels of the first shorter version of the text, or of the text if there is none."""
         return self.fontMetrics().horizontalAdvance(next(iter(self.shorts), self.whole))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -67,7 +68,7 @@ def _wrapped_height(text: str, metrics: QFontMetrics, room: int) -> int:
 
 
 def cut_lines(text: str, metrics: QFontMetrics, room: int, most: int) -> str:
-    """Return the first words of a text that fit into lines of `room` pixels, `most` pixels high in all."""
+    """Return the first words of a text that fit into lines of `room` pixels with a total height of `most` pixels."""
     words = text.split(" ")
     while len(words) > 1:
         words.pop()
@@ -77,7 +78,7 @@ def cut_lines(text: str, metrics: QFontMetrics, room: int, most: int) -> str:
 
 
 def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:
-    """Cut a text to `room` pixels: after a whole part between dots, else within the first part; never in a number."""
+    """Cut a text to `room` pixels, preferably after a whole part between dots, and never within a number."""
     if metrics.horizontalAdvance(text) <= room:
         return text
     parts = text.split(" · ")
@@ -92,17 +93,23 @@ def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:
 
 
 class EmphasisLabel(Guarded, QLabel):
-    """A sentence with its most important words in a heavier weight. Its text is never interpreted."""
+    """A sentence whose most important words have a heavier weight. Its text is never interpreted as rich text."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self._strong = (0, 0)
-        """Where the emphasised words begin, and how many characters they have."""
+        """Index of the first emphasised character, and the number of emphasised characters."""
 
     def show_words(self, words: str, strong: str = "", quiet: bool = False) -> None:
-        """Show a sentence; `strong` is the part of it that is emphasised, `quiet` writes it as second-rank text."""
+        """Show a sentence.
+
+        Args:
+            words: The sentence.
+            strong: The part of it to emphasise.
+            quiet: Write it in the second-rank text colour.
+        """
         self._strong = (max(words.find(strong), 0), len(strong) if strong in words else 0)
         self.setText(words)
         self.updateGeometry()
@@ -113,7 +120,7 @@ class EmphasisLabel(Guarded, QLabel):
             self.style().polish(self)
 
     def _lay_out(self, width: float) -> tuple[QTextLayout, float]:
-        """Return the lines of the sentence in that width, and their height."""
+        """Return the lines of the sentence at a width in pixels, and their height."""
         layout = QTextLayout(self.text(), self.font())
         emphasis = QTextLayout.FormatRange()
         emphasis.start, emphasis.length = self._strong
@@ -144,7 +151,7 @@ class EmphasisLabel(Guarded, QLabel):
 
 
 class LinkButton(Guarded, QPushButton):
-    """A row that can be clicked: a name, and quietly what it is about, cut with ellipses where the room ends."""
+    """A clickable row with a name and, in the quiet colour, a description; both are cut with ellipses if needed."""
 
     def __init__(self, theme: Theme, name: str, about: str, whole: str) -> None:
         super().__init__()
@@ -184,7 +191,8 @@ class LinkButton(Guarded, QPushButton):
 
 
 class ProgressBar(Guarded, QWidget):
-    """The progress of a job: `share` from 0 to 1, None while unknown. Unlike Qt's, it never repaints synchronously."""
+    """The progress of a job: `share` from 0 to 1, None if unknown. Unlike QProgressBar, it never repaints
+    synchronously."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -195,7 +203,7 @@ class ProgressBar(Guarded, QWidget):
         self.setAccessibleName("Progress")
 
     def show_share(self, share: float | None) -> None:
-        """Show the share of the job that is done; None: unknown."""
+        """Show the completed fraction of the job; None if unknown."""
         self.share = share
         self.setAccessibleDescription("" if share is None else per_cent(share))
         self.update()
@@ -204,7 +212,7 @@ class ProgressBar(Guarded, QWidget):
         return QSize(320, THICK)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the groove and, over it, the part that is done."""
+        """Paint the groove and, over it, the completed part."""
         whole = QRectF(0, (self.height() - THICK) / 2, self.width(), THICK)
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -1,4 +1,4 @@
-"""Stacked areas over requests, drawn as one image: each column of pixels shows the parts of one request.
+"""Stacked areas over requests, drawn as one image: each pixel column shows the parts of one request.
 
 numpy builds the image, so that a frame costs the same for 100 requests and for 100,000.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Places: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"
 
 GAP_FROM = 12
-"""Pixels of a bar from which on a gap separates it from the next one."""
+"""Width of a bar in pixels from which a gap separates it from the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,20 @@ class Frame:
     width: int
     height: int
     ratio: float = 1.0
-    """Device pixels of one pixel."""
+    """Device pixels per pixel."""
 
 
 class StackedAreas:
-    """Parts of the buffer at every request; `rows` has one row of tokens for each part, lowest first.
+    """The parts of the buffer at every request. `rows` has one row of tokens per part, lowest first.
 
-    The highest part may be below zero: then the parts under it end at the sum.
+    The highest part may be negative; then the parts below it are cut at the sum.
     """
 
     def __init__(self, rows: Sequence[Sequence[float]]) -> None:
         import numpy as np
 
         sums: Numbers = np.array(rows, dtype=np.float64).cumsum(axis=0)
-        self._sums: Numbers = np.minimum(
-            sums, sums[-1:]
-        )  # a part below zero takes from those under it
+        self._sums: Numbers = np.minimum(sums, sums[-1:])  # a negative part reduces those below it
         self._peaks: dict[int, Places] = {}
 
     @property
@@ -62,9 +60,10 @@ class StackedAreas:
         """Draw the areas.
 
         Args:
-            colours: colour of each part, lowest first.
-            rest: colour of each part in the requests that are not `chosen`.
-            chosen: requests in full colour; None: all.
+            frame: The part of the plot to draw.
+            colours: Colour of each part, lowest first.
+            rest: Colour of each part in the requests that are not `chosen`.
+            chosen: Requests in full colour; None for all.
         """
         import numpy as np
 
@@ -96,9 +95,9 @@ class StackedAreas:
         return image
 
     def _columns(self, frame: Frame) -> "tuple[Places, np.ndarray[tuple[int], np.dtype[np.bool_]]]":
-        """Return the request of each column of pixels, and whether anything is drawn there.
+        """Return the request of each pixel column, and whether anything is drawn there.
 
-        Where several requests share a column, it shows the largest of them.
+        If several requests share a column, the column shows the largest of them.
         """
         import numpy as np
 
@@ -119,7 +118,7 @@ class StackedAreas:
         return starts, is_bar
 
     def _peaks_of(self, every: int) -> "Places":
-        """Return the largest of each `every` requests in a row."""
+        """Return the index of the largest request in each group of `every` consecutive requests."""
         import numpy as np
 
         if every not in self._peaks:

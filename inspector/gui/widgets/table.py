@@ -1,4 +1,4 @@
-"""A calm table for the smaller lists: plain cells, whole rows, everything by keyboard, rows read only when painted."""
+"""A table for the smaller lists: plain cells, whole rows, full keyboard control, rows read only when painted."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,46 +46,46 @@ TOP = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """A column: its heading, the text of a row in it, its width in characters (0: the remaining room)."""
+    """A column: its heading, a function for the text of a row, and its width in characters (0: the remaining room)."""
 
     title: str
     text: Callable[[T], str]
     width: int = 0
     figures: bool = False
-    """Does it hold numbers, which are aligned to the right?"""
+    """True if the column holds numbers, which are aligned to the right."""
     least: int = 0
-    """Characters that the column keeps when columns are narrowed; 0 means the length of its heading."""
+    """Minimum width in characters when columns are narrowed; 0: the length of the heading."""
     lines: int = 1
-    """Most lines of a long text; the row becomes as high."""
+    """Maximum number of lines of a long text; the row becomes as high as needed."""
     about: str = ""
-    """Tooltip of its heading."""
+    """Tooltip of the heading."""
 
 
 _LEAST = 12
-"""Least characters of a column that takes the remaining room."""
+"""Minimum width in characters of a column that takes the remaining room."""
 _PADDING = 15
-"""Pixels of a column besides its text, when its width is set."""
+"""Pixels that are added to the text width of a column when its width is set."""
 _MEASURED = 200
 """Number of rows whose numbers can widen a column."""
 _BESIDE = 18
-"""Pixels of a cell that its text cannot use."""
+"""Pixels of a cell that are not available for its text."""
 _HEADING = 26
-"""Pixels of a heading besides its text. Qt does not answer for a hidden column."""
+"""Pixels of a heading besides its text. Qt reports no size for a hidden column."""
 _MANY = 1_000
-"""In a table with more rows no row is measured: all have the same height."""
+"""Number of rows above which no row is measured, and all rows have the same height."""
 LINES_OF_MANY = 2
-"""Lines of a row of a table with more rows than that, if one of its columns may have several."""
+"""Number of lines per row in a table with more than _MANY rows, if a column may have several lines."""
 
 
 class TableModel(Guarded, QAbstractTableModel, Generic[T]):
-    """Rows, and the columns that turn each into texts."""
+    """The rows of a table, and the columns that convert a row to texts."""
 
     def __init__(self, columns: Sequence[Column[T]]) -> None:
         super().__init__()
         self.columns = columns
         self.rows: Sequence[T] = ()
         self.order: tuple[int, bool] | None = None
-        """The column by which the rows are sorted, and whether in descending order; marked in its heading."""
+        """Index of the column by which the rows are sorted, and True for descending order. Its heading has a mark."""
 
     def show_rows(self, rows: Sequence[T]) -> None:
         """Replace all rows of the table."""
@@ -139,19 +139,22 @@ def capitalise_first(title: str) -> str:
 
 
 def sorted_title(title: str, falling: bool) -> str:
-    """Return the heading of the sorted column with its sign; Qt's sign would cover the text."""
+    """Return the heading of the sorted column with an arrow. Qt's own arrow would cover the text."""
     return f"{title} {'▾' if falling else '▴'}"
 
 
 class WholeRows(Guarded, QTableView):
-    """The base of all lists: whole rows of one height, no grid, scrolled by pixels, left by Tab."""
+    """Base class of all lists: whole rows of one height, no grid, scrolled by pixels. Tab moves out of the list."""
 
     def __init__(
         self, name: str, model: QAbstractItemModel, height: Callable[[QFontMetrics], int]
     ) -> None:
-        """Args:
-        name: for screen readers.
-        height: returns the pixels of a row for a font.
+        """Create the list.
+
+        Args:
+            name: Name for screen readers.
+            model: The model of the rows.
+            height: Returns the row height in pixels for a font.
         """
         super().__init__()
         self._height = height
@@ -179,7 +182,7 @@ class WholeRows(Guarded, QTableView):
             self._set_row_height()
 
     def _set_row_height(self) -> None:
-        """Make all rows as high as the font needs."""
+        """Set the height that the font needs for all rows."""
         self.verticalHeader().setDefaultSectionSize(self._height(self.fontMetrics()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -194,7 +197,7 @@ class WholeRows(Guarded, QTableView):
 
 
 class FittedTable(WholeRows, Generic[T]):
-    """The base of all tables: columns are fitted whenever size or font change, and the keyboard does everything."""
+    """Base class of all tables: columns are fitted when size or font change, and every action has a key."""
 
     LINES: ClassVar[float] = ROW_LINES
     """Height of a row in lines of text."""
@@ -219,11 +222,13 @@ class FittedTable(WholeRows, Generic[T]):
 
     @property
     def rows(self) -> Sequence[T]:
-        """The rows shown, from the top."""
+        """The rows in the order in which they are shown."""
         return self._model.rows
 
     def copied(self) -> str:
-        """Return the selected rows, else all rows, in full: one per line, cells separated by tabs."""
+        """Return the selected rows, or all if none is selected: one row per line, cells in full and separated by
+        tabs.
+        """
         chosen = sorted({index.row() for index in self.selectedIndexes()}) or range(len(self.rows))
         return "\n".join(self._spell_row(self.rows[place]) for place in chosen)
 
@@ -232,11 +237,11 @@ class FittedTable(WholeRows, Generic[T]):
         return "\t".join(" ".join(cell.split()) for cell in cells)
 
     def copy(self) -> None:
-        """Copy the same text to the clipboard."""
+        """Copy the text of `copied` to the clipboard."""
         QGuiApplication.clipboard().setText(self.copied())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open a row on Enter, copy on Ctrl+C, report the row that an arrow key moved to."""
+        """Open a row on Enter, copy on Ctrl+C, and handle the row that an arrow key moved to."""
         row = self.currentIndex().row()
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
@@ -252,19 +257,21 @@ class FittedTable(WholeRows, Generic[T]):
         self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Fit the columns: the font is only final now."""
+        """Fit the columns. Only now is the font final."""
         super().showEvent(event)
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Fit the columns to a new font; a hidden table does so when it is shown."""
+        """Fit the columns to a new font. A hidden table does so when it is shown."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and self.isVisible():
             self._fit()
 
 
 class _Cells(Guarded, QStyledItemDelegate):
-    """Wraps a text that does not fit if its column allows it, else cuts it, but never within a number."""
+    """Wraps a text that does not fit if its column allows several lines; otherwise cuts it, but never within a
+    number.
+    """
 
     def __init__(self, table: "Rows[Any]") -> None:
         super().__init__(table)
@@ -279,16 +286,16 @@ class _Cells(Guarded, QStyledItemDelegate):
 
 
 class Rows(FittedTable[T], Generic[T]):
-    """The table of most panels."""
+    """The table that most panels use."""
 
     _wraps: Sequence[int] = ()
-    """The columns whose texts may take several lines."""
+    """Indices of the columns whose texts may take several lines."""
     SPREADS: ClassVar[bool] = False
-    """Is room that no column needs shared among all of them?"""
+    """True if room that no column needs is shared among all columns."""
     chosen = Signal(int, int)
-    """Row and column of a click; column -1 if an arrow key moved to the row."""
+    """Emitted with row and column of a click; the column is -1 if an arrow key moved to the row."""
     opened = Signal(int)
-    """The row on which Enter was pressed or which was double clicked."""
+    """Emitted with the row on which Enter was pressed or which was double-clicked."""
 
     def __init__(self, name: str, columns: Sequence[Column[T]]) -> None:
         super().__init__(name, TableModel(columns))
@@ -322,7 +329,7 @@ class Rows(FittedTable[T], Generic[T]):
             self.verticalScrollBar().setValue(scrolled)
 
     def leave_out(self, column: int, out: bool) -> None:
-        """Hide a column however much room there is, or show it again."""
+        """Hide a column regardless of the available room (`out`), or show it again."""
         if out:
             self._left_out.add(column)
         else:
@@ -330,7 +337,9 @@ class Rows(FittedTable[T], Generic[T]):
         self._fit()
 
     def _fit(self) -> None:
-        """Choose the visible columns and their widths, unless nothing has changed since (the user may resize them)."""
+        """Choose the visible columns and their widths, unless nothing has changed, because the user may resize
+        columns.
+        """
         self._heights.start()
         header, columns = self.horizontalHeader(), self._model.columns
         room, digit = self.viewport().width(), self.fontMetrics().horizontalAdvance("0")
@@ -352,15 +361,15 @@ class Rows(FittedTable[T], Generic[T]):
                 header.resizeSection(n, widths[n])
 
     def _fit_widths(self, least: Sequence[int], room: int, digit: int) -> dict[int, int]:
-        """Return the pixels of each visible column.
+        """Return the width in pixels of each visible column.
 
-        If the columns do not fit, those of text become narrower, down to their headings; then the rightmost ones are
-        left out. The table never scrolls sideways.
+        If the columns do not fit, text columns become narrower, down to the width of their headings; then the rightmost
+        columns are hidden. The table never scrolls sideways.
 
         Args:
-            least: pixels that the heading and the numbers of each column take.
-            room: pixels of the table.
-            digit: pixels of a digit.
+            least: Pixels that the heading and the numbers of each column need.
+            room: Width of the table in pixels.
+            digit: Width of a digit in pixels.
         """
         columns = self._model.columns
         least = [max(least[n], column.least * digit) for n, column in enumerate(columns)]
@@ -385,14 +394,16 @@ class Rows(FittedTable[T], Generic[T]):
         return widths
 
     def _drop_columns(self, widths: dict[int, int], narrow: dict[int, int], room: int) -> None:
-        """Remove columns from the right until the others fit when narrowed; a stretching column always stays."""
+        """Remove columns from the right until the others fit at their minimum widths. A stretching column always
+        stays.
+        """
         for n in sorted(widths, reverse=True):
             does_not_fit = sum(narrow[other] for other in widths) > room
             if does_not_fit and len(widths) > 1 and self._model.columns[n].width:
                 del widths[n]
 
     def _narrow_columns(self, widths: dict[int, int], narrow: dict[int, int], room: int) -> None:
-        """Narrow columns until all fit: those of numbers first, and of each kind the widest first."""
+        """Narrow columns until all fit: columns of numbers first, and within each kind the widest first."""
         columns = self._model.columns
         for n in sorted(widths, key=lambda n: (not columns[n].figures, -widths[n])):
             excess = sum(widths.values()) - room
@@ -400,7 +411,7 @@ class Rows(FittedTable[T], Generic[T]):
                 widths[n] = max(narrow[n], widths[n] - excess)
 
     def _least_width(self, place: int, column: Column[T]) -> int:
-        """Return the pixels that the heading of a column and its numbers take, none of which may be cut."""
+        """Return the pixels that the heading of a column and its numbers need; neither may be cut."""
         header, letters = self.horizontalHeader(), self.fontMetrics()
         heading = header.fontMetrics().horizontalAdvance(capitalise_first(column.title)) + _HEADING
         widths = [header.sectionSizeHint(place), heading]
@@ -410,7 +421,7 @@ class Rows(FittedTable[T], Generic[T]):
         return max(widths)
 
     def lines_of(self, row: int, column: int) -> int:
-        """Return the number of lines that the text of a cell takes, at most those of its column."""
+        """Return the number of lines that the text of a cell takes, at most the limit of its column."""
         most = self._model.columns[column].lines
         if most == 1 or self.isColumnHidden(column):
             return 1
@@ -437,7 +448,8 @@ class Rows(FittedTable[T], Generic[T]):
         return len(self.rows) > _MANY
 
     def _set_row_height(self) -> None:
-        """Make all rows as high as the font needs: in a long table of texts two lines, measuring none of them. O(1)."""
+        """Set the height that the font needs for all rows. A long table with texts gets two lines per row, unmeasured.
+        O(1)."""
         wraps_any = any(not self.isColumnHidden(column) for column in self._wraps)
         lines = LINES_OF_MANY if wraps_any and self._has_many else 1
         high = self._height(self.fontMetrics()) + (lines - 1) * self.fontMetrics().lineSpacing()
@@ -445,7 +457,7 @@ class Rows(FittedTable[T], Generic[T]):
             self.verticalHeader().setDefaultSectionSize(high)
 
     def _fit_heights(self) -> None:
-        """Make rows as high as their texts need; those of a long table all have the same height."""
+        """Set the height of each row to what its texts need. In a long table all rows have the same height."""
         if not self._wraps:
             return
         self._set_row_height()
@@ -460,7 +472,9 @@ class Rows(FittedTable[T], Generic[T]):
 
 
 def _widen_columns(widths: dict[int, int], full: dict[int, int], left: int) -> int:
-    """Give the remaining pixels to the columns below their full width; return the pixels that are left then."""
+    """Widen the columns that are below their full width by the remaining pixels. Return the pixels that are still
+    left.
+    """
     for n in tuple(widths):
         more = min(left, full[n] - widths[n]) if n in full else 0
         if more > 0:

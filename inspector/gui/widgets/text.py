@@ -42,26 +42,28 @@ from inspector.gui.widgets.pieces import (
 from inspector.gui.widgets.text_looks import Looks, build_looks
 
 FIRST = 60_000
-"""Characters inserted immediately: more than any screen shows."""
+"""Number of characters inserted immediately: more than any screen shows."""
 AT_ONCE, BETWEEN = 0.04, 0.015
-"""Seconds of inserting before the event loop gets its turn: for the first batch, and for each later one."""
+"""Seconds of inserting before the event loop continues: for the first batch, and for each later one."""
 LIMIT = 1_000_000
-"""Characters inserted without being asked for."""
+"""Number of characters that are inserted without a request for the whole text."""
 MOST_COLOURED = 300
-"""Most coloured stretches on screen; any further text stays plain."""
+"""Maximum number of coloured stretches on screen; any further text stays plain."""
 LONGEST = 3.0
-"""Seconds spent on highlighting the code of one message: code crafted to take longer stays plain."""
+"""Maximum seconds for highlighting the code of one message. Code crafted to take longer stays plain."""
 AHEAD = 3_000
-"""Characters of code that are highlighted at once, and beyond what is in sight: the rest when it comes into sight."""
+"""Number of characters of code that are highlighted first, and later beyond the visible part. The remaining code is
+highlighted when it becomes visible."""
 _Stretch: TypeAlias = tuple[int, int, QTextCharFormat]
-"""Beginning and end in Qt's positions, and how it looks."""
+"""Start and end in Qt's positions, and the format."""
 
 
 class PlainText(Guarded, QPlainTextEdit):
     """A read-only, searchable text of any size.
 
     Args:
-        bridge: runs syntax highlighting off the GUI thread; None: code is not highlighted.
+        theme: Provides colours and fonts.
+        bridge: Runs syntax highlighting on a worker thread; None: code is not highlighted.
     """
 
     filled = Signal()
@@ -82,7 +84,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self._complete = True
         self._hits: Sequence[tuple[int, int]] = ()
         self._unread: dict[CodeStretch, int] = {}
-        """Code that is to be highlighted, and up to which place in it."""
+        """Code that has yet to be highlighted, and the index in it up to which."""
         self._task: Task | None = None
         self._colouring = False
         self._again = QTimer(self, singleShot=True, interval=0)
@@ -123,7 +125,7 @@ class PlainText(Guarded, QPlainTextEdit):
             self._more.start()
 
     def show_all(self) -> None:
-        """Insert the text beyond LIMIT, too."""
+        """Insert the text beyond LIMIT as well."""
         self._allowed = 20 * self.length + LIMIT
         if not self._complete:
             self._more.start()
@@ -135,12 +137,12 @@ class PlainText(Guarded, QPlainTextEdit):
 
     @property
     def is_complete(self) -> bool:
-        """Is the whole text inserted?"""
+        """True if the whole text is inserted."""
         return self._complete
 
     @property
     def has_rest(self) -> bool:
-        """Is there more text, which is inserted only on demand?"""
+        """True if there is more text, which is inserted only by `show_all`."""
         return not self._complete and not self._more.isActive()
 
     def restyle(self) -> None:
@@ -181,7 +183,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self.filled.emit()
 
     def _highlight_code(self) -> None:
-        """Highlight the code that is or may soon be in sight, off the GUI thread, and colour it when that is done."""
+        """Highlight the code that is or may soon be visible in a job, and colour it when the job ends."""
         if self._bridge is None or self._task is not None or not self._unread:
             return
         stretches, self._unread = self._unread, {}
@@ -206,7 +208,7 @@ class PlainText(Guarded, QPlainTextEdit):
     # -- keys ------------------------------------------------------------------------------------------------------
 
     def event(self, event: QEvent) -> bool:
-        """Claim the shortcut for "find", which the window would otherwise use to search the whole session."""
+        """Claim the shortcut for "find". Otherwise the window would use it to search the whole session."""
         if (
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
@@ -255,7 +257,7 @@ class PlainText(Guarded, QPlainTextEdit):
             self._measure()
             below = (
                 4 * self.fontMetrics().lineSpacing()
-            )  # the find bar that opens above in a moment takes as much
+            )  # height of the find bar, which opens a moment later
             seen = (
                 self.viewport().rect().adjusted(0, 0, 0, -below).contains(self.cursorRect(cursor))
             )
@@ -288,7 +290,7 @@ class PlainText(Guarded, QPlainTextEdit):
 
     @property
     def fold(self) -> JsonFold | None:
-        """The JSON object or list that begins in the line of the cursor, else the innermost one around it."""
+        """The JSON object or list that begins in the line of the cursor, or the innermost one around it."""
         return self._folds.around(self.textCursor().block())
 
     def toggle(self, fold: JsonFold) -> None:
@@ -301,7 +303,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self._colour()
 
     def fold_all(self, folded: bool) -> None:
-        """Fold what was folded at first, or unfold everything."""
+        """Restore the initial folds (`folded`), or unfold everything."""
         self._folds.set_all(folded)
         self._measure()
         self._colour()
@@ -314,7 +316,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self.rearranged.emit()
 
     def _signs(self) -> Iterator[tuple[JsonFold, QRectF, str]]:
-        """Yield each visible fold with the place of its sign, which follows the line, and the text of the sign."""
+        """Yield each visible fold with the rectangle of its sign, which follows the line, and the text of the sign."""
         metrics = QFontMetricsF(mono_font())
         for block, top in self._in_sight():
             if (fold := self._folds.at(block)) is not None and (
@@ -384,7 +386,7 @@ class PlainText(Guarded, QPlainTextEdit):
 
     def _select(self, selections: list[QTextEdit.ExtraSelection]) -> None:
         if self._colouring:
-            self._again.start()  # Qt lays out while it colours, which scrolls: changing its list meanwhile crashes
+            self._again.start()  # Qt lays out and scrolls while it colours: changing its list meanwhile crashes
             return
         self._colouring = True
         try:
@@ -393,7 +395,7 @@ class PlainText(Guarded, QPlainTextEdit):
             self._colouring = False
 
     def _in_sight(self) -> Iterator[tuple[QTextBlock, float]]:
-        """Yield the visible blocks with the pixel at which each begins."""
+        """Yield the visible blocks with the pixel row at which each begins."""
         block = self.firstVisibleBlock()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
         while block.isValid() and top <= self.viewport().height():
@@ -418,7 +420,7 @@ class PlainText(Guarded, QPlainTextEdit):
             yield begin, close, self._looks.kinds[span.kind]
 
     def _code_stretches(self, placed: PlacedPiece, first: int, last: int) -> Iterator[_Stretch]:
-        """Yield the stretches of code, whose spans count from the beginning of the code, not of the piece."""
+        """Yield the stretches of code. Span indices count from the beginning of the code, not of the piece."""
         code, at, displayed = placed.piece.code, placed.piece.at, placed.piece.display
         if code is None:
             return

@@ -1,8 +1,9 @@
-"""Decide whether a request is a step of the conversation or a side call, by a table of known kinds of side calls.
+"""Is a request a step of the conversation, or a call beside it? By what the request itself says, as a table of known
+cases.
 
-A buffer *after* a compaction mentions summaries, too ("This session is being continued from ...", "Another language
-model started to ..."). A summary call is therefore recognised by phrases in its last message or in its system prompt,
-never by a single word.
+A buffer *after* a compaction speaks of summaries, too ("This session is being continued from ...", "Another language
+model started to ..."). So a call for a summary is known by how its last message or its system prompt begins, never by a
+word somewhere.
 """
 
 import re
@@ -19,15 +20,15 @@ from inspector.core.message import Message, Opaque, Text
 from inspector.core.untyped import object_of, objects_of, text_at, text_of
 
 LOOK = 4_000
-"""Number of characters that are searched at the beginning and at the end of each text."""
+"""Characters of each text that are looked at, at its beginning and at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSigns:
-    """The features of a request that show its purpose."""
+    """What shows what a request is for."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
-    """The request's top-level fields without the messages."""
+    """Its top-level fields without the messages."""
     headers: Mapping[str, str] = field(default_factory=dict)
     system: str = ""
     tools: int = 0
@@ -37,16 +38,16 @@ class RequestSigns:
     last: str = ""
     """Text of the last message, if the user wrote it (or the client in the user's name)."""
     trigger: bool = False
-    """Is the request's last item a `compaction_trigger`?"""
+    """Is its last item a `compaction_trigger`?"""
 
     @property
     def limit(self) -> Any:
-        """The maximum tokens of the answer that the request sets; None if it sets none."""
+        """Tokens of the answer, at most."""
         return self.body.get("max_tokens", self.body.get("max_output_tokens"))
 
 
 def side_kind(signs: RequestSigns) -> str:
-    """Return the kind of a side call: title, prewarm, quota probe, ...; empty for a step of the conversation."""
+    """Return title, prewarm, quota probe, web search, compaction, ...; empty for a step of the conversation."""
     return next((kind for kind, is_kind in _RULES if is_kind(signs)), "")
 
 
@@ -76,7 +77,7 @@ _TITLES = (
 
 
 def properties(body: Mapping[str, Any]) -> set[str]:
-    """Return the names of the answer's fields if the request demands a JSON schema; empty if it does not."""
+    """Return the fields that the answer must have, if it must keep to a JSON schema."""
     return set(object_of(answer_schema(body), "properties"))
 
 
@@ -97,7 +98,7 @@ def _compaction(signs: RequestSigns) -> bool:
 
 
 def _is_summariser(system: str) -> bool:
-    """Is `system` the prompt of a model that only writes summaries?"""
+    """Is it the system prompt of a model that only writes summaries?"""
     if system.startswith(_SYSTEMS):
         return True
     beginning = system[:LOOK]
@@ -116,14 +117,14 @@ _ASKS = (
     "You are performing a CONTEXT CHECKPOINT COMPACTION",
     "Provide a detailed prompt for continuing our conversation above",
 )
-"""Beginnings of a last message that asks for a summary, in a request that may offer tools."""
+"""How a client asks for a summary as the last message of the conversation, tools and all."""
 _ASKS_ALONE = (
     "Here is the conversation so far",
     "the <state_snapshot>",
     "create a structured context checkpoint summary",
     "Update the existing structured summary",
 )
-"""Phrases of a last message that asks for a summary, in a request without tools."""
+"""Parts of such a message in a call without tools."""
 _SYSTEMS = (
     "You are a context summarization assistant",
     "You are an anchored context summarization assistant",
@@ -140,7 +141,7 @@ _AFTER = (
 )
 
 SEARCH_PROMPT = "Perform a web search for the query:"
-"""Beginning of the question that Claude Code's WebSearch tool asks a model."""
+"""How the question begins that Claude Code's tool WebSearch asks a model."""
 
 
 def offers_only_search(body: Mapping[str, Any]) -> bool:
@@ -172,7 +173,7 @@ _RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (
 
 
 def plain_kind(purpose: str, method: str, path: str) -> str:
-    """Return the kind of an exchange that is not a call of the conversation: token count, models, telemetry, ..."""
+    """Return the kind of an exchange that is no call of a model at all."""
     where = path.partition("?")[0].rstrip("/").lower()
     if purpose == "count":
         return "token count"
@@ -183,7 +184,7 @@ def plain_kind(purpose: str, method: str, path: str) -> str:
     if any(word in where for word in _TELEMETRY):
         return "telemetry"
     if method.upper() == "HEAD" or where in ("", "/api/hello") or where.endswith("/v1/responses"):
-        return "connection check"  # `/v1/responses`: the client tests for a WebSocket
+        return "connection check"  # the last: is a WebSocket spoken there?
     return "other"
 
 
@@ -202,11 +203,11 @@ _TELEMETRY = (
 
 _TRIGGER = "compaction_trigger"
 _HEAD = 6
-"""Number of messages at either end of a buffer that are searched for the user's first or last words."""
+"""Messages in which the first words of the user are looked for."""
 
 
 def signs_of(body: Body, headers: Mapping[str, str]) -> RequestSigns:
-    """Return the signs of a request. Costs O(1), because only the ends of a long buffer are read."""
+    """Collect the signs of a request. O(1): of a long buffer only its ends are looked at."""
     view = body.view
     ends = head(view, _HEAD), tuple(islice(view.backwards(), _HEAD))
     return read_signs(body.fields, headers, body.prompt, *ends, view.length - body.start)
@@ -220,10 +221,7 @@ def read_signs(
     backwards: Sequence[Message],
     messages: int,
 ) -> RequestSigns:
-    """Return the signs of a request.
-
-    `begun` holds its first messages, `backwards` its last ones with the last message first; `messages` is their number.
-    """
+    """Collect the signs of a request from its first messages, and its last ones from the last one back."""
     first, last = begun[:_HEAD], backwards[:_HEAD]
     return RequestSigns(
         body=fields,
@@ -247,10 +245,9 @@ def _is_trigger(backwards: Sequence[Message]) -> bool:
 
 
 def _last_words(backwards: Sequence[Message]) -> str:
-    """Return the last text of the user; empty if the model wrote after the user.
+    """Return what the user said last, of the messages from the last one back; empty after words of the model's.
 
-    `backwards` holds the last messages, the last one first. Reminders precede the user's text in a message, so the last
-    part counts. Claude Code puts system messages after the user's message; they are skipped.
+    The last part of the message counts: reminders come before it. Claude Code puts system messages after it.
     """
     last: Message | None = None
     for message in backwards:
@@ -265,7 +262,7 @@ def _last_words(backwards: Sequence[Message]) -> str:
 
 
 def trigger_of(headers: Mapping[str, str], fields: Mapping[str, Any]) -> str:
-    """Return why Codex compacts, in its own word; empty if the request does not say it."""
+    """Return why the client compacts, in its own word (Codex says it); empty if it does not say."""
     return text_of(object_of(turn_metadata(headers, fields), "compaction").get("trigger"))
 
 
@@ -273,7 +270,7 @@ _INNER = re.compile(r"<(summary|state_snapshot)>\s*(.*)", re.DOTALL)
 
 
 def gist(messages: Sequence[Message]) -> str:
-    """Return the beginning of a summary, used to recognise it in later buffers; empty for a short answer."""
+    """Return the beginning of a summary, by which it is recognised in later buffers; empty for a short answer."""
     text = "\n".join(message.text for message in messages if message.role == "assistant").strip()
     inner = _INNER.search(text)
     content = inner[2] if inner else text

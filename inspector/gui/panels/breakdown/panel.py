@@ -1,7 +1,4 @@
-"""The Breakdown panel: a map and tables of the parts of the buffer, one tab each.
-
-A click on a part limits the buffer list to its messages, a double click goes to a message of the part.
-"""
+"""Icicle and tables of the buffer, a tab each. A click reduces the buffer list to a part, a double click goes there."""
 
 from typing import ClassVar
 
@@ -41,17 +38,17 @@ from inspector.workbench.state import BufferFilter, State
 
 COLUMNS = ("Part", "Tokens", "Share", "Calls", "Messages")
 _LEAST = (54, 65)
-"""Widths of the tree, in digits, from which the columns Calls and Messages are shown."""
+"""Figures of width from which on there are counts of calls, and of messages."""
 SORT_SIGN = 16
-"""Width in pixels of the sign in a column head that shows the sort order."""
+"""Pixels of the sign of the order."""
 MOST = 1_000
-"""Most rows below one part; a further row gives the number and tokens of the parts left out."""
+"""Rows below one part; one more says what is left."""
 _NODE = Qt.ItemDataRole.UserRole
 _PART = Qt.ItemDataRole.UserRole + 1
 
 
 class BreakdownTree(Guarded, QTreeWidget):
-    """A tree of the parts of the buffer. Rows are made when their parent is expanded, as there may be thousands."""
+    """Rows are made when their parent is opened: a buffer may have thousands of messages."""
 
     chosen = Signal(tuple)
     opened = Signal(tuple)
@@ -92,7 +89,7 @@ class BreakdownTree(Guarded, QTreeWidget):
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the counts of calls and messages in a narrow tree, so that the names have room."""
+        """Where there is little room, names go before counts."""
         super().resizeEvent(event)
         for at, least in zip((3, 4), _LEAST, strict=True):
             self.setColumnHidden(
@@ -100,7 +97,7 @@ class BreakdownTree(Guarded, QTreeWidget):
             )
 
     def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
-        """Show the breakdown of a buffer with the same rows expanded as before, and select `part`."""
+        """This buffer; what was open stays open, and that part can be seen."""
         open_ = self._open() if self._tree is not None else set()
         if tree is not self._tree:
             self._tree = tree
@@ -173,7 +170,7 @@ class BreakdownTree(Guarded, QTreeWidget):
         return parts
 
     def _find(self, part: PartPath) -> QTreeWidgetItem | None:
-        """Return the row of a part after expanding the rows above it; None if the part has no row."""
+        """The row of a part; the rows above it are opened."""
         item: QTreeWidgetItem | None = None
         for depth in range(len(part)):
             if item is not None:
@@ -209,14 +206,14 @@ class BreakdownTree(Guarded, QTreeWidget):
 
 
 SEARCH_FIGURES = 18
-"""Largest width of the search field, in digits."""
+"""Figures of the most width of the field for a search."""
 SEARCH_MS = 150
-"""Milliseconds between the last key press and the start of a search."""
+"""Milliseconds after the last key before a search begins."""
 LATE_MS = 120
-"""Milliseconds for which the breakdown of the previous buffer is shown without a remark beside the new gauge. Computing
-the new breakdown usually takes less; while a key is held down, it is not computed."""
+"""So long what filled the former buffer stands beside the new gauge without a word: to work it out takes less; while a
+key is held down it is not done."""
 _REPEATED, _OFFERED = 2, 3
-"""Indices of the tabs whose names contain a number."""
+"""Tabs whose names tell a number."""
 _REPEATS: tuple[Column[Repeat], ...] = (
     Column("duplicate tokens", lambda row: grouped(row.free), 9, figures=True),
     Column("tokens each", lambda row: grouped(row.tokens_each), 8, figures=True),
@@ -244,7 +241,7 @@ _TOOLS: tuple[Column[OfferedTool], ...] = (
 
 
 class BreakdownPanel(Panel):
-    """Shows the breakdown of the State's buffer. The chosen part is also kept in the State."""
+    """Shows the State's buffer; which part is looked into is the State's, too."""
 
     TITLE: ClassVar[str] = "Breakdown"
     HEADED: ClassVar[bool] = True
@@ -256,7 +253,7 @@ class BreakdownPanel(Panel):
         self._calls: tuple[Thread, ToolCalls] | None = None
         self.filling: Filling | None = None
         self._at = 0
-        """Index of the request that `filling` describes; after the last request, the number of requests."""
+        """The request that it is of; the number of requests after the last one."""
         self._late = delayed(self, LATE_MS, self._say_late)
         self.says = Elided("quiet")
         self.all = small_button(
@@ -268,7 +265,7 @@ class BreakdownPanel(Panel):
         self.tools: Rows[OfferedTool] = Rows("Tools", _TOOLS)
         self.changes = ChangesTable(desk)
         self._shown_tree: BreakdownNode | None = None
-        """The tree of the buffer, reduced to the parts that match the search."""
+        """The tree of the buffer, reduced to what is searched for."""
         self._matching = LatestJob(desk.bridge)
         self._match_soon = delayed(self, SEARCH_MS, self._match)
         self.search = field("Search parts", "Search", name="Search the parts of the buffer")
@@ -294,7 +291,7 @@ class BreakdownPanel(Panel):
         self.tabs.setUsesScrollButtons(False)
         self.tabs.currentChanged.connect(
             self.tabs.updateGeometry
-        )  # the chosen tab has wider letters
+        )  # the chosen one has wider letters
         self.tabs.currentChanged.connect(
             lambda _: self.changes.show_state(self.desk.workbench.state)
         )
@@ -312,11 +309,8 @@ class BreakdownPanel(Panel):
         self.tools.chosen.connect(lambda place, _: self._show_tool(place))
 
     def show_state(self, state: State) -> None:
-        """Compute the breakdown if the buffer has changed; show the chosen part in any case.
-
-        A session that is still being read is broken down once all of it is read: the breakdown of its beginning would
-        be shown only for a moment.
-        """
+        """Worked out where the buffer is another one; the chosen part always. Of a session that is still being read,
+        when it is: its beginning would be worked out for a moment only."""
         self.changes.show_state(state)
         key = filling_key(state)
         if key != self._key and state.is_being_read:
@@ -376,7 +370,7 @@ class BreakdownPanel(Panel):
         self._match()
 
     def _match(self) -> None:
-        """Reduce the map and the tables to the parts that match the search."""
+        """Reduce map and tables to what is searched for."""
         filling, text = self.filling, self.search.text().strip()
         if filling is None or not text:
             self._matching.cancel()
@@ -417,7 +411,7 @@ class BreakdownPanel(Panel):
             self.desk.workbench.look_into(state.part, among)
 
     def _say_empty(self, state: State) -> None:
-        """Say why no part is shown."""
+        """Say why there is no part."""
         if self.filling is not None:
             self.says.show_text("No part has this name.")
         elif self._key is None:
@@ -437,11 +431,11 @@ class BreakdownPanel(Panel):
         )
 
     def look_into(self, part: PartPath) -> None:
-        """Choose a part, so that the buffer list shows only its messages."""
+        """Choose a part: the buffer list shows its messages alone."""
         self.desk.workbench.look_into(part, self._filter(part))
 
     def open(self, part: PartPath) -> None:
-        """Show the last message of the largest leaf of a part in the Message panel."""
+        """Go to the largest message of that part."""
         node = self.filling.tree.along(part)[-1] if self.filling is not None else None
         while node is not None and node.children:
             node = node.children[0]
@@ -460,7 +454,7 @@ class BreakdownPanel(Panel):
             self.desk.workbench.look_into((), among)
 
     def _show_tool(self, place: int) -> None:
-        """Choose the part with the results of a tool, else the one with its calls, else the one with its schema."""
+        """Its results, else its calls, else its schema."""
         tool, filling = self.tools.rows[place], self.filling
         path = (tool.server, tool.name) if tool.server else (tool.name,)
         for category in ("tool results", "tool calls", "tools"):

@@ -1,1 +1,1 @@
-"""The list of the messages in the buffer, one row each."""
+"""The messages of the buffer, a row each."""

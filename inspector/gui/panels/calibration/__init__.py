@@ -1,1 +1,1 @@
-"""The Calibration panel: how well the estimators agree with the reported tokens."""
+"""How well the estimators are calibrated."""

@@ -35,9 +35,9 @@ from inspector.gui.widgets.chart import (
 from inspector.gui.widgets.chart_widget import Chart, robust_reach
 
 MOST_POINTS = 4_000
-"""Most points that are painted; if there are more samples, only every n-th is painted."""
+"""Most points that are painted; of more samples every n-th is."""
 NEAR = 8
-"""Largest distance in pixels at which the mouse is over a point."""
+"""Pixels around a point in which the mouse is over it."""
 MOST_LISTED = 4
 """Most segments whose equations are written above the scatter."""
 BINS = 13
@@ -48,7 +48,7 @@ HEADROOM = 1.05
 
 
 class SegmentChart(Chart):
-    """A chart of samples in the colours of their segments, with a mark at the request of the playhead."""
+    """A chart of samples by segment; the playhead is a request."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__(theme, name)
@@ -98,22 +98,22 @@ class SegmentChart(Chart):
         return f"Request {at:,}: {', '.join(words)}"
 
     def make_scales(self) -> tuple[LinearScale, LinearScale]:
-        """Return the horizontal and the vertical scale. O(samples)."""
+        """Return the scales across and up. O(samples)."""
         raise NotImplementedError
 
     def place_of(self, sample: Sample, number: int) -> QPointF | None:
-        """Return the position in pixels of a sample of segment `number`; None if the sample is not painted."""
+        """Return the pixel of a sample of a segment; None if it is not painted."""
         raise NotImplementedError
 
     @property
     def scales(self) -> tuple[LinearScale, LinearScale]:
-        """The horizontal and the vertical scale, kept until the samples or the size of the chart change."""
+        """The scales across and up, kept until samples or size change."""
         if self._scales is None:
             self._scales = self.make_scales()
         return self._scales
 
     def redraw(self) -> None:
-        """Discard the scales and the cached picture, and repaint."""
+        """Discard scales and picture, and repaint."""
         self._scales = None
         super().redraw()
 
@@ -122,7 +122,7 @@ class SegmentChart(Chart):
         self._scales = None
 
     def request_at(self, place: QPointF) -> int | None:
-        """Return the request whose point is nearest to a position; None if none is within `NEAR` pixels."""
+        """Return the request of the nearest point within reach."""
         distances = list[tuple[float, int]]()
         for sample, number in self.painted_samples():
             point = self.place_of(sample, number)
@@ -166,7 +166,7 @@ class ScatterChart(SegmentChart):
 
     @property
     def area(self) -> QRectF:
-        """The rectangle of the data in pixels, below the equations."""
+        """The pixels of the data, below the equations."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("1,000,000") + AXIS_GAP
         head = (len(self._listed) + 1) * (metrics.height() + 3) + 8
@@ -185,7 +185,7 @@ class ScatterChart(SegmentChart):
 
     @property
     def hidden_count(self) -> int:
-        """Number of samples outside the axes, whose ranges leave out a few outliers."""
+        """Number of samples beyond the axes, which are fitted to all but a few outliers."""
         across, up = self.scales
         samples = (sample for sample, _ in self._samples.values())
         return sum(
@@ -245,7 +245,7 @@ class ScatterChart(SegmentChart):
         painter.drawLine(*ends)
 
     def _paint_equations(self, painter: QPainter) -> None:
-        """Write above the plot the equation of each line, and the meaning of the dotted line."""
+        """Write above the plot the equation of each line, and the meaning of the dotted one."""
         metrics, left, top = self.metrics, self.area.left(), 2.0
         for number in self._listed:
             self._paint_equation(painter, number, top)
@@ -303,7 +303,7 @@ class ResidualChart(SegmentChart):
 
     @property
     def area(self) -> QRectF:
-        """The rectangle of the points in pixels, left of the histogram."""
+        """The pixels of the points, left of the histogram."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("+100,000") + AXIS_GAP
         width = (self.width() - left - 16) * (1 - HISTOGRAM_SHARE) - 12
@@ -312,7 +312,7 @@ class ResidualChart(SegmentChart):
 
     @property
     def histogram_area(self) -> QRectF:
-        """The rectangle of the histogram in pixels."""
+        """The pixels of the histogram."""
         area = self.area
         left = area.right() + 14
         return QRectF(left, area.top(), max(1.0, self.width() - 16 - left), area.height())
@@ -347,7 +347,7 @@ class ResidualChart(SegmentChart):
         self._paint_histogram(painter, up)
 
     def bins(self) -> list[list[int]]:
-        """Return the number of residuals of each segment in each bin, from the lowest bin to the highest."""
+        """Count the residuals in each bin, from the lowest, by segment."""
         counts = [[0] * len(self.segments) for _ in range(BINS)]
         for _, residual, number in self.residuals:
             share = (residual + self._reach) / (2 * self._reach)
@@ -406,7 +406,7 @@ class CoverageChart(Chart):
 
     @property
     def area(self) -> QRectF:
-        """The rectangle of the bars in pixels."""
+        """The pixels in which bars are painted."""
         metrics = self.metrics
         names = [metrics.horizontalAdvance(_band_name(row)) for row in self.rows]
         left = max(names, default=80.0) + 24

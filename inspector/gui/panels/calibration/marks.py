@@ -1,4 +1,4 @@
-"""Colours, shapes and words for the segments in the calibration charts."""
+"""How the segments of a calibration look: each has its colour and shape."""
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter

@@ -22,7 +22,7 @@ from inspector.transcripts.files import open_transcript
 
 @dataclass(frozen=True, slots=True)
 class SessionsComparison:
-    """The result of comparing policies over several sessions."""
+    """What several sessions say about some policies."""
 
     summaries: tuple[PolicySummary, ...] = ()
     errors: tuple[tuple[str, str], ...] = ()

@@ -1,1 +1,1 @@
-"""The Diff panel: two buffers side by side."""
+"""Two buffers side by side."""

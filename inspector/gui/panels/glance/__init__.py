@@ -1,1 +1,1 @@
-"""The panel At a glance: three short answers, each with a link to the panel with the details."""
+"""The thirty-second answer: three sentences, each with a way to more."""

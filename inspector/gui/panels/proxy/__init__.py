@@ -1,1 +1,1 @@
-"""The proxy and the requests that it holds."""
+"""The panel of the proxy and of the requests that it holds."""

@@ -1,4 +1,4 @@
-"""The bars of a proxy and of a receiver of spans: what is under way, what it waits for, and which tier is next."""
+"""The bars of a proxy and of a span receiver: current exchanges, what the proxy waits for, and which tier is next."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from inspector.workbench.workbench import Workbench
 
 
 class ProxyBar(LiveBar):
-    """Hidden while no proxy listens."""
+    """The bar of the proxy; hidden while no proxy is listening."""
 
     def __init__(self, proxies: ProxyDesk, workbench: Workbench, show: Callable[[], None]) -> None:
         about = "End the proxy; the recording stays"
@@ -53,7 +53,7 @@ class ProxyBar(LiveBar):
 
 
 class ReceiverBar(LiveBar):
-    """Hidden while no receiver listens."""
+    """The bar of the span receiver; hidden while no receiver is listening."""
 
     def __init__(self, proxies: ProxyDesk, workbench: Workbench, show: Callable[[], None]) -> None:
         about = "End the receiver; the recording stays"
@@ -68,7 +68,7 @@ class ReceiverBar(LiveBar):
 
 
 def _next_tier(state: State) -> str:
-    """Say which tier of the chosen policy is next for the thread that is shown; empty if the recording is not open."""
+    """Return which tier of the chosen policy is next for the current thread; empty if the recording is not open."""
     if (
         not state.proxy_is_open
         or state.pressures is None

@@ -1,5 +1,4 @@
-"""An exchange in full: the messages that the client sent and the answer, and beside them heads and bodies as recorded,
-without keys."""
+"""The detail view of an exchange: messages and answer, and beside them headers and bodies as recorded, without keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -26,12 +25,12 @@ from inspector.transcripts.files import find_exchange
 
 
 class ExchangeDetail(QWidget):
-    """Shows the chosen exchange; hidden if none is chosen."""
+    """Shows the selected exchange; hidden if none is selected."""
 
     go_wanted = Signal(object)
-    """The user wants to go to the request of the exchange."""
+    """Emitted when the user wants to go to the request of the exchange."""
     closed = Signal()
-    """The user closed the exchange."""
+    """Emitted when the user closed the exchange."""
 
     def __init__(self, theme: Theme, bridge: Bridge) -> None:
         super().__init__()
@@ -51,7 +50,7 @@ class ExchangeDetail(QWidget):
         self.hide()
 
     def show_exchange(self, path: str, chosen: ListedExchange) -> None:
-        """Show an exchange, which is read from the recording at `path` off the GUI thread."""
+        """Show an exchange, which a job reads from the recording at `path`."""
         former, former_path = self._row, self._path
         self._row, self._path = chosen, path
         exchange = chosen.what
@@ -81,7 +80,7 @@ class ExchangeDetail(QWidget):
     def _show_sections(
         self, chosen: ListedExchange, sections: "tuple[Sequence[Section], Sequence[Section]]"
     ) -> None:
-        """Show the messages and the raw exchange, unless another exchange has been chosen meanwhile."""
+        """Show the messages and the raw exchange, unless another exchange was selected meanwhile."""
         if chosen is self._row:
             self.messages.text.show_sections(sections[0])
             self.raw.text.show_sections(sections[1])
@@ -95,7 +94,7 @@ class ExchangeDetail(QWidget):
         self.closed.emit()
 
     def forget(self) -> None:
-        """Hide the exchange, when another recording is shown."""
+        """Forget and hide the exchange, because another recording is shown."""
         self._row = None
         self.hide()
 
@@ -105,7 +104,7 @@ def _captioned(caption: str, reader: TextReader) -> QWidget:
 
 
 def _sections(path: str, at: int) -> tuple[Sequence[Section], Sequence[Section]]:
-    """Return the messages and the raw form of the exchange in a line of a recording."""
+    """Return the messages and the raw form of the exchange in line `at` of a recording."""
     exchange = find_exchange(path, at)
     if exchange is None:
         return (), (Section("The recording does not contain this exchange any more."),)
@@ -134,7 +133,7 @@ def _tool_names(message: Message) -> str:
 
 
 def _raw_sections(exchange: WholeExchange) -> Iterator[Section]:
-    """Yield heads and bodies of request and answer, as recorded."""
+    """Yield headers and bodies of request and answer as recorded."""
     request, response = exchange.request, exchange.response
     request_line = line(f"{request.get('method')} {request.get('path')}", 2_000)
     yield Section("request", f"{request_line}\n{_headers(request)}", "exact")

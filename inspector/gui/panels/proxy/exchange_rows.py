@@ -1,5 +1,4 @@
-"""The rows of the network table (exchanges, or the calls of a transcript without any): columns, order, filter, and the
-bars of the waterfall."""
+"""The rows of the network table (exchanges, or model calls of a transcript): columns, order, filter and waterfall."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,16 +22,16 @@ Tone: TypeAlias = Literal["", "good", "bad", "waits"]
 
 @dataclass(frozen=True, slots=True)
 class ListedExchange:
-    """A row of the table: an exchange, or a call of a transcript without exchanges."""
+    """A row of the table: an exchange, or a model call of a transcript without exchanges."""
 
     what: ExchangeSummary
     place: ExchangePlace
     request: Request | None = None
-    """None: it is a side call."""
+    """The request of the row; None for a side call."""
 
     @property
     def id(self) -> object:
-        """A key that no other row of the session has."""
+        """A key that is unique among the rows of the session."""
         return (
             self.what.line
             if self.what.method
@@ -41,7 +40,7 @@ class ListedExchange:
 
     @property
     def tone(self) -> Tone:
-        """The kind of its status, which decides on the colour."""
+        """The kind of the status, which determines its colour."""
         if self.what.is_waiting:
             return "waits"
         if self.what.has_failed:
@@ -51,16 +50,18 @@ class ListedExchange:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeColumn(Column[ListedExchange]):
-    """A column of the table; `width` is the most that it takes."""
+    """A column of the table. `width` is its maximum width in characters."""
 
     key: Callable[[ListedExchange], Any] = field(kw_only=True)
     """Returns the value by which rows are sorted."""
     rank: int = 0
-    """If there is no room for all columns, those of the highest rank are hidden first; 0: never."""
+    """Columns with the highest rank are hidden first if there is not enough room; 0: never hidden."""
 
 
 def list_exchanges(session: Session) -> list[ListedExchange]:
-    """Return all exchanges of a recording or capture, or the calls of any other session. O(exchanges + requests)."""
+    """Return all exchanges of a recording or capture, or the model calls of another session. O(exchanges +
+    requests).
+    """
     if not session.exchanges:
         return [
             replace(row, what=replace(row.what, number=n)) for n, row in enumerate(_calls(session))
@@ -76,7 +77,7 @@ def list_exchanges(session: Session) -> list[ListedExchange]:
 
 
 def _calls(session: Session) -> Iterator[ListedExchange]:
-    """Yield the requests and the side calls of a transcript as exchanges."""
+    """Yield the requests and side calls of a transcript in the form of exchanges."""
     for thread in session.threads:
         for request in thread.requests:
             exchange = ExchangeSummary(
@@ -103,7 +104,7 @@ def _calls(session: Session) -> Iterator[ListedExchange]:
 
 
 def time_words(milliseconds: float | None) -> str:
-    """Return `640 ms`, `1.9 s` or `2:05 min`; empty if unknown."""
+    """Return a duration as `640 ms`, `1.9 s` or `2:05 min`; empty if it is unknown."""
     if milliseconds is None:
         return ""
     if milliseconds < 999.5:
@@ -117,7 +118,7 @@ def time_words(milliseconds: float | None) -> str:
 
 
 def exchange_status(exchange: ExchangeSummary) -> str:
-    """Return `200`, `429`, `held`, `…` while under way, or `none` without an answer; empty if not recorded."""
+    """Return the status: `200`, `429`, `held`, `…` while under way, `none` without an answer; empty if not recorded."""
     if exchange.is_waiting:
         return "held"
     if not exchange.ended:
@@ -128,14 +129,14 @@ def exchange_status(exchange: ExchangeSummary) -> str:
 
 
 def kind_words(row: ListedExchange) -> str:
-    """Return `request 12`, or the kind of a side call."""
+    """Return the kind of a row: `request 12`, or the kind of a side call."""
     if row.place.kind:
         return row.place.kind
     return f"request {row.place.request}" if row.place.request is not None else ""
 
 
 def held_words(exchange: ExchangeSummary) -> str:
-    """Return how long an exchange was held and what was done to it, such as `41 s · changed` or `cut again`."""
+    """Return how long an exchange was held and how it was changed, such as `41 s · changed` or `cut again`."""
     words = ["held" if exchange.is_waiting else time_words(exchange.held_ms)]
     if exchange.done != "as it was":
         words.append(exchange.done)
@@ -145,7 +146,7 @@ def held_words(exchange: ExchangeSummary) -> str:
 
 
 def up_words(exchange: ExchangeSummary) -> str:
-    """Return the bytes that the client sent and, if they differ, those that were forwarded."""
+    """Return the size of what the client sent and, if it differs, of what was forwarded."""
     forwarded = f" → {size_words(exchange.sent)}" if exchange.sent is not None else ""
     return size_words(exchange.up) + forwarded
 
@@ -185,7 +186,7 @@ def _figures(
     width: int,
     rank: int,
 ) -> ExchangeColumn:
-    """Return a column of numbers, sorted by size; unknown numbers are left empty."""
+    """Return a column of numbers, sorted by value. Unknown numbers are left empty."""
 
     def text(row: ListedExchange) -> str:
         value = of(row)
@@ -218,7 +219,7 @@ COLUMNS: Sequence[ExchangeColumn] = (
     ExchangeColumn("held", lambda row: held_words(row.what), 18, key=lambda row: _number(row.what.held_ms)),
 )  # fmt: skip
 WATERFALL = next(n for n, column in enumerate(COLUMNS) if column.title == "time")
-"""The column with the bars."""
+"""Index of the column with the bars."""
 
 
 # -- the filter --------------------------------------------------------------------------------------------------------
@@ -241,7 +242,7 @@ _KEEPS: Mapping[str, Callable[[ListedExchange], bool]] = {
 
 
 def kinds_of(rows: Sequence[ListedExchange]) -> frozenset[str]:
-    """Return the kinds that some of the rows, but not all, are of. O(rows)."""
+    """Return the kinds of which some, but not all, of the rows are. O(rows)."""
     counts = {kind: sum(map(keeps, rows)) for kind, keeps in _KEEPS.items()}
     return frozenset(kind for kind, many in counts.items() if 0 < many < len(rows))
 
@@ -258,7 +259,7 @@ class RowFilter:
         return len(self._rows)
 
     def order(self, by: int, falling: bool) -> Sequence[int]:
-        """Return the places of the rows, sorted by a column; the last order is cached."""
+        """Return the indices of the rows, sorted by a column. The last order is cached."""
         if self._order[0] != (by, falling):
             keys = [*map(COLUMNS[by].key, self._rows)]
             self._order = (
@@ -268,7 +269,7 @@ class RowFilter:
         return self._order[1]
 
     def prepare(self) -> None:
-        """Compute the texts of the rows. O(rows); texts that many rows share are built once."""
+        """Compute the searchable texts of the rows. O(rows); texts that many rows share are built once."""
         if len(self._texts) == len(self._rows):
             return
         shared_texts, texts = dict[object, str](), list[str]()
@@ -281,7 +282,7 @@ class RowFilter:
         self._texts = texts
 
     def filter_rows(self, order: Iterable[int], which: str, text: str) -> list[ListedExchange]:
-        """Return the rows at these places that are of a kind and contain all words of a text.
+        """Return the rows at these indices that are of a kind and contain all words of a text.
 
         Words are searched in the columns, in the path and in the error.
         """
@@ -296,7 +297,7 @@ class RowFilter:
 
 
 def _text_key(row: ListedExchange) -> object:
-    """Return everything that the shared text of a row depends on."""
+    """Return all values on which the shared text of a row depends."""
     what, place = row.what, row.place
     outcome = (what.status, what.ended, what.held, what.done, what.held_ms, what.error)
     origin = (what.client, what.model, what.method, what.path)
@@ -304,7 +305,7 @@ def _text_key(row: ListedExchange) -> object:
 
 
 def _shared_text(row: ListedExchange) -> str:
-    """Return the text of a row that is searched, without its request, which no other row has."""
+    """Return the searchable text of a row except its request, which is unique to the row."""
     what, place = row.what, row.place
     columns = (
         exchange_status(what),
@@ -321,7 +322,7 @@ def _shared_text(row: ListedExchange) -> str:
 
 
 MANY = 20_000
-"""Number of rows from which they are sorted and filtered off the GUI thread."""
+"""Number of rows above which a job sorts and filters them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,11 +331,11 @@ class Arrangement:
 
     rows: Sequence[ListedExchange]
     more: int | None
-    """Number of new rows above the former ones; None: the rows have been replaced or reordered."""
+    """Number of new rows above the previous ones; None: the rows were replaced or reordered."""
     changed: tuple[int, int] | None
-    """The first and the last row whose content has changed."""
+    """The first and the last row whose content changed; None if none did."""
     places: Mapping[object, int]
-    """The place of each row, by its id and by its thread and request."""
+    """The index of each row, by its id and by its thread and request."""
 
 
 def arrange_rows(
@@ -343,12 +344,12 @@ def arrange_rows(
     """Sort and filter rows. O(rows).
 
     Args:
-        old: the rows shown before.
-        chosen: the kind of rows to keep, and the text that they contain.
-        by: the column by which they are sorted.
+        old: The rows shown before.
+        chosen: The kind of rows to keep, and the text that they must contain.
+        by: Index of the column by which they are sorted.
     """
     if len(among) > MANY:
-        among.prepare()  # off the GUI thread, before the user types
+        among.prepare()  # in the job, before the user types
     rows = among.filter_rows(among.order(by, falling), *chosen)
     ids, more = [row.id for row in rows], len(rows) - len(old)
     places = dict[object, int]()
@@ -362,10 +363,10 @@ def arrange_rows(
 
 
 class ExchangeModel(TableModel[ListedExchange]):
-    """Knows which rows are new or changed, so that a new row does not cause thousands to be laid out again."""
+    """The model of the table. It finds out which rows are new or changed, so that only these are laid out again."""
 
     replaced = Signal()
-    """The rows have been replaced or reordered."""
+    """Emitted when the rows were replaced or reordered."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(COLUMNS)
@@ -373,12 +374,12 @@ class ExchangeModel(TableModel[ListedExchange]):
         self._filter, self._chosen = RowFilter(()), (ALL, "")
         self._by, self._falling = 0, True
         self.seen: Collection[int] = range(len(COLUMNS))
-        """The visible columns."""
+        """Indices of the visible columns."""
         self.places: Mapping[object, int] = {}
-        """The place of each row, by its id and by (thread, request)."""
+        """The index of each row, by its id and by (thread, request)."""
 
     def show_all(self, rows: Sequence[ListedExchange]) -> None:
-        """Show all exchanges, in the order of their arrival."""
+        """Show all exchanges in the order of their arrival."""
         self._filter = RowFilter(rows)
         self._arrange()
 
@@ -431,7 +432,7 @@ class ExchangeModel(TableModel[ListedExchange]):
         return sorted_title(title, self._falling)
 
     def _sorted_column(self) -> int | None:
-        """Return the visible column that shows the order: if `#` is hidden that is `sent at`, and vice versa."""
+        """Return the visible column that shows the order. If `#` is hidden, that is `sent at`, and vice versa."""
         same_order = [n for n in self.seen if COLUMNS[n].key is COLUMNS[self._by].key]
         if self._by in same_order:
             return self._by
@@ -441,12 +442,12 @@ class ExchangeModel(TableModel[ListedExchange]):
 # -- the waterfall -----------------------------------------------------------------------------------------------------
 
 _GAP = 0.03
-"""Share of the column's width that an idle time takes, however long it was."""
+"""Share of the column's width that an idle time takes, regardless of its length."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BarTimes:
-    """The times of an exchange in seconds."""
+    """The id of a row, and the times of its exchange in seconds."""
 
     id: object
     start: float
@@ -455,15 +456,15 @@ class _BarTimes:
 
 
 def waterfall(rows: Sequence[ListedExchange]) -> dict[object, tuple[float, float, float]]:
-    """Return where each bar begins, has its first byte, and ends, from 0 to 1, by the row's id. O(n log n).
+    """Return start, first byte and end of each bar, from 0 to 1, by the row's id. O(n log n).
 
-    All bars have one axis, on which every idle time is a small gap, however long it was. Holding is idle time. Rows
-    without times have no bar.
+    All bars share one axis, on which every idle time is a small gap, regardless of its length. Holding is idle time.
+    Rows without times have no bar.
     """
     spans = sorted(
         filter(None, map(_span, rows)), key=lambda span: (span.start, span.first_byte, span.end)
     )
-    lefts = list[tuple[float, int]]()  # busy seconds and gaps before each span
+    lefts = list[tuple[float, int]]()  # busy seconds, and number of gaps before each span
     idle, busy_until, gaps = 0.0, 0.0, 0
     for n, span in enumerate(spans):
         if n == 0:
@@ -485,7 +486,7 @@ def waterfall(rows: Sequence[ListedExchange]) -> dict[object, tuple[float, float
 
 
 def _span(row: ListedExchange) -> _BarTimes | None:
-    """Return when an exchange was forwarded, got its first byte and ended; None if that is not recorded."""
+    """Return when an exchange was forwarded, got its first byte and ended; None if these times are not recorded."""
     exchange = row.what
     if exchange.elapsed_ms is None:
         return None

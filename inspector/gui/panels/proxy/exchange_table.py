@@ -1,4 +1,5 @@
-"""The network table: exchanges, or calls, as browsers show them, filtered, sorted, with their times as bars."""
+"""The network table, similar to that of a browser: exchanges or model calls, filtered, sorted, with bars for their
+times."""
 
 from collections.abc import Collection
 
@@ -25,22 +26,22 @@ from inspector.gui.widgets.painted import MIDDLE, RIGHT, PaintedCell, paint_text
 from inspector.gui.widgets.table import FittedTable, Index
 
 _PAD = 7
-"""Pixels at both sides of a cell."""
+"""Pixels on each side of a cell."""
 _GAP = 5
 """Pixels between a bar and its duration."""
 _BARS = 14
-"""Least width of the waterfall in digits."""
+"""Minimum width of the waterfall in digits."""
 _MEASURED = 50
-"""Number of first and of last rows whose texts are measured for the widths of columns."""
+"""Number of first rows, and of last rows, whose texts are measured for the column widths."""
 
 
 class ExchangeTable(FittedTable[ListedExchange]):
     """The network table with its waterfall."""
 
     chosen = Signal(object)
-    """A row was clicked, or an arrow key moved to it."""
+    """Emitted when a row is clicked or an arrow key moves to it."""
     opened = Signal(object)
-    """Enter or a double click on a row."""
+    """Emitted on Enter or a double click on a row."""
 
     def __init__(self, theme: Theme, bridge: Bridge) -> None:
         model = ExchangeModel(bridge)
@@ -48,7 +49,7 @@ class ExchangeTable(FittedTable[ListedExchange]):
         self._exchanges = model
         self._bars: tuple[object, dict[object, tuple[float, float, float]]] = (None, {})
         self._chosen: object = None
-        """Id of the chosen row, or its thread and request."""
+        """Id of the selected row, or its thread and request."""
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setItemDelegate(_ExchangeCell(theme, self))
@@ -57,14 +58,14 @@ class ExchangeTable(FittedTable[ListedExchange]):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        header.setSortIndicatorShown(False)  # it would cover the heading, which has its own
+        header.setSortIndicatorShown(False)  # it would cover the heading, which has its own arrow
         self._exchanges.replaced.connect(self._restore_choice)
         for changed in (self._model.modelReset, self._model.rowsInserted, self._model.dataChanged):
             changed.connect(lambda *_: self._fit())
         self.clicked.connect(lambda index: self._walk(index.row()))
 
     def show_rows(self, rows: list[ListedExchange]) -> None:
-        """Show all exchanges, in the order of their arrival."""
+        """Show all exchanges in the order of their arrival."""
         self._exchanges.show_all(rows)
 
     def show_only(self, which: str, text: str) -> None:
@@ -72,19 +73,19 @@ class ExchangeTable(FittedTable[ListedExchange]):
         self._exchanges.choose(which, text)
 
     def show_place(self, thread: str, request: int | None) -> None:
-        """Choose the row of a request; None: choose none."""
+        """Select the row of a request; None: select none."""
         self._chosen = (thread, request) if request is not None else None
         self._restore_choice()
 
     def bars(self) -> dict[object, tuple[float, float, float]]:
-        """Return the waterfall of the visible rows."""
+        """Return the bars of the visible rows."""
         rows = self.rows
         top, bottom = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
         key = (id(rows), top, bottom)
         if self._bars[0] != key:
             end = bottom + 1 if bottom >= 0 else len(rows)
             self._bars = (key, waterfall(rows[max(0, top) : end]))
-            self.viewport().update()  # the bars move even in rows that do not
+            self.viewport().update()  # bars may move although their rows do not
         return self._bars[1]
 
     def _open(self, row: int) -> None:
@@ -95,7 +96,7 @@ class ExchangeTable(FittedTable[ListedExchange]):
         self.chosen.emit(self.rows[row])
 
     def _restore_choice(self) -> None:
-        """Choose the row again after the rows were replaced, and scroll to it."""
+        """Select the row again after the rows were replaced, and scroll to it."""
         at = self._exchanges.places.get(self._chosen) if self._chosen is not None else None
         if at is None:
             self.clearSelection()
@@ -106,7 +107,7 @@ class ExchangeTable(FittedTable[ListedExchange]):
         visible = (n for n in range(len(COLUMNS)) if not self.isColumnHidden(n))
         first_visible = next(visible, 0)
         self.setCurrentIndex(self._model.index(at, first_visible))
-        # new rows have no place yet
+        # new rows are laid out in the next turn
         QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))
 
     def _fit(self) -> None:
@@ -126,7 +127,8 @@ class ExchangeTable(FittedTable[ListedExchange]):
                 self.setColumnWidth(n, widths[n])
 
     def _measure_columns(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Return the pixels that each column needs for its whole texts, and its usual width; without empty columns."""
+        """Return the pixels that each column needs for its longest text, and its usual width; empty columns are left
+        out."""
         rows = (*self.rows[:_MEASURED], *self.rows[-_MEASURED:])
         letters = self.fontMetrics()
         heads = self.horizontalHeader().fontMetrics()
@@ -148,7 +150,7 @@ class ExchangeTable(FittedTable[ListedExchange]):
 
 
 def _drop_columns(widths: dict[int, int], room: int) -> None:
-    """Remove the columns of the highest rank until the others fit; then restore those for which there is room."""
+    """Remove the columns of the highest rank until the others fit. Then restore those for which there is room."""
     dropped = dict[int, int]()
     for n in sorted(widths, key=lambda n: -COLUMNS[n].rank):
         if sum(widths.values()) > room and COLUMNS[n].rank:
@@ -159,7 +161,7 @@ def _drop_columns(widths: dict[int, int], room: int) -> None:
 
 
 def _share_room(widths: dict[int, int], room: int) -> None:
-    """Give the remaining pixels to the waterfall or, if it is hidden, to all columns alike."""
+    """Give the remaining pixels to the waterfall or, if it is hidden, to all columns equally."""
     left = max(0, room - sum(widths.values()))
     wider = [WATERFALL] if WATERFALL in widths else sorted(widths)
     given = 0
@@ -170,7 +172,7 @@ def _share_room(widths: dict[int, int], room: int) -> None:
 
 
 class ExchangeFilter(QWidget):
-    """Above the table: which exchanges are shown, and a button that saves all of them."""
+    """The controls above the table: which exchanges are shown, and a button that saves all of them."""
 
     chosen = Signal(str, str)
 
@@ -190,7 +192,7 @@ class ExchangeFilter(QWidget):
         self.text.textChanged.connect(lambda _: self.chosen.emit(self._which, self.text.text()))
 
     def offer(self, kinds: Collection[str]) -> None:
-        """Show chips for these kinds and for all exchanges."""
+        """Show chips for these kinds, and one for all exchanges."""
         for word, chip in self.which.buttons.items():
             chip.setVisible(bool(kinds) if word == ALL else word in kinds)
         if self._which != ALL and self._which not in kinds:
@@ -221,7 +223,8 @@ class _ExchangeCell(PaintedCell):
         paint_text(painter, inner, text, colour, alignment)
 
     def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange, c: Colours) -> None:
-        """Paint the bar of an exchange, in two colours before and after its first byte, and its duration beside it."""
+        """Paint the bar of an exchange, in one colour before and another after its first byte, and its duration beside
+        it."""
         shares = self._table.bars().get(row.id)
         text_width = painter.fontMetrics().horizontalAdvance("000 ms") + _GAP
         text_left = room.left()
@@ -244,7 +247,7 @@ def _paint_phases(
     edges: tuple[float, float, float],
     colours: tuple[str, str],
 ) -> None:
-    """Paint the two parts of a bar between three pixels, in the middle of the row."""
+    """Paint the two parts of a bar between three pixel columns, in the middle of the row."""
     height = room.height() * 0.4
     top = room.center().y() - height / 2 + 1
     for left, right, colour in zip(edges, edges[1:], colours, strict=False):
@@ -260,7 +263,7 @@ def _colour(c: Colours, row: ListedExchange, at: int) -> str:
 
 
 def filtered_table(theme: Theme, bridge: Bridge) -> tuple[QWidget, ExchangeFilter, ExchangeTable]:
-    """Return a widget with the filter above the table, and both of these."""
+    """Return a widget with the filter above the table, the filter, and the table."""
     over = ExchangeFilter()
     table = ExchangeTable(theme, bridge)
     over.chosen.connect(table.show_only)

@@ -1,4 +1,4 @@
-"""One held request: who waits, how large it is, how long it may last, and what can be done with it."""
+"""The box of a held request: its client, its size, the remaining time, and the ways to forward it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,9 +33,9 @@ CHANGED = "Forward with the chosen change"
 
 
 class HoldBox(QFrame):
-    """Shows a held request, and after it was forwarded what was reported of it.
+    """Shows a held request and, after it was forwarded, what the provider reported.
 
-    `look` and the controller are called with its current state.
+    `look` and the controller are called with the request's current HoldInfo.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class HoldBox(QFrame):
         self.hold, self._to = hold, to
         self._prospect = Prospect()
         self._chosen: str | None = None
-        """Key of the choice that the user clicked; None: the suggested one."""
+        """Key of the choice that the user clicked; None: the suggested choice."""
         self.taken: str | None = None
-        """Key of the choice with which the user forwarded the request; None: it was not forwarded here."""
+        """Key of the choice with which the user forwarded the request; None: the user has not forwarded it here."""
         self.who, self.size_, self.left, self.made = (
             label(role=role, wrap=True) for role in ("strong", "quiet", "", "quiet")
         )
@@ -83,11 +83,11 @@ class HoldBox(QFrame):
 
     @property
     def choice(self) -> HoldChoice:
-        """The choice of the current row."""
+        """The choice in the current row."""
         return self.table.rows[max(0, self.table.currentIndex().row())]
 
     def choose(self, key: str) -> None:
-        """Choose the row of that key."""
+        """Select the row of a choice."""
         self._chosen = key
         self._show_choices()
 
@@ -98,7 +98,7 @@ class HoldBox(QFrame):
         self._release(self.choice.key)
 
     def _release(self, key: str) -> None:
-        """Forward the request in the way of that key."""
+        """Forward the request in the way that the key names."""
         self.taken = key
         if key in (UNCHANGED, STEPPED):
             self._to.forward(self.hold, key == STEPPED)
@@ -110,7 +110,7 @@ class HoldBox(QFrame):
         self._to.drop(self.hold)
 
     def _suggest(self, choices: Sequence[HoldChoice]) -> str:
-        """Return the key of the choice that is made at first: the user's steps, else the tier that runs first."""
+        """Return the key of the initial choice: the user's steps, or the tier that runs first."""
         keys = [choice.key for choice in choices]
         if STEPPED in keys:
             return STEPPED
@@ -127,7 +127,7 @@ class HoldBox(QFrame):
         mark(self.forward, "role", "primary" if is_change else "")
 
     def show_hold(self, hold: HoldInfo, prospect: Prospect) -> None:
-        """Show a held request, and what steps and policy would change in it."""
+        """Show a held request, and how steps and policy would change it."""
         new = hold is not self.hold or prospect != self._prospect or not self.who.text()
         self.hold = hold
         if new:
@@ -144,7 +144,7 @@ class HoldBox(QFrame):
     # -- after the answer ----------------------------------------------------------------------------------------------
 
     def show_taken(self) -> None:
-        """Show that the request was forwarded: its row waits for what the provider reports."""
+        """Show that the request was forwarded. Its row waits for the provider's report."""
         for widget in (self.bar, self.forward, self.as_it_was, self.look, self.drop):
             widget.hide()
         self.close_.show()
@@ -152,7 +152,7 @@ class HoldBox(QFrame):
         self.show_report(None)
 
     def show_report(self, reported: int | None) -> None:
-        """Show the tokens that the provider reported for the forwarded request; None: not yet."""
+        """Show the tokens that the provider reported for the forwarded request; None: no report yet."""
         choices = [
             replace(choice, is_taken=True, reported=reported)
             if choice.key == self.taken
@@ -187,7 +187,7 @@ _NAMES = {
 
 
 def client_title(name: str) -> str:
-    """Return the name of a client on screen."""
+    """Return the name of a client as shown on the screen."""
     return _NAMES.get(name, name) or "A client"
 
 
@@ -200,7 +200,7 @@ def hold_headline(hold: HoldInfo) -> str:
 
 
 def hold_size(hold: HoldInfo) -> str:
-    """Return the messages and tokens of a held request."""
+    """Return the number of messages and tokens of a held request."""
     count = plural(hold.messages, "message")
     if hold.tokens is None:
         return count
@@ -220,7 +220,7 @@ def seconds_left(hold: HoldInfo) -> float:
 
 
 def countdown_words(hold: HoldInfo) -> str:
-    """Return what happens if the user does nothing."""
+    """Return what happens to a held request if the user does nothing."""
     if hold.is_gone:
         return (
             "The client has closed. If it asks again, its new request takes the place of this one."
@@ -247,7 +247,7 @@ def patience_words(hold: HoldInfo) -> str:
 
 
 def proposal_words(prospect: Prospect) -> str:
-    """Return why the policy would change nothing in a held request; empty if it would, or if that is not known."""
+    """Return why the policy would not change a held request; empty if it would, or if that is unknown."""
     proposal = prospect.proposal
     if proposal is None or proposal.after is not None:
         return ""
@@ -255,7 +255,7 @@ def proposal_words(prospect: Prospect) -> str:
 
 
 def refusal_words(steps: Steps) -> str:
-    """Return why a provider would refuse the request after the steps; empty if it is not worse than before."""
+    """Return why a provider would refuse the request after the steps; empty if they cause no new problem."""
     former = {(problem.rule, problem.message) for problem in find_refusals(steps.origin)}
     worse = (
         problem.why
@@ -267,7 +267,7 @@ def refusal_words(steps: Steps) -> str:
 
 
 def _short(choice: HoldChoice) -> str:
-    """Return `L0` for a tier, else the words for the choice in the middle of a sentence."""
+    """Return a choice's name within a sentence, such as `L0` for a tier."""
     if choice.key == STEPPED:
         return choice.title.removeprefix("With ")
     return choice.key or "all due tiers"

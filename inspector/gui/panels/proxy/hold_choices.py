@@ -1,5 +1,4 @@
-"""The ways in which a held request can be forwarded, a row each: what would change, the tokens before and after, and
-once it was answered what the provider reported."""
+"""The ways to forward a held request, one per row: what changes, the tokens before and after, and later the report."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from inspector.workbench.live import Prospect
 from inspector.workbench.steps import Steps
 
 UNCHANGED, STEPPED = "as the client sent it", "with the user's steps"
-"""Keys of the choices of no policy."""
+"""Keys of the choices that involve no policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +27,24 @@ class HoldChoice:
     """UNCHANGED, STEPPED, DUE for all tiers that are due, or the name of a tier."""
     title: str
     before: int | None
-    """Tokens of the request as the client sent it, predicted."""
+    """Predicted tokens of the request as the client sent it."""
     tokens: int | None
-    """Tokens of the request in this way, predicted; None: not known yet."""
+    """Predicted tokens of the request when forwarded in this way; None: not known yet."""
     window: int | None
     changes: str
-    """What becomes of which messages."""
+    """What would happen to which messages, in words."""
     lost: int | None = None
-    """Facts that no message would hold any more; None: not counted."""
+    """Number of facts that no message would contain any more; None: not counted."""
     summaries: int = 0
-    """Model calls of the policy, which are answered offline."""
+    """Number of the policy's model calls, which are answered offline."""
     reported: int | None = None
     """Tokens that the provider reported after the request was forwarded in this way."""
     is_taken: bool = False
-    """Was it forwarded in this way?"""
+    """True if the request was forwarded in this way."""
 
     @property
     def size(self) -> str:
-        """The tokens and their share of the window."""
+        """The tokens, and their share of the context window."""
         if self.tokens is None:
             return "…"
         share = f" ({per_cent(self.tokens / self.window, 1)})" if self.window else ""
@@ -53,14 +52,14 @@ class HoldChoice:
 
     @property
     def freed(self) -> str:
-        """The tokens that it frees, compared with the request as the client sent it."""
+        """The tokens that the choice frees, compared with the request as the client sent it."""
         if self.tokens is None or self.before is None:
             return ""
         return grouped(self.before - self.tokens)
 
     @property
     def result(self) -> str:
-        """What was reported, and how far that is from the prediction."""
+        """The reported tokens, and their deviation from the prediction."""
         if self.reported is None:
             return "waiting for the answer" if self.is_taken else ""
         if not self.tokens:
@@ -70,7 +69,7 @@ class HoldChoice:
 
 
 def list_hold_choices(hold: HoldInfo, prospect: Prospect) -> list[HoldChoice]:
-    """Return the ways in which a held request can be forwarded: unchanged first, then with steps, then by tiers."""
+    """Return the ways to forward a held request: unchanged first, then with steps, then by tiers."""
     unchanged = HoldChoice(
         UNCHANGED, "Unchanged", hold.tokens, hold.tokens, hold.window, "nothing", 0
     )
@@ -81,7 +80,7 @@ def list_hold_choices(hold: HoldInfo, prospect: Prospect) -> list[HoldChoice]:
 
 
 def _choose_steps(hold: HoldInfo, steps: Steps, left: int | None) -> HoldChoice:
-    """Return the choice of what the user made of the request: tiers, edits, facts given back."""
+    """Return the choice that applies the user's steps: tiers, edits and restored facts."""
     changes = ", ".join(count_fates(steps.fates(since=steps.base(steps.at)))) or "nothing"
     title = f"With your {plural(len(steps.path()), 'step')}"
     facts = len(lost(steps.origin.messages, steps.buffer.messages))
@@ -89,7 +88,7 @@ def _choose_steps(hold: HoldInfo, steps: Steps, left: int | None) -> HoldChoice:
 
 
 def _choose_tiers(hold: HoldInfo, prospect: Prospect) -> Iterator[HoldChoice]:
-    """Yield a choice for each tier that is due, and for all of them if no single tier does the same."""
+    """Yield a choice for each due tier, and one for all due tiers if no single tier has the same result."""
     proposals = {key: each for key, each in prospect.proposals.items() if each.after is not None}
     together = proposals.pop(DUE, None)
     if together is not None and not any(_is_same(each, together) for each in proposals.values()):
@@ -163,7 +162,7 @@ _REPORTED = len(_COLUMNS) - 1
 
 
 class HoldTable(Rows[HoldChoice]):
-    """The choices of a held request, all of them in sight. The current row is the choice."""
+    """The choices of a held request, all of them visible. The current row is the selected choice."""
 
     def __init__(self) -> None:
         super().__init__("Ways to forward the held request", _COLUMNS)
@@ -173,7 +172,7 @@ class HoldTable(Rows[HoldChoice]):
         self.leave_out(_REPORTED, True)
 
     def sizeHint(self) -> QSize:
-        """Return the height of all rows and their headings."""
+        """Return a size that shows all rows and the headings."""
         row_height = self.verticalHeader().defaultSectionSize()
         high = self.horizontalHeader().sizeHint().height() + len(self.rows) * row_height
         return QSize(super().sizeHint().width(), high + 2)
@@ -182,7 +181,7 @@ class HoldTable(Rows[HoldChoice]):
         return QSize(0, self.sizeHint().height())
 
     def show_choices(self, choices: Sequence[HoldChoice], key: str) -> None:
-        """Show the choices, with the one of that key as the current row."""
+        """Show the choices, and make the one with that key the current row."""
         self.show_rows(choices)
         self.leave_out(_REPORTED, not any(choice.is_taken for choice in choices))
         at = next((n for n, choice in enumerate(choices) if choice.key == key), 0)

@@ -1,6 +1,8 @@
-"""The proxy and the receiver of spans: their addresses, what is held and for how long, when requests are held; and the
-network table of the session that is open: the exchanges of a recording, whether or not a proxy still writes it, or the
-calls of any other."""
+"""The panel of the proxy and of the span receiver, with the network table.
+
+It shows their addresses, the held requests, the rule that holds requests, and a table of the open session: the
+exchanges of a recording, whether or not a proxy still writes to it, or the model calls of another session.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -66,7 +68,10 @@ CHOICES = (
 
 
 class RuleRow(QWidget):
-    """`chosen` carries a Rule, `next_one` whether the next request is to be held."""
+    """The controls of the rule that holds requests.
+
+    `chosen` is emitted with a Rule, `next_one` with whether the next request is to be held.
+    """
 
     chosen = Signal(object)
     next_one = Signal(bool)
@@ -98,7 +103,7 @@ class RuleRow(QWidget):
         self.setLayout(flow(what, *self.kind.buttons.values(), self.watermark, self.next))
 
     def show_rule(self, rule: Rule, is_next: bool) -> None:
-        """As it is now, without telling anybody."""
+        """Show a rule without emitting signals."""
         self._rule = rule
         self.kind.select(next(word for word, kind in _KINDS.items() if kind == rule.kind))
         self.watermark.setVisible(rule.kind == "watermark")
@@ -130,11 +135,11 @@ LINES = """\
 export OTEL_EXPORTER_OTLP_ENDPOINT={}
 export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
 export OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"""
-"""For a shell. Messages are traced only where that is asked for."""
+"""Lines for a shell. Tracers include messages only if the last line asks for them."""
 
 
 class ProxyPanel(Panel):
-    """Every choice goes to the gate at once."""
+    """The panel of proxy and receiver. Every choice is passed to the gate at once."""
 
     TITLE: ClassVar[str] = "Proxy"
     LIVE: ClassVar[bool] = True
@@ -145,7 +150,7 @@ class ProxyPanel(Panel):
         proxies = desk.proxies
         self._controller = proxies.controller
         self._brought: set[int | str] = set()
-        """What came to the front with the panel: held requests by their ids, addresses."""
+        """Held requests (by id) and addresses for which the panel was already brought to the front."""
         self.address, self.copy = _address()
         self.to = label(role="quiet", wrap=True)
         self.connect_ = button(
@@ -171,7 +176,7 @@ class ProxyPanel(Panel):
         self.rule.next_one.connect(self._controller.hold_next)
         self.boxes: dict[int, HoldBox] = {}
         self.answered: HoldBox | None = None
-        """The box of the request that was forwarded last, until it is closed."""
+        """The box of the request that was forwarded last; None after it was closed."""
         self.clients = ClientLines()
         self.exchanges, self.filter, self.table = filtered_table(desk.theme, desk.bridge)
         self.detail = ExchangeDetail(desk.theme, desk.bridge)
@@ -231,12 +236,12 @@ class ProxyPanel(Panel):
         column(*heads, *tables, of=self, margins=PANEL_INSETS, gap=CONTROL_GAP)
 
     def receive(self, state: State) -> None:
-        """Show the panel for a new address and for each newly held request, and mark its tab while one is held."""
+        """Bring the panel to the front for a new address or held request, and mark its tab while a request is held."""
         super().receive(state)
         holds = state.proxy.holds if state.proxy is not None else ()
         self.setWindowTitle(f"{self.TITLE} ●" if holds else self.TITLE)
         if state.session is None:
-            return  # the recording is still being opened: nothing can be brought to the front before it is
+            return  # nothing can be brought to the front before the recording is open
         current = {hold.id for hold in holds if hold.time} | {
             view.url for view in (state.proxy, state.receiver) if view is not None and view.url
         }
@@ -245,7 +250,7 @@ class ProxyPanel(Panel):
         self._brought = current
 
     def show_state(self, state: State) -> None:
-        """Show the proxy with the requests that it holds, the receiver, and the exchanges or calls of the session."""
+        """Show the proxy with its held requests, the receiver, and the exchanges or model calls of the session."""
         session = state.session
         proxy = state.proxy if state.proxy is not None and state.proxy.url else None
         receiver = state.receiver if state.receiver is not None and state.receiver.url else None
@@ -284,7 +289,7 @@ class ProxyPanel(Panel):
         for gone in self.boxes.keys() - {hold.id for hold in holds}:
             box = self.boxes.pop(gone)
             if (focus := QApplication.focusWidget()) is not None and box.isAncestorOf(focus):
-                self.table.setFocus()  # it would go to whoever comes first in the window
+                self.table.setFocus()  # otherwise Qt would give it to the window's first widget
             self._keep_answered(box)
         if holds:
             self._forget_answered()
@@ -300,7 +305,9 @@ class ProxyPanel(Panel):
             self._second.start() if holds else self._second.stop()
 
     def _keep_answered(self, box: HoldBox) -> None:
-        """Keep the box of a request that was forwarded here until the next one, so that its report can be read."""
+        """Keep the box of a request that was forwarded here until the next one is held, so that its report can be
+        read.
+        """
         if box.taken is None:
             box.deleteLater()
             return
@@ -322,7 +329,7 @@ class ProxyPanel(Panel):
         self.fit()
 
     def _show_report(self) -> None:
-        """Show what the recording says was reported of the request that was forwarded last."""
+        """Show the tokens that the recording reports for the request that was forwarded last."""
         if self.answered is None or self._session is None:
             return
         number = self.answered.hold.exchange
@@ -336,14 +343,16 @@ class ProxyPanel(Panel):
         self.desk.show_panel("Buffer")
 
     def fit(self) -> None:
-        """The whole of one box is in sight; of several as much as half of the panel shows."""
+        """Set the height of the held requests: one box is fully visible, several boxes get at most half of the
+        panel.
+        """
         wide = max(1, self._holds.viewport().width())
         answered = [] if self.answered is None else [self.answered]
         each = [box.heightForWidth(wide) for box in (*self.boxes.values(), *answered)]
         room = max(self.height() // 2, max(each, default=0))
         frame = (
             self._holds.height() - self._holds.contentsRect().height()
-        )  # the border that the style draws
+        )  # the border of the style
         self._holds.setFixedHeight(frame + min(room, sum(each) + 6 * max(0, len(each) - 1)))
 
     # -- what has passed -----------------------------------------------------------------------------------------------
@@ -353,9 +362,9 @@ class ProxyPanel(Panel):
         return self._session is not None and self._session.format == "proxy"
 
     def _show_session(self, session: Session | None) -> None:
-        """Its exchanges or calls; of one that grows they come as they are written."""
+        """Show the exchanges or calls of a session. If the session grows, new ones are added as they are written."""
         if session is None or self._session is None or session.path != self._session.path:
-            self._listing.cancel()  # or its rows would stand there as this one's
+            self._listing.cancel()  # otherwise its rows would appear as those of this session
             self.detail.forget()
             self.table.show_rows([])
             self.says.show_text("")
@@ -393,7 +402,7 @@ class ProxyPanel(Panel):
         self._listing.run(lambda task: work(), done)
 
     def _show_place(self, state: State) -> None:
-        """The row where the playhead stands is the chosen one, where a click goes there."""
+        """Select the row of the current request, if a click on a row moves the playhead."""
         if not self._is_recording:
             self.table.show_place(state.thread_id, state.at)
 
@@ -438,7 +447,7 @@ class ProxyPanel(Panel):
 
 
 class ReceiverRow(QWidget):
-    """Shown while a receiver listens."""
+    """The address and connection lines of the span receiver, shown while it is listening."""
 
     def __init__(self, stop: Callable[[], None], show: Callable[[], None]) -> None:
         super().__init__()
@@ -461,7 +470,7 @@ class ReceiverRow(QWidget):
         column(head, self.says, self.how, of=self, gap=CHIP_GAP)
 
     def show_receiver(self, view: ReceiverView, is_open: bool) -> None:
-        """Show the address, the number of spans received, and how to connect a client."""
+        """Show the address, the number of received spans, and how to connect a client."""
         self.address.setText(view.url)
         self.says.setText(line(spans_words(view), 300))
         self.says.setToolTip(tip(view.record))

@@ -1,1 +1,1 @@
-"""A run of the live agent."""
+"""The panel and the bar of a run of the built-in agent."""

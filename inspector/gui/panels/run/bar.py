@@ -1,4 +1,4 @@
-"""The bar of a run: its status, and a debugger's controls. Keys are the window's commands."""
+"""The bar of a run: its status and controls like those of a debugger. The window's commands define their keys."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ GO, GO_WITH = "Run", "Run with this buffer"
 
 
 class RunBar(LiveBar):
-    """Hidden while there is no run."""
+    """The bar of a run; hidden while there is no run."""
 
     def __init__(
         self, runs: RunDesk, workbench: Workbench, bridge: Bridge, show: Callable[[], None]
@@ -48,11 +48,11 @@ class RunBar(LiveBar):
         self._run: RunView | None = None
         self._steps: Steps | None = None
         self._instead = ""
-        """What would be sent after the steps that were taken, in words."""
+        """What would be sent after the user's steps, in words."""
         workbench.subscribe(self.show_state)
 
     def show_state(self, state: State) -> None:
-        """Show the run; if steps were taken on the paused buffer, what would be sent instead."""
+        """Show the run and, if steps were taken on the paused buffer, what would be sent after them."""
         steps = state.run_steps
         if steps is not self._steps:
             self._steps = steps
@@ -84,7 +84,7 @@ class RunBar(LiveBar):
         self._show_buttons(run, is_paused)
 
     def _show_buttons(self, run: RunView, is_paused: bool) -> None:
-        """Show the controls of a running run, or the buttons of one that has ended."""
+        """Show the controls of an active run, or the buttons of a run that has ended."""
         has_steps = bool(self._instead)
         self.go.setText(GO_WITH if has_steps else GO)
         mark(self.go, "role", "primary" if is_paused else "")
@@ -100,7 +100,7 @@ class RunBar(LiveBar):
 
 
 def compare_sizes(steps: Steps, size: Sizer) -> str:
-    """Return the messages and tokens that the next call will send after the steps, and without them."""
+    """Return the messages and tokens that the next model call will send after the steps, and without them."""
     if steps.step is None:
         return ""
     after = f"{plural(len(steps.buffer.messages), 'message')}, about {grouped(size.tokens(steps.buffer))} tokens"

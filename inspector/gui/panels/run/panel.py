@@ -1,5 +1,7 @@
-"""The run: what the model says, what waits, what it may do, the last turns, and where it is to stop. Only what is on
-its way is shown here; all that lasts is in the journal, which the other panels show."""
+"""The panel of a run: the model's current text, open questions, the last turns, and the breakpoints.
+
+It shows only the current activity. The journal, which the other panels show, records everything.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -58,12 +60,12 @@ if TYPE_CHECKING:
 
 
 LONGEST = 200_000
-"""Characters that are shown; the journal has them all."""
+"""Maximum number of characters that are shown. The journal has all of them."""
 SHOWN_CALLS = 4
 
 
 def happened(report: TurnReport) -> str:
-    """Return what happened in a turn: its tiers, then its tools, else the text of the model."""
+    """Return what happened in a turn: its tiers and tools or, without any, the model's text."""
     words = [*(f"⇣ {tier}" for tier in report.fired), *dict.fromkeys(report.tools)]
     if report.error:
         words.append(f"✗ {line(report.error, 200)}")
@@ -73,7 +75,7 @@ def happened(report: TurnReport) -> str:
 
 
 def prompt_size(report: TurnReport) -> str:
-    """Return the tokens of the prompt as reported, else as predicted or estimated (≈)."""
+    """Return the tokens of the prompt as reported or, with `≈`, as predicted or estimated."""
     return f"{'' if report.kind == 'reported' else '≈'}{grouped(report.tokens)}"
 
 
@@ -89,7 +91,7 @@ COLUMNS: Sequence[Column[TurnReport]] = (
 
 
 class RunPanel(Panel):
-    """The run: its question, the model's text, the last turns, and the breakpoints."""
+    """The panel of the run: its question, the model's text, the last turns, and the breakpoints."""
 
     TITLE: ClassVar[str] = "Run"
     LIVE: ClassVar[bool] = True
@@ -100,7 +102,7 @@ class RunPanel(Panel):
         run = desk.runs.controller
         self._brought: Plan | None = None
         self._verdict: Verdict | None = None
-        """The verdict of the tier that the run paused before and whose preview was shown."""
+        """The verdict of the tier before which the run paused and whose preview was shown."""
         self.task = label(role="strong", wrap=True)
         self.about = label(role="small", wrap=True)
         self.notes = label(role="small", wrap=True)
@@ -140,7 +142,7 @@ class RunPanel(Panel):
         self._stack = pages(self, empty_page(what, self.begin, self.demo), page)
 
     def receive(self, state: State) -> None:
-        """Show the panel when the run asks a question, and mark its tab, even while it is hidden."""
+        """Bring the panel to the front when the run asks a question, and mark its tab, even while it is hidden."""
         super().receive(state)
         run = state.run
         doing = run.now.state if run is not None else "ended"
@@ -148,7 +150,7 @@ class RunPanel(Panel):
         permission = run.now.asked if run is not None and doing == "asking" else None
         new = self.question.show_permission(permission)
         self._around.setVisible(permission is not None)
-        self._turns.setVisible(permission is None)  # the question has their room
+        self._turns.setVisible(permission is None)  # the question takes their room
         self._look_at_tier(state)
         if new:
             self.desk.show_panel(self.TITLE)
@@ -156,11 +158,11 @@ class RunPanel(Panel):
                 [self._split.height() // 2, self._split.height() // 4, self._split.height() // 4]
             )
         elif run is not None and run.plan is not self._brought and state.run_is_open:
-            self._brought = run.plan  # a new run, once its journal is there
+            self._brought = run.plan  # a new run whose journal is open
             self.desk.show_panel(self.TITLE)
 
     def _look_at_tier(self, state: State) -> None:
-        """Show the preview of the tier that the run paused before."""
+        """Show the preview of the tier before which the run paused."""
         now = state.run.now if state.run is not None else None
         verdict = _verdict_here(state)
         if verdict is not None and verdict is not self._verdict:
@@ -198,7 +200,7 @@ class RunPanel(Panel):
             self.turns.show_rows(reports)
 
     def _show_plan(self, plan: "Plan") -> None:
-        """Show task, model, policy and workspace of a run, and what differs from the run that it was forked from."""
+        """Show task, model, policy and workspace of a run, and what differs from the run from which it was forked."""
         self.task.setText(line(plan.task, 240) or "Continues from a buffer")
         self.task.setToolTip(tip(plan.task))
         model = f"{plan.provider} · {plan.model}" if plan.model else plan.provider
@@ -215,7 +217,7 @@ class RunPanel(Panel):
         self.stops.name_tiers([tier.name for tier in by.tiers])
 
     def _show_calls(self, calls: Sequence[ToolCall]) -> None:
-        """Show the tool calls of the current turn, at most SHOWN_CALLS, with an arrow at the one that is running."""
+        """Show the tool calls of the current turn, at most SHOWN_CALLS, with an arrow at the running call."""
         listed = [
             f"{line(call.name, 40)} {line(part_original(call), 160)}"
             for call in calls[:SHOWN_CALLS]
@@ -236,7 +238,7 @@ class RunPanel(Panel):
 
 
 def _verdict_here(state: State) -> "Verdict | None":
-    """Return the verdict of the tier that the run paused before, if the end of its thread is shown."""
+    """Return the verdict of the tier before which the run paused, if the end of its thread is shown; otherwise None."""
     now = state.run.now if state.run is not None else None
     if now is None or now.stop != "tier":
         return None
@@ -245,7 +247,7 @@ def _verdict_here(state: State) -> "Verdict | None":
 
 
 class RunText(QPlainTextEdit):
-    """The text of the model. `show_text` costs what is new, not what is there."""
+    """The model's text. `show_text` takes time in proportion to the new text only."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -257,7 +259,7 @@ class RunText(QPlainTextEdit):
         self._text = ""
 
     def show_text(self, text: str) -> None:
-        """Show the text of the current model call so far."""
+        """Show the current model call's text so far."""
         if text == self._text:
             return
         bar = self.verticalScrollBar()
@@ -282,7 +284,7 @@ def _captioned(words: str, *widgets: QWidget) -> QWidget:
 
 EVERY = "any"
 USUAL = 0.6
-"""Share of the window to stop at, until the user enters another one."""
+"""Share of the context window at which to stop, until the user enters another."""
 
 
 _STOPS = {
@@ -296,11 +298,11 @@ _STOPS = {
     ),
     "errors": ("error", "When a model call has failed for good; going on asks again"),
 }
-"""By the field of Breakpoints: in words."""
+"""Label and tooltip of each breakpoint, by the field of Breakpoints."""
 
 
 class BreakRows(QWidget):
-    """A row of boxes for the breakpoints. `chosen` carries the Breakpoints."""
+    """Check boxes for the breakpoints. `chosen` is emitted with the Breakpoints."""
 
     chosen = Signal(object)
 
@@ -322,7 +324,7 @@ class BreakRows(QWidget):
         grid.setVerticalSpacing(4)
         for n, box in enumerate(
             self.boxes.values()
-        ):  # three with a choice beside them, then three without
+        ):  # three with a field beside them, then three without
             grid.addWidget(box, n % 3, 0 if n < 3 else 2)
         for n, beside in enumerate(which):
             grid.addWidget(beside, n, 1)
@@ -359,12 +361,12 @@ class BreakRows(QWidget):
             if names:
                 name = next((name for name in sorted(names) if name != ANY), EVERY)
                 with QSignalBlocker(which):
-                    if which.findText(name) < 0:  # the policy's tiers are not known yet
+                    if which.findText(name) < 0:  # before the policy's tiers are known
                         which.addItem(name)
                     which.setCurrentText(name)
 
     def _choose_share(self) -> None:
-        """Write the share as it is understood, also if the typed text is none."""
+        """Show the share as it was understood, or the default if the typed text is not a number."""
         self.share.setText(f"{_percent(self.share.text()) * 100:g}%")
         self._choose()
 
@@ -373,7 +375,7 @@ class BreakRows(QWidget):
 
 
 def _percent(text: str) -> float:
-    """`60%` as 0.6; between 1 and 150%, the usual one where it is no number."""
+    """Return `60%` as 0.6, limited to 1 to 150%; USUAL if the text is not a number."""
     try:
         number = float(text.replace("%", "").replace(",", ".").strip())
     except ValueError:
@@ -401,11 +403,11 @@ ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
 
 
 _BLANKS = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
-"""Between two words: what stands after them is easily not seen."""
+"""A long run of blanks between two words, after which text is easily overlooked."""
 
 
 class QuestionBox(Guarded, QFrame):
-    """Asks whether a call may run; hidden while there is no question."""
+    """Asks whether a tool call may run; hidden while there is no question."""
 
     def __init__(self, theme: Theme, permit: "Callable[[str, Permit], None]") -> None:
         super().__init__()
@@ -437,7 +439,7 @@ class QuestionBox(Guarded, QFrame):
         self.hide()
 
     def show_permission(self, permission: Permission | None) -> bool:
-        """Show a question, or hide the box if there is none; return whether the question is new."""
+        """Show a permission request, or hide the box if there is none. Return True if the request is new."""
         before, self._permission = self._permission, permission
         self.setVisible(permission is not None)
         if permission is None or (before is not None and before.id == permission.id):
