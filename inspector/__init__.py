@@ -6,7 +6,7 @@ The library is `inspector.api`, whose names can be imported from here; it is loa
 __version__ = "0.2.0"
 
 TYPE_CHECKING = False
-"""As `typing` has it, which is not loaded: the status line answers before that."""
+"""Replaces `typing.TYPE_CHECKING`: importing `typing` would delay the status line."""
 if TYPE_CHECKING:
     from inspector.api import (
         Buffer,
@@ -50,7 +50,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load the library when one of its names is first asked for: importing the package alone costs nothing."""
+    """Load the library when one of its names is first used, so that importing the package alone costs nothing."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from inspector import api

@@ -1,4 +1,4 @@
-"""`context-inspector`: a command answers on the command line, anything else opens the window."""
+"""Entry point of `context-inspector`: runs a command of the command line, or opens the window on a file."""
 
 import gc
 import os
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status."""
+    """Run the program with these arguments (None: those of the process). Return the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words == ["statusline"]:  # it must answer before the rest is loaded
         from inspector.statusline import main as print_status
@@ -52,7 +52,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _give_up(messages: Sequence[str]) -> None:
-    """Qt found no screen to open a window on, and would abort the process."""
+    """Explain that Qt found no screen, and exit before Qt aborts the process. `messages`: those of Qt."""
     from inspector.cli.output import note
     from inspector.cli.start_errors import explain_platform
 
@@ -62,7 +62,7 @@ def _give_up(messages: Sequence[str]) -> None:
 
 
 def _has_display(environment: Mapping[str, str]) -> bool:
-    """Qt would abort the process without one."""
+    """Is there a display to open a window on? Without one Qt would abort the process."""
     if not sys.platform.startswith("linux"):
         return True
     return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))

@@ -75,7 +75,7 @@ __all__ = [
 Shape: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
 """How a provider's API writes a request body."""
 _MODEL, _MAX_TOKENS = "model", 4_096
-"""What a written body names if nothing else is asked for."""
+"""The model and the limit that a written body names by default."""
 
 
 # -- sessions ----------------------------------------------------------------------------------------------------------
@@ -111,9 +111,9 @@ def measure(
 
     Args:
         session: a session; or a buffer of your own, which is counted by the exact tokenizer.
-        at: index of the request; None, or an index after the last request = the buffer after the last record.
+        at: index of the request; None or an index after the last request: the buffer after the last record.
         thread: id of the thread.
-        model: name of the model of a buffer of your own: tokenizers of model families differ.
+        model: name of the model, for a buffer of your own, because model families count differently.
 
     Returns:
         `tokens` (None if unknown), `kind` ("reported" by the provider, "predicted", "counted", "estimated", "unknown"),
@@ -126,7 +126,7 @@ def measure(
 
 
 def _as_thread(buffer: Buffer, model: str) -> Thread:
-    """Return a thread that has not been sent yet, with this buffer."""
+    """Return a thread without requests whose next request would send this buffer."""
     stretch = Stretch()
     for message in buffer.messages:
         stretch.append(message)
@@ -158,7 +158,7 @@ def find_pins(
 
 
 def cost(session: Session) -> SessionCost:
-    """Return what a session cost in US dollars, its cache misses with their causes, and whether compactions paid."""
+    """Return the cost of a session in US dollars, its cache misses with causes, and whether compactions saved money."""
     return session_cost(session)
 
 
@@ -194,7 +194,7 @@ def read_request(body: Mapping[str, Any], shape: Shape) -> Buffer:
 
 
 def _name_message(message: Message, place: int) -> Message:
-    """Give a message an id, which messages of bodies do not have."""
+    """Return a message with an id made from its place: the messages of request bodies have none."""
     return Message(f"m{place}", message.role, message.parts, line=message.line, time=message.time)
 
 
@@ -216,12 +216,12 @@ def _find_dialect(shape: str) -> Dialect:
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """What tiers made of a buffer."""
+    """The result of running tiers on a buffer."""
 
     buffer: Buffer
-    """The buffer afterwards; the one before if nothing was due."""
+    """The buffer afterwards; unchanged if no tier was due."""
     outcomes: tuple[Outcome[Any], ...]
-    """Of each tier that ran: its name, success, events, and the fate of each message."""
+    """For each tier that ran: its name, success, events, and the fate of each message."""
     asked: tuple[AnsweredNeed, ...]
     """Every model call and file that a tier asked for, with the answer."""
     state: Any
@@ -240,7 +240,7 @@ class CompactionResult:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRunner:
-    """A compaction policy with its settings, ready to be asked. Made by `policy`."""
+    """A compaction policy with its settings. Made by `policy` and `policy_from`."""
 
     policy: Policy[Any, Any]
     settings: tuple[tuple[str, str], ...] = ()
@@ -249,7 +249,7 @@ class PolicyRunner:
     def explain(
         self, buffer: Buffer, *, state: Any = None, reported: int | None = None, model: str = ""
     ) -> tuple[Verdict, ...]:
-        """Say for each tier whether it is due for a buffer, and why. Nothing is changed.
+        """Return for each tier whether it is due for a buffer, and why. Nothing changes.
 
         Args:
             state: running state of an earlier `CompactionResult`; None = the start of a session.
@@ -268,11 +268,12 @@ class PolicyRunner:
         reported: int | None = None,
         model: str = "",
     ) -> CompactionResult:
-        """Run the tiers that are due for a buffer, in the policy's own order; with `tier` run that one, due or not.
+        """Run the tiers that are due for a buffer, in the policy's own order.
 
         Args:
-            answer: answers what a tier asks for (`Summarize`, `RemoteCompact`, `ReadFile` ...); it raises a `Failure`
-                if it cannot. Default: an extractive summary, without a model.
+            tier: run only this tier, whether it is due or not; empty: all due tiers.
+            answer: answers the needs of tiers (`Summarize`, `RemoteCompact`, `ReadFile` ...), or raises a `Failure`.
+                Default: an extractive summary, without a model.
             state, reported, model: as in `explain`.
 
         Raises:
@@ -282,9 +283,9 @@ class PolicyRunner:
         return self._run(context, tier, answer)
 
     def learn(self, buffer: Buffer, reported: int, *, state: Any = None, model: str = "") -> Any:
-        """Teach the policy what the provider reported for a buffer; return the new running state.
+        """Pass the provider's reported size of a buffer to the policy; return the new running state.
 
-        Roku, for one, calibrates its estimate by this. Pass the state to the next `explain` or `compact`.
+        Roku, for example, calibrates its estimate with it. Pass the state to the next `explain` or `compact`.
 
         Args:
             reported: prompt tokens that the provider reported for this buffer.
@@ -294,7 +295,7 @@ class PolicyRunner:
         return self.policy.learn(context.running, context.settings, raw, reported)
 
     def explain_at(self, session: Session, at: int, *, thread: str = "main") -> tuple[Verdict, ...]:
-        """Say for each tier whether it was due before request `at` of a recorded session, and why."""
+        """Return for each tier whether it was due before request `at` of a recorded session, and why."""
         return tuple(self.policy.due(self._find_context(session, at, thread, "")))
 
     def compact_at(
@@ -367,13 +368,13 @@ def policy_from(
     name: str = "function",
     window: int | None = None,
 ) -> PolicyRunner:
-    """Return a function of yours, or of a framework, as a policy that can be stepped, replayed and compared.
+    """Wrap your own compaction function, or a framework's, as a policy that can be stepped, replayed and compared.
 
     Args:
         compact: called before each request with the messages of its body (without system prompt and tools) and a
             function that asks for a summary of a text; it returns the messages to send instead.
-        shape: how those messages are written.
-        name: what names the policy in reports.
+        shape: the provider's format in which those messages are written.
+        name: the policy's name in reports.
         window: tokens of the model's window; None = by the model's name or the session.
     """
     return PolicyRunner(FunctionPolicy(compact, shape, name), (), window)
@@ -396,10 +397,12 @@ def replay(
     pins: Iterable[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayReport:
-    """Drive a policy over a whole recorded session: what it would have sent, cost, lost, and needed again.
+    """Run a policy over a whole recorded session. Report what it would have sent, its cost, and the facts it would
+    have lost or needed again.
 
     Args:
-        pins: texts to follow in `report.pins`, beside what the user instructs.
+        answer: answers the needs of tiers. Default: an extractive summary, without a model.
+        pins: texts to follow in `report.pins`, in addition to the user's instructions.
         progress: called with (requests done, all requests).
     """
     chosen = _find_thread(session, thread)

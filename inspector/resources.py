@@ -1,5 +1,7 @@
-"""Where files lie: those that ship with the program (inside the wheel, or beside the package in a checkout), and the
-user's own."""
+"""Paths of the files that ship with the program, and of the user's own folders.
+
+Shipped files are inside the wheel, or beside the package in a checkout.
+"""
 
 import os
 from pathlib import Path
@@ -10,11 +12,12 @@ _ROOT = next((place for place in _PLACES if place.is_dir()), _PLACES[0])
 
 
 def resource(name: str) -> Path:
-    """Path of a shipped file, by its name below `resources/`. It need not exist."""
+    """Return the path of a shipped file by its name below `resources/`. The file need not exist."""
     return _ROOT / name
 
 
 def user_folder(variable: str, otherwise: str) -> Path:
-    """The program's own folder where an XDG variable says, else below the user's home. It need not exist."""
+    """Return the program's folder below the folder that an XDG variable names, else below `otherwise` in the user's
+    home. It need not exist."""
     home = os.environ.get(variable, "")
     return (Path(home) if home else Path.home() / otherwise) / "context-inspector"

@@ -1,8 +1,8 @@
-"""A grid of settings over many sessions, in parallel processes: what each costs, and what is regretted.
+"""Try a grid of settings on many sessions in parallel processes: the cost of each, and the facts needed again.
 
-Work goes out in small batches: one session, a few points of the grid. A process keeps the session it opened last, so
-batches of one session cost its opening once a process. With a Dask scheduler the same batches go to its workers, which
-must have this program, and the sessions under the same paths.
+Work is split into small batches: one session, a few points of the grid. A process keeps the sessions it opened last, so
+it opens a session only once for several batches. With a Dask scheduler the same batches go to its workers, which need
+this program, and the sessions under the same paths.
 """
 
 import importlib
@@ -39,7 +39,7 @@ _KEPT = 2
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What is to be tried. `settings` hold everywhere, `grid` gives the values of each key that is varied."""
+    """The plan of a sweep. `settings` hold at every point; `grid` lists the values of each key that varies."""
 
     files: tuple[str, ...]
     policy: str
@@ -50,7 +50,7 @@ class Sweep:
     window: int | None = None
     remote: bool = False
     pins: tuple[str, ...] = ()
-    """Texts that should stay, beside the constraints that are found."""
+    """Texts that should survive compaction, in addition to the user's instructions that are found."""
 
     def points(self) -> tuple[SettingPairs, ...]:
         """Return every combination of the values; the last key changes fastest."""
@@ -61,14 +61,14 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One point of the grid on one session. `error`: why there are no figures."""
+    """The figures of one point of the grid on one session. `error`: why there are none."""
 
     file: str
     point: SettingPairs
     figures: Mapping[str, Any]
     error: str = ""
     took_s: float = field(default=0.0, compare=False)
-    """Seconds of its process, with its share of opening the session."""
+    """Seconds that the point took, with its share of the time to open the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _SessionGround:
-    """What all points of the grid have in common on one session."""
+    """The data of one session that all points of the grid share."""
 
     ground: Ground
     window: Window
@@ -95,9 +95,18 @@ def sweep(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> tuple[Cell, ...]:
-    """Every cell, by file and then by point. `workers` None = one a core; `dask`: address of a scheduler.
+    """Run a sweep and return every cell, by file and then by point.
 
-    Raises InspectorError for a policy, a setting or a value that cannot be, before any work is done; Cancelled.
+    Args:
+        plan: The plan.
+        workers: Number of processes; None: one per core.
+        dask: Address of a Dask scheduler, which is used instead of processes.
+        progress: Called with (cells done, all cells).
+        cancelled: Asked repeatedly; True stops the sweep.
+
+    Raises:
+        InspectorError: A policy, setting or value is not valid. Raised before any work is done.
+        Cancelled: The sweep was stopped.
     """
     points = plan.points()
     check(plan, points)
@@ -119,7 +128,7 @@ def sweep(
 
 
 def check(plan: Sweep, points: Sequence[SettingPairs]) -> None:
-    """Is there such a policy, and does it take every point? Raises InspectorError."""
+    """Raise InspectorError unless the policy exists and accepts the settings of every point."""
     by = find_policy(plan.policy)
     for point in points:
         by.settings([*plan.settings, *point], plan.window)
@@ -167,7 +176,7 @@ def _by_dask(
 
 
 class _Stop:
-    """The parent's word that no more is wanted; set once in each process of a pool."""
+    """Holds the event by which the parent process stops the work; set once in each process of a pool."""
 
     event: Any = None
 
@@ -183,7 +192,7 @@ def _stopped() -> bool:
 
 
 def run_batch(batch: _Batch) -> tuple[Cell, ...]:
-    """Run a batch in a worker process. A session that cannot be opened is a cell with an error, not a failure."""
+    """Run a batch in a worker process. A session that cannot be opened yields cells with an error."""
     start = time.perf_counter()
     cells = _cells(batch)
     took = (time.perf_counter() - start) / len(cells)
@@ -224,7 +233,7 @@ def _ground(plan: Sweep, file: str, stamp: int) -> _SessionGround:
 
 
 def figures(replayed: ReplayReport) -> dict[str, Any]:
-    """What a sweep compares. Numbers only; `cost_usd` is None where a price is not known."""
+    """Return the numbers that a sweep compares. `cost_usd` is None if a price is not known."""
     kept_pins, pins = pins_kept(replayed.pins)
     cost = replayed.spent.cost_usd
     tokens = ("prompt", "cache_read", "cache_write", "summariser_input", "summariser_output")

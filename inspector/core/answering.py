@@ -1,7 +1,7 @@
-"""Answerers without a network: the offline summariser, a script, a recording. And the log of needs and answers.
+"""Answerers that need no network (the offline summariser, a script), and the log of needs and answers.
 
-An answerer is a function: need in, Answer out; it raises a Failure if it cannot answer. `AnswerLog` wraps any answerer
-and keeps every need with its answer, so that a step can be shown, replayed and exported.
+An answerer is a function that takes a Need and returns an Answer, or raises a Failure if it cannot answer. `AnswerLog`
+wraps any answerer and keeps every need with its answer, so that a step can be shown, replayed and exported.
 """
 
 import math
@@ -43,9 +43,9 @@ class Stoppable(Protocol):
 
 
 OFFLINE, RECORDING = "offline", "recording"
-"""Who answers (`Answer.by`): the extractive summariser; what the recording holds."""
+"""Values of `Answer.by`: the extractive summariser answered, or the answer is content of the recording."""
 NOT_WRITTEN = "(not written)"
-"""The path of what a rehearsal did not save."""
+"""The path in the answer to a save request that a rehearsal did not carry out."""
 
 _OVERFLOW = re.compile(
     r"(?i)context[ _](?:window|length|limit)|(?:prompt|input) is too long|maximum (?:prompt|context)|too many tokens"
@@ -54,9 +54,11 @@ _OVERFLOW = re.compile(
 
 
 def offline(need: Need) -> Answer:
-    """Answer by the deterministic extractive summariser; a file is what the recording holds of it.
+    """Answer summary needs with the deterministic extractive summariser, and file needs with the recorded content.
 
-    What it cannot do (a file that the recording does not hold, the disk, tools) fails as missing.
+    Raises:
+        ProviderFailure: The need requires something else: a file that is not recorded, the disk, a tool. Its kind is
+            `missing`.
     """
     match need:
         case Summarize():
@@ -75,7 +77,7 @@ def offline(need: Need) -> Answer:
 
 
 def missing_file(path: str) -> ProviderFailure:
-    """The failure for a file of which the recording holds no content."""
+    """Return the failure for a file whose content is not in the recording."""
     return ProviderFailure(f"The recording does not hold the content of {path}.", kind="missing")
 
 
@@ -88,7 +90,7 @@ def missing_files(answered: Sequence["AnsweredNeed"]) -> tuple[int, list[str]]:
 
 
 def missing_files_words(answered: Sequence["AnsweredNeed"]) -> str:
-    """`2 of 5 files to re-attach are not in the recording: a.py, b.py`; empty if none is missing."""
+    """Return `2 of 5 files to re-attach are not in the recording: a.py, b.py`; empty if none is missing."""
     count, paths = missing_files(answered)
     if not paths:
         return ""
@@ -97,7 +99,10 @@ def missing_files_words(answered: Sequence["AnsweredNeed"]) -> str:
 
 
 def rehearsed(answer: Answerer) -> Answerer:
-    """For a preview or a replay: nothing is written, but saving counts as done. All else is answered by `answer`."""
+    """Return an answerer for a preview or a replay: it confirms save requests without writing anything.
+
+    All other needs go to `answer`.
+    """
 
     def rehearse(need: Need) -> Answer:
         if isinstance(need, SaveTranscript | SaveText):
@@ -116,7 +121,7 @@ class AnsweredNeed:
 
 
 class AnswerLog:
-    """An answerer that remembers."""
+    """Wraps an answerer and records every need with its reply in `asked`."""
 
     def __init__(self, answer: Answerer) -> None:
         self._answer = answer
@@ -140,7 +145,7 @@ class Scripted:
 
     @property
     def left(self) -> int:
-        """How many answers are left."""
+        """Return the number of replies that were not used yet."""
         return len(self._replies)
 
     def __call__(self, need: Need) -> Answer:
@@ -153,9 +158,13 @@ class Scripted:
 
 
 def http_failure(status: int, message: str, code: str = "", retry_after: str = "") -> Failure:
-    """Return a provider's refusal as the tiers handle it: an overflow by its code or text, the rest by its status.
+    """Return the Failure for an HTTP error of a provider: an overflow by its code or text, any other by its status.
 
-    `code` is the provider's own word for the error (OpenAI's `code`), `retry_after` its header: kept in the message.
+    Args:
+        status: The HTTP status.
+        message: The provider's error text.
+        code: The provider's own name of the error (OpenAI's `code`).
+        retry_after: The header of that name; it is added to the message.
     """
     sentence = message or f"HTTP {status}"
     if code in _OVERFLOW_CODES or status == 413 or (status == 400 and _OVERFLOW.search(message)):
@@ -175,7 +184,10 @@ _OVERFLOW_CODES = ("context_length_exceeded", "model_context_window_exceeded", "
 
 
 def read_script(value: Any) -> Scripted:
-    """A script from its JSON: a list of `"text"`, `{"text"}`, `{"messages"}` or `{"error"}`. Raises InspectorError."""
+    """Read a script of answers from JSON: a list of `"text"`, `{"text"}`, `{"messages"}` or `{"error"}`.
+
+    Raises InspectorError.
+    """
     if not isinstance(value, list):
         raise InspectorError("The answers must be a JSON list, one for each need, in order.")
     return Scripted([_reply(answer, n) for n, answer in enumerate(value)])
@@ -221,7 +233,7 @@ def _failure(value: Mapping[str, Any], n: int) -> Answer | Failure:
 
 
 def need_document(answered: AnsweredNeed) -> dict[str, Any]:
-    """A need and its answer as the command line prints them."""
+    """Return a need and its answer as the JSON object that the command line prints."""
     need, reply = answered.need, answered.reply
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(need).__name__).lower()
     document: dict[str, Any] = {"kind": kind, "timeout_s": getattr(need, "timeout_s", None)}

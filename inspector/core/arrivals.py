@@ -1,4 +1,4 @@
-"""What each request brings, and the thread as it was right before its buffer was changed."""
+"""The messages that each request adds to the buffer, and the thread as it was right before a change of its buffer."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -16,29 +16,29 @@ _OURS = ("assistant", "tool")
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What comes between a request and the one before it."""
+    """The differences between the buffer of a request and that of the previous request."""
 
     answer: tuple[Message, ...] = ()
-    """The answer of the call before and the results of its tools."""
+    """The answer to the previous request, and the results of the tools that it called."""
     new: tuple[Message, ...] = ()
-    """All else: what the user typed, what the client added."""
+    """All other new messages: those that the user typed or the client added."""
     swapped: Mapping[str, Message] = field(default_factory=dict)
-    """Messages by id whose content changed here, though nothing was compacted."""
+    """The changed messages by id, if the content of some changed without a compaction."""
     gone: frozenset[str] = frozenset()
-    """Ids of messages that are not sent any more, though nothing was compacted."""
+    """Ids of messages that are no longer sent although nothing was compacted."""
     compacted: bool = False
-    """The recorded harness compacted here: its buffer and a policy's go different ways."""
+    """True if the recorded harness compacted before this request, so that a policy's buffer may differ from here on."""
     grown: bool = True
-    """The recorded buffer is the one before with more at its end."""
+    """True if the recorded buffer is the previous one with messages appended."""
 
 
 _KNOWN = KnownByThread[tuple[Arrival, ...]]()
 
 
 def arrivals(thread: Thread) -> tuple[Arrival, ...]:
-    """Return what each request brings, and what came after the last one; remembered for the last few threads.
+    """Return the arrival of each request, and of the buffer after the last request. Cached for the last few threads.
 
-    O(messages) once, and a walk over the buffer where it was not merely appended to.
+    O(messages) once, plus O(buffer) for each request whose buffer was not merely appended to.
     """
     return _KNOWN.get(thread, "", lambda former: _find_arrivals(thread))
 
@@ -50,7 +50,7 @@ def _find_arrivals(thread: Thread) -> tuple[Arrival, ...]:
 
 
 class _ArrivalFinder:
-    """Goes through the buffers of a thread in order and tells which messages are new in each."""
+    """Goes through the buffers of a thread in order and finds the new messages of each."""
 
     def __init__(self, thread: Thread) -> None:
         compactions = [compaction for compaction in thread.compactions if compaction.before_request]
@@ -62,11 +62,11 @@ class _ArrivalFinder:
         self._place_of_id = {message.id: place for place, message in enumerate(thread.messages)}
         self._seen_ids = set[str]()
         self._last_place = -1
-        """Place in the recording of the last message that came."""
+        """Index in the recording of the last message that any buffer held so far."""
         self._last_view: View | None = None
 
     def advance(self, index: int, view: View) -> Arrival:
-        """Return what comes between the buffer before and `view`, the buffer of the request of this index."""
+        """Return the differences between the previous buffer and `view`, the buffer of request `index`."""
         last = self._last_view
         self._last_view = view
         is_compacted = index in self._compacted_at
@@ -86,7 +86,7 @@ class _ArrivalFinder:
         )
 
     def _take_new(self, messages: Sequence[Message], *, is_summarised: bool) -> list[Message]:
-        """Return the messages that no buffer held before, and remember them."""
+        """Return the messages that no earlier buffer held, and mark them as seen."""
         new = [message for message in messages if message.id not in self._seen_ids]
         self._seen_ids.update(message.id for message in new)
         if is_summarised:
@@ -96,7 +96,7 @@ class _ArrivalFinder:
         return new
 
     def _take_unsent(self, new: Sequence[Message]) -> list[Message]:
-        """Return what the recording holds before the new messages and no request ever sent: a summary replaced it."""
+        """Return the recorded messages before `new` that no request ever sent because a summary replaced them."""
         start = self._last_place + 1
         places = [
             self._place_of_id[message.id] for message in new if message.id in self._place_of_id
@@ -110,12 +110,12 @@ class _ArrivalFinder:
 
 
 def _count_ours(messages: Sequence[Message]) -> int:
-    """Count the messages at the beginning that the model or its tools wrote."""
+    """Count the leading messages that the model or its tools wrote."""
     return sum(1 for _ in takewhile(lambda message: message.role in _OURS, messages))
 
 
 def _find_renamed(before: View, after: View) -> frozenset[str]:
-    """Return the new ids of messages that were in the buffer before under other ids: they did not arrive."""
+    """Return the new ids of messages that the previous buffer holds under other ids, which are therefore not new."""
     if after.rewritten_since(before) is not None:
         return frozenset()
     same = shared(before, after)
@@ -127,7 +127,10 @@ def _find_renamed(before: View, after: View) -> frozenset[str]:
 
 
 def _count_answer(messages: Sequence[Message]) -> int:
-    """Count the messages of an answer and its results: up to the next answer, or to what anybody else wrote."""
+    """Count the messages of an answer and its results.
+
+    They end before the next answer, or before a message that neither the model nor a tool wrote.
+    """
     has_results = False
     for place, message in enumerate(messages):
         if message.role not in _OURS or (has_results and message.role == "assistant"):
@@ -137,7 +140,7 @@ def _count_answer(messages: Sequence[Message]) -> int:
 
 
 def _find_edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], frozenset[str]]:
-    """Return the messages with changed content by id, and the ids of those that are not sent any more."""
+    """Return the messages with changed content by id, and the ids of the messages that are no longer sent."""
     now_by_id = {message.id: message for message in now}
     swapped: dict[str, Message] = {}
     gone: list[str] = []
@@ -151,7 +154,7 @@ def _find_edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message],
 
 
 def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
-    """Return the thread as it was right before its buffer was changed in front of request `at`."""
+    """Return the thread as it was right before the change of its buffer that precedes request `at`."""
     request = thread.requests[at] if at < len(thread.requests) else None
     last = thread.requests[at - 1] if at else request
     earlier = bisect_left(thread.compactions, at, key=lambda compaction: compaction.before_request)
@@ -171,7 +174,7 @@ def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
 
 
 def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
-    """Return the buffer right before it was changed: the last one with what arrived after it."""
+    """Return the buffer right before the change: that of the previous request, with the messages that arrived since."""
     if at < len(thread.requests):
         request = thread.requests[at]
         is_cleared_again = (
@@ -188,9 +191,11 @@ def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
 
 
 def changed_places(thread: Thread, start: int = 0) -> list[int]:
-    """Return the requests from `start` on before which the buffer did not only grow, or the provider's count fell.
+    """Return the indexes of requests, from `start` on, whose buffer is more than the previous one with messages
+    appended, or smaller by the provider's count.
 
-    The number of requests means the buffer after the last record. O(requests from `start` on, compactions).
+    An index equal to the number of requests means the buffer after the last record. O(requests from `start` on,
+    compactions).
     """
     first, end = max(start, first_place(thread)), len(thread.requests)
     announced = {compaction.before_request for compaction in thread.compactions}

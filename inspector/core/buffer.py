@@ -24,10 +24,10 @@ class Tool:
 
 
 def read_definition(definition: Json) -> Json:
-    """Return what the model reads of a tool's definition; None while it is withheld.
+    """Return the part of a tool's definition that the model reads; None if the whole definition is withheld.
 
-    A tool marked `defer_loading` is sent, but it is no part of the prompt until a search of the model's finds it. Of a
-    namespace the tools that are not withheld are left.
+    A tool marked `defer_loading` is sent, but is no part of the prompt until a search by the model finds it. In a
+    namespace, such tools are left out.
     """
     if not isinstance(definition, Mapping):
         return definition
@@ -42,20 +42,20 @@ def read_definition(definition: Json) -> Json:
 @quick
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What goes along with every buffer. None = the transcript does not hold it (unlike empty)."""
+    """The system prompt and tools that are sent with every buffer. None: not recorded; empty: there were none."""
 
     system: str | None = None
     tools: tuple[Tool, ...] | None = None
     unseen: int = field(default=0, compare=False)
-    """Tokens, by the estimator of a harness that counts its prompt, of what the transcript does not hold of it. Only
-    buffers that are put before such a harness have any (`policies.place.buffer_at`)."""
+    """Tokens of the prompt that are not in the file, in the unit of a harness's estimator that counts its prompt. 0
+    except in buffers that are given to such a harness (`policies.place.buffer_at`)."""
 
 
 NOT_IN_FILE = Prompt()
 
 
 Rewritten: TypeAlias = Mapping[int, tuple[Message, Message]]
-"""By place in the buffer: the message before and after it was rewritten."""
+"""(message before, message after) of each rewritten message, by its index in the buffer."""
 
 _AS_THEY_WERE: Rewritten = MappingProxyType({})
 
@@ -77,9 +77,7 @@ class Stretch:
     ) -> None:
         self._under, self._rewritten = base, rewritten
         self.base = View(base.stretch, min(rewritten)) if base is not None and rewritten else base
-        """What it shares with the older stretch: all of the view below it, or what is before the first rewritten
-        message.
-        """
+        """The view shared unchanged with the older stretch: all of it, or up to the first rewritten message."""
         self.depth: int = base.stretch.depth + 1 if base is not None else 0
         """How many stretches lie below."""
         self._more: list[Message] = list(own)
@@ -97,15 +95,15 @@ class Stretch:
         return self._below() + len(self._more)
 
     def append(self, *messages: Message) -> None:
-        """Only the reader that made the stretch may call this."""
+        """Add messages at the end. Only the reader that made the stretch may call this."""
         self._more += messages
 
     def view(self, length: int | None = None) -> "View":
-        """The first `length` messages, default all there are now."""
+        """Return a view of the first `length` messages; None: of all messages so far."""
         return View(self, len(self) if length is None else length)
 
     def weight(self, name: str, weigh: Callable[[Message], int], length: int) -> int:
-        """Sum of `weigh` over the first `length` messages: amortised O(1) per message, cached under `name`."""
+        """Return the sum of `weigh` over the first `length` messages, cached under `name`. Amortised O(1) each."""
         if self._under is None:
             return self._sum(name, weigh, length, 0)
         steps: list[tuple[Stretch, int]] = []
@@ -127,7 +125,7 @@ class Stretch:
         return total
 
     def _difference(self, weigh: Callable[[Message], int], length: int) -> int:
-        """What the rewritten ones among the first `length` weigh more than they did."""
+        """Return by how much the rewriting of messages among the first `length` changed their weight."""
         return sum(
             weigh(new) - weigh(old) for at, (old, new) in self._rewritten.items() if at < length
         )
@@ -151,7 +149,7 @@ class Stretch:
 @quick
 @dataclass(frozen=True, slots=True)
 class View:
-    """The first `length` messages of a stretch: the buffer of a request, not yet laid out."""
+    """The first `length` messages of a stretch: the buffer of a request, not yet built as a tuple."""
 
     stretch: Stretch
     length: int
@@ -161,7 +159,7 @@ class View:
         return self.tail(0)
 
     def tail(self, start: int) -> tuple[Message, ...]:
-        """Return the messages from `start` on. O(their number) and what was rewritten on the way down to them."""
+        """Return the messages from `start` on. O(these messages, rewritten messages in the stretches below)."""
         under = self.stretch._under
         if under is None:
             return tuple(self.stretch._more[start : self.length])
@@ -172,7 +170,10 @@ class View:
         return self._tail_of_many(start)
 
     def _tail_of_many(self, start: int) -> tuple[Message, ...]:
-        """Return the same where they lie in several stretches: walk down, then rewrite on the way up."""
+        """Return the messages from `start` on if they are in several stretches.
+
+        Walk down to the oldest stretch, then apply the rewritten messages on the way up.
+        """
         runs: list[Sequence[Message]] = []
         rewritten: list[tuple[Rewritten, int]] = []
         stretch, end = self.stretch, self.length
@@ -194,7 +195,7 @@ class View:
         return tuple(messages)
 
     def backwards(self) -> Iterator[Message]:
-        """The messages from the last to the first, without laying them all out."""
+        """Yield the messages from the last to the first, without building a tuple of all."""
         rewritten: dict[int, Message] = {}
         stretch, length = self.stretch, self.length
         while True:
@@ -210,9 +211,9 @@ class View:
             stretch = stretch._under.stretch
 
     def rewritten_since(self, former: "View") -> Rewritten | None:
-        """Return what was rewritten since `former`, if this is that buffer, grown; None if it is another one.
+        """Return the messages of `former` that were rewritten since; None if this view does not continue `former`.
 
-        O(stretches between them, and what was rewritten).
+        O(stretches between them, rewritten messages).
         """
         rewritten: dict[int, tuple[Message, Message]] = {}
         stretch, length, depth = self.stretch, self.length, former.stretch.depth
@@ -228,7 +229,7 @@ class View:
         return rewritten if stretch is former.stretch and length >= former.length else None
 
     def weight(self, name: str, weigh: Callable[[Message], int]) -> int:
-        """Sum of `weigh` over the messages, cached under `name`."""
+        """Return the sum of `weigh` over the messages, cached under `name`."""
         return self.stretch.weight(name, weigh, self.length)
 
     def __iter__(self) -> Iterator[Message]:
@@ -243,18 +244,21 @@ EMPTY_VIEW = View(Stretch(), 0)
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """The messages of one model call, with the prompt that went along. Every change makes a new buffer."""
+    """The messages of one model call, with system prompt and tools. Immutable: every change makes a new buffer."""
 
     messages: tuple[Message, ...]
     prompt: Prompt = NOT_IN_FILE
 
     def with_messages(self, messages: Sequence[Message]) -> "Buffer":
-        """The same prompt over other messages."""
+        """Return a buffer with the same prompt and other messages."""
         return Buffer(tuple(messages), self.prompt)
 
 
 def shared(view: View, other: View) -> int:
-    """How many messages two views share at their beginning: the same objects. O(1) for views of one line of growth."""
+    """Return how many of the first messages of two views are the same objects.
+
+    O(1) if one view continues the other.
+    """
     same = _count_common(view, other)
     if same in (view.length, other.length):
         return same
@@ -266,14 +270,14 @@ def shared(view: View, other: View) -> int:
 
 
 def head(view: View, count: int) -> tuple[Message, ...]:
-    """The first `count` messages, without laying out the others."""
+    """Return the first `count` messages, without building a tuple of all."""
     if view.stretch._under is None:
         return tuple(view.stretch._more[: min(count, view.length)])
     return View(view.stretch, min(count, view.length)).messages()
 
 
 def _count_common(view: View, other: View) -> int:
-    """Return how long both are the same, by the nearest stretch on which both stand."""
+    """Return the length of the common beginning of two views, by the nearest stretch that both are built on."""
     deep, deep_length = view.stretch, view.length
     shallow, shallow_length = other.stretch, other.length
     while deep is not shallow:
@@ -288,7 +292,7 @@ def _count_common(view: View, other: View) -> int:
 
 
 def is_prefix(shorter: View, longer: View) -> bool:
-    """Does `longer` begin with the very messages of `shorter`? By the stretches alone: O(stretches between them)."""
+    """Does `longer` begin with the very messages of `shorter`? Compares only stretches: O(stretches between them)."""
     stretch, length = longer.stretch, longer.length
     while stretch is not shorter.stretch:
         if stretch.base is None or length < shorter.length:  # what lies below is shorter still

@@ -1,4 +1,4 @@
-"""What a tool call is about, by the names that harnesses give to arguments: files, commands, patches."""
+"""Find the files, commands and patches that a tool call is about, by the names that harnesses give to arguments."""
 
 import re
 from collections import Counter
@@ -33,18 +33,18 @@ ATTACHED_FILE = re.compile(
 
 
 def writes(call: ToolCall) -> bool:
-    """Does its name say that it changes something?"""
+    """Does the name of the tool say that the call changes something?"""
     name = call.name.lower()
     return any(word in name for word in _WRITERS)
 
 
 def path_of(call: ToolCall) -> str:
-    """The path or address among its arguments; empty where there is none."""
+    """Return the path or address among a call's arguments; empty if there is none."""
     return first_text(call.arguments, PATH_KEYS)
 
 
 def first_text(arguments: object, keys: Iterable[str]) -> str:
-    """The first of these arguments that holds text; empty where none does."""
+    """Return the first text among the arguments named by `keys`; empty if none of them holds text."""
     if not isinstance(arguments, Mapping):
         return ""
     return next((v for key in keys if isinstance(v := arguments.get(key), str) and v), "")
@@ -53,7 +53,13 @@ def first_text(arguments: object, keys: Iterable[str]) -> str:
 def used_last(
     messages: Sequence[Message], tools: Container[str], keys: Sequence[str]
 ) -> Iterator[tuple[str, ToolCall]]:
-    """(path under one of `keys`, call) of the calls of these tools, newest first; of each path the newest."""
+    """Yield (path, call) of the newest call for each path, newest first.
+
+    Args:
+        messages: The messages whose calls are searched.
+        tools: Names of the tools whose calls count.
+        keys: Names of the arguments that may hold the path.
+    """
     seen = set[str]()
     for message in reversed(messages):
         for call in reversed(message.calls):
@@ -64,7 +70,7 @@ def used_last(
 
 
 def read_by(call: ToolCall) -> str:
-    """What a reading call wants to see: its path, or the command that prints a file; empty where it does not read."""
+    """Return the path that a call reads, or the command that prints a file; empty if the call does not read."""
     if writes(call):
         return ""
     if path := path_of(call):
@@ -77,27 +83,27 @@ def read_by(call: ToolCall) -> str:
 
 
 _BEFORE = re.compile(r"^(?:\s*(?:cd [^;&|]+|\w+=(?:\"[^\"]*\"|'[^']*'|[^\s;&|]*))\s*(?:&&|;))*\s*")
-"""What stands before the command that matters: the folder, and variables."""
+"""The prefix of a command line before the command itself: changes of folder, and variables."""
 _PRINTS = re.compile(
     r"(?:cat|head|tail|sed -n|nl|less|bat|grep|rg|ag|find|wc|jq|tree|curl -s"
     r"|git (?:show|log|diff|blame|grep)|gh (?:pr|issue|api|run|repo) ?(?:view|list|diff|checks|repos\S*)?)\b"
 )
-"""Commands that print what is there, and change nothing."""
+"""Commands that print content of files or services and change nothing."""
 _LOOKS = re.compile(r"(?:ls|ll|stat|file|which|type|pwd|curl|git (?:status|branch|remote))\b")
-"""Further ones that look at what is there."""
+"""Further commands that only look something up."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _THEN = re.compile(r"&&|;")
-"""What parts commands that run one after another."""
+"""Separators of commands that run one after another."""
 _READING_TOOLS = re.compile(r"(?i)read|grep|glob|search|fetch|^ls$|list|view|find")
 
 
 def prints_only(command: str) -> bool:
-    """Does a command print what files and services hold, and change nothing?"""
+    """Does a command print the content of files or services, and change nothing?"""
     return _PRINTS.match(_BEFORE.sub("", command)) is not None
 
 
 def looks_only(call: ToolCall) -> bool:
-    """Does a call only look at something, so that nothing is broken if it fails?"""
+    """Does a call only look something up, so that its failure breaks nothing?"""
     if command := command_of(call):
         bare = _BEFORE.sub("", command)
         is_look = _PRINTS.match(bare) is not None or _LOOKS.match(bare) is not None
@@ -106,7 +112,7 @@ def looks_only(call: ToolCall) -> bool:
 
 
 def command_of(call: ToolCall) -> str:
-    """What a call runs in a shell, without the shell; empty where it runs nothing."""
+    """Return the command that a call runs in a shell, without the shell's own name; empty if it runs none."""
     if not isinstance(call.arguments, Mapping):
         return ""
     command = next((v for key in COMMAND_KEYS if (v := call.arguments.get(key))), "")
@@ -126,12 +132,12 @@ _PATCHED = pattern(
 
 
 def patched_files(text: str) -> list[str]:
-    """The files that a patch changes, in order."""
+    """Return the files that a patch changes, in order."""
     return _PATCHED.findall(text)
 
 
 def patched(call: ToolCall) -> list[str]:
-    """The files that a patch in a call's arguments changes."""
+    """Return the files that a patch in a call's arguments changes."""
     texts = [call.arguments]
     if isinstance(call.arguments, Mapping):
         texts = [call.arguments.get(key) for key in ("input", "patch", *COMMAND_KEYS)]
@@ -142,7 +148,10 @@ def patched(call: ToolCall) -> list[str]:
 
 
 def subject_of(call: ToolCall) -> str:
-    """Return the file, else the command, else whatever the call is about, on one line; empty if nothing says it."""
+    """Return what a call is about, on one line: its file, else its command, else another descriptive argument.
+
+    Empty if no argument holds text.
+    """
     arguments = call.arguments
     if isinstance(arguments, str):
         return _one_line(next(iter(patched_files(arguments)), arguments))
@@ -161,14 +170,14 @@ def _one_line(text: str) -> str:
 
 
 _MOSTLY = 0.7
-"""Least share of the files that lie in the folder from which paths are shown."""
+"""Smallest share of the files that must be in a folder for paths to be shown relative to it."""
 
 
 class CallIndex:
-    """The calls of some messages by id, and how their subjects are shown: files from the folder that most are in."""
+    """The calls of some messages by id, with their subjects as shown: paths are relative to the most common folder."""
 
     def __init__(self, messages: Iterable[Message] = (), former: "CallIndex | None" = None) -> None:
-        """Index some messages; with `former` those that it has, too: it costs what is new."""
+        """Index the calls of some messages, in addition to those of an earlier index `former`."""
         self._calls: dict[str, ToolCall] = {} if former is None else dict(former._calls)
         self._folders: _FolderCount = _FolderCount() if former is None else former._folders.copy()
         new = {call.id: call for message in messages for call in message.calls}
@@ -178,16 +187,16 @@ class CallIndex:
 
     @property
     def folder(self) -> str:
-        """The folder that most files are in, from which paths are shown."""
+        """Return the folder that most files are in; shown paths are relative to it."""
         return self._folder
 
     @property
     def tool_names(self) -> set[str]:
-        """The names of the tools that are called."""
+        """Return the names of the tools that are called."""
         return {call.name for call in self._calls.values()}
 
     def call_of(self, message: Message) -> ToolCall | None:
-        """Return the call whose result the message holds; None if it holds none, or its call is not there."""
+        """Return the call whose result a message holds; None without a result, or if the call is not indexed."""
         result = message.result
         return self._calls.get(result.call_id) if result is not None else None
 
@@ -201,30 +210,30 @@ class CallIndex:
         return ", ".join(filter(None, subjects))
 
     def shown_subject(self, call: ToolCall) -> str:
-        """Return the subject of a call, a path from the folder that most files are in."""
+        """Return the subject of a call; a path is relative to the folder that most files are in."""
         subject = subject_of(call)
         return self.shown_path(subject) if subject == path_of(call) else subject
 
     def shown_path(self, path: str) -> str:
-        """Return a path from the folder that most files are in."""
+        """Return a path relative to the folder that most files are in."""
         return path.removeprefix(self._folder)
 
 
 class _FolderCount:
-    """Counts in which folders the absolute paths of some files lie."""
+    """Counts how many of some files, given by absolute path, are below each folder."""
 
     def __init__(self) -> None:
         self._files = set[str]()
         self._counts = Counter[str]()
 
     def copy(self) -> "_FolderCount":
-        """Return the same counts, to be added to by themselves."""
+        """Return an independent copy."""
         counts = _FolderCount()
         counts._files, counts._counts = set(self._files), Counter(self._counts)
         return counts
 
     def add(self, paths: Iterable[str]) -> None:
-        """Count the folders of these paths. A path counts once; one that is no absolute path of a file, never."""
+        """Count the folders of these paths. A path counts once; anything but an absolute path of a file is ignored."""
         files = {
             path for path in paths if path.startswith("/") and not path.endswith("/")
         } - self._files

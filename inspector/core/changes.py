@@ -27,38 +27,39 @@ from inspector.core.message import (
 Change: TypeAlias = Literal[
     "reminders", "rewritten", "thinking", "images", "cleared", "shortened", "edited"
 ]
-"""The first four take nothing that was said; cleared: a result became a placeholder; shortened: text was taken away."""
+"""The first four remove no content of the conversation. cleared: a placeholder replaced a result; shortened: text was
+removed; edited: text was changed."""
 HARMLESS: tuple[Change, ...] = ("reminders", "rewritten", "thinking", "images")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageChanges:
-    """Of the messages that a buffer had after a place."""
+    """The fates of the messages that follow the first difference of two buffers."""
 
     lost: tuple[Message, ...]
-    """Those of which nothing is left."""
+    """Removed messages."""
     faded: tuple[tuple[Message, Change], ...]
-    """Those of which nothing is left that anybody said: reminders, bare thinking."""
+    """Removed messages that held no content of the conversation, only reminders or thinking; each with the kind."""
     changed: tuple[tuple[Message, Message, Change], ...]
-    """(before, after, how)."""
+    """(message before, message after, kind of change)."""
     kept: int
-    """How many are still there word for word, wherever."""
+    """Number of messages that are still in the buffer word for word, in whatever place."""
     fresh: tuple[Message, ...]
     """Messages that are new."""
 
     @property
     def counts(self) -> Counter[Change]:
-        """How often each kind of change occurs."""
+        """Return how often each kind of change occurs."""
         return Counter([how for _, _, how in self.changed] + [how for _, how in self.faded])
 
     @property
     def taken(self) -> tuple[tuple[Message, Message, Change], ...]:
-        """The changes that took something."""
+        """Return the changes that removed or altered content of the conversation."""
         return tuple(entry for entry in self.changed if entry[2] not in HARMLESS)
 
 
 def compare_messages(before: Sequence[Message], after: Sequence[Message]) -> MessageChanges:
-    """Find out which of the messages `before` are lost, changed or unchanged in `after`. O(both)."""
+    """Return which of the messages `before` are lost, changed or unchanged in `after`. O(both)."""
     lost: list[Message] = []
     faded: list[tuple[Message, Change]] = []
     changed: list[tuple[Message, Message, Change]] = []
@@ -83,7 +84,7 @@ def compare_messages(before: Sequence[Message], after: Sequence[Message]) -> Mes
 
 
 def align_messages(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
-    """Return the place in `after` of each message of `before`, whatever its id is now; -1 for one that is gone.
+    """Return the index in `after` of each message of `before`, even if its id changed; -1 for a removed message.
 
     O(both).
     """
@@ -107,7 +108,7 @@ def align_messages(before: Sequence[Message], after: Sequence[Message]) -> list[
 
 
 def _anchor(message: Message) -> Hashable:
-    """Return what identifies a message, whatever its text: the calls it makes, or the call it answers."""
+    """Return what identifies a message regardless of its text: the calls it makes, or the call it answers."""
     if message.result is not None and message.result.call_id:
         return "result", message.result.call_id
     calls = tuple(call.id for call in message.calls if call.id)
@@ -117,7 +118,7 @@ def _anchor(message: Message) -> Hashable:
 def _align_by_order(
     before: Sequence[Message], after: Sequence[Message], places: list[int], matched: set[int]
 ) -> None:
-    """Match messages of one role and similar text that stand between the same two matched messages."""
+    """Match messages of one role and similar text that are between the same two matched messages."""
     start = 0
     for n, message in enumerate(before):
         if places[n] >= 0:
@@ -136,7 +137,10 @@ def _align_by_order(
 
 
 def _is_alike(message: Message, later: Message) -> bool:
-    """Can `later` be `message`, edited? Compares beginnings and ends without reminders; a placeholder fits any."""
+    """Can `later` be an edited `message`?
+
+    Compares their beginnings and ends without reminders. A placeholder can be an edit of any message.
+    """
     old, new = _wording(message), _wording(later)
     if old == new:
         return True
@@ -147,7 +151,7 @@ def _is_alike(message: Message, later: Message) -> bool:
 
 
 def _classify_fading(message: Message) -> Change | None:
-    """Return how a message could go without a loss: a reminder of the client's, thinking alone. None for any other."""
+    """Return the kind of a message whose removal loses nothing: a client's reminder, or only thinking. Else None."""
     if message.mark in ("attachment", "meta"):
         return "reminders"
     if all(isinstance(part, Thinking) for part in message.parts):
@@ -157,7 +161,7 @@ def _classify_fading(message: Message) -> Change | None:
 
 
 def classify_change(before: Message, after: Message) -> Change | None:
-    """Return what kind of change leads from one message to the other; None where the model reads the same."""
+    """Return the kind of change between two versions of a message; None if the model reads the same in both."""
     if before is after or (before.role == after.role and before.parts == after.parts):
         return None
     if after.mark == "placeholder" and before.mark != "placeholder":
@@ -176,7 +180,7 @@ def classify_change(before: Message, after: Message) -> Change | None:
 
 
 def _classify_text_change(before: Message, after: Message) -> Change:
-    """Return the kind of a change by the texts alone."""
+    """Return the kind of change, judged only by the texts and the number of images."""
     old, new = _wording(before), _wording(after)
     is_shorter = len(new) < len(old)
     if before.result is not None and is_shorter and (is_placeholder(new) or _stands_for(new, old)):
@@ -187,7 +191,7 @@ def _classify_text_change(before: Message, after: Message) -> Change:
 
 
 def _uncounted(message: Message) -> list[Part]:
-    """The parts without what the provider said that they cost."""
+    """Return the parts without the token counts that the provider reported for them."""
     return [
         replace(part, tokens=None) if isinstance(part, Thinking | Opaque) else part
         for part in message.parts
@@ -202,7 +206,8 @@ _SENTENCE = re.compile(
 
 
 def is_placeholder(text: str) -> bool:
-    """Is it what a client leaves in place of a content: `[Old tool result content cleared]`, `[cleared]`, nothing?"""
+    """Is a text what clients leave in place of removed content: `[Old tool result content cleared]`, `[cleared]`, or
+    nothing?"""
     text = text.strip()
     if len(text) > 400:
         return False
@@ -213,7 +218,7 @@ _BRACKETED = re.compile(r"[\[(<].{1,200}[\])>]")
 
 
 def _stands_for(text: str, content: str) -> bool:
-    """Is it a text in brackets, whatever it says (`[Previous: used Bash]`), in place of a longer content?"""
+    """Is a text a note in brackets, such as `[Previous: used Bash]`, that replaces a longer content?"""
     return (
         _BRACKETED.fullmatch(text) is not None
         and 2 * len(text) <= len(content)
@@ -255,7 +260,7 @@ def _without(parts: Sequence[Hashable], kind: str) -> list[Hashable]:
 
 
 def _normalise(part: Part) -> Hashable:
-    """Return a key of a part that is equal for two parts with the same content, however they are written."""
+    """Return a key that is equal for two parts with the same content, even if they are formatted differently."""
     match part:
         case Text(text):
             return "text", text.strip()
@@ -272,7 +277,7 @@ def _normalise(part: Part) -> Hashable:
 
 
 def _canonical(value: Json) -> str:
-    """The same text for the same JSON: a text that holds some is taken as it."""
+    """Return a text that is equal for equal JSON values. A string that holds JSON is parsed first."""
     if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
         with suppress(NotJson):
             value = loads(value.encode("utf-8", "replace"))
@@ -280,7 +285,7 @@ def _canonical(value: Json) -> str:
 
 
 def _leaves(value: Json) -> Iterator[str]:
-    """Yield every value that is no list or object with the path to it, in no order; without recursion."""
+    """Yield `path=value` for every value that is neither a list nor an object, in no order; without recursion."""
     stack: list[tuple[str, Json]] = [("", value)]
     while stack:
         path, inner = stack.pop()

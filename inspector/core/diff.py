@@ -1,4 +1,4 @@
-"""Before and after, aligned by message id; inside a changed message a diff of its lines."""
+"""Compare two buffers: a row for each message, aligned by id, and a diff of the lines of a changed message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from inspector.core.tokens.estimators import Estimator, count
 
 LineMark: TypeAlias = Literal[" ", "-", "+"]
 MOST_LINES = 50_000
-"""Lines a side, above which a changed text is shown as one block out, one block in."""
+"""Largest number of lines on a side that are compared. A longer text is shown as one block removed, one added."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """One message of either side. Tokens by the estimator; 0 on the side where it does not stand."""
+    """One message of either buffer. Tokens are by the estimator, and 0 for a buffer that lacks the message."""
 
     fate: Fate
     tokens_before: int
@@ -24,7 +24,7 @@ class DiffRow:
 
     @property
     def delta(self) -> int:
-        """Tokens gained (negative: freed)."""
+        """Return the tokens added; negative if tokens were freed."""
         return self.tokens_after - self.tokens_before
 
 
@@ -37,7 +37,7 @@ class LineRun:
 
 
 def rows(fates: Sequence[Fate], estimator: Estimator) -> tuple[DiffRow, ...]:
-    """A row a fate, with its tokens. O(messages); counts are cached on the messages."""
+    """Return a row with token counts for each fate. O(messages); counts are cached on the messages."""
     return tuple(
         DiffRow(
             fate,
@@ -49,7 +49,7 @@ def rows(fates: Sequence[Fate], estimator: Estimator) -> tuple[DiffRow, ...]:
 
 
 def message_lines(message: Message) -> str:
-    """Return a message as the plain text that is compared: every part, in order."""
+    """Return a message as the plain text to compare: every part, in order."""
     return "\n".join(_part_lines(part) for part in message.parts)
 
 
@@ -64,9 +64,9 @@ def _part_lines(part: Part) -> str:
 
 
 def line_diff(before: str, after: str) -> tuple[LineRun, ...]:
-    """Return the lines kept, out and in; between two that were kept, those that went out come first.
+    """Return runs of unchanged, removed and added lines; between unchanged runs the removed lines come first.
 
-    Common ends are trimmed before anything is compared; linear memory, no recursion.
+    The common beginning and end are trimmed before the rest is compared. Linear memory, no recursion.
     """
     old, new = before.split("\n"), after.split("\n")
     head = _count_equal(old, new)
@@ -81,7 +81,7 @@ def line_diff(before: str, after: str) -> tuple[LineRun, ...]:
 
 
 def _count_equal(old: Sequence[str], new: Sequence[str]) -> int:
-    """Count the lines at the beginning that are the same."""
+    """Count the leading lines that are equal."""
     same = 0
     for old_line, new_line in zip(old, new, strict=False):
         if old_line != new_line:

@@ -1,4 +1,4 @@
-"""What passed between a client and its provider, exchange by exchange, as a proxy recorded it: status, sizes, times."""
+"""The exchanges between a client and its provider, as a proxy recorded them: status, sizes, times."""
 
 from dataclasses import dataclass
 
@@ -9,40 +9,41 @@ from inspector.core.usage import Usage
 @quick
 @dataclass(frozen=True, slots=True)
 class ExchangeSummary:
-    """One request and what came back, in figures. Sizes are bytes on the wire; None: not known (yet).
+    """One request and its response, in figures. Sizes are bytes on the wire; None: not known (yet).
 
-    Where it belongs, thread and request or side call, is known by its `line` (`exchange_places`).
+    `exchange_places` finds the thread and request, or the side call, of an exchange by its `line`.
     """
 
     number: int
-    """Of the proxy's run that recorded it."""
+    """Number of the exchange in the run of the proxy that recorded it."""
     line: int
-    """Of its request, in the recording."""
+    """Line of its request in the recording."""
     time: str
-    """When the request came."""
+    """When the proxy received the request."""
     method: str
     path: str
     client: str = ""
     model: str = ""
     up: int | None = None
-    """Of the request as the client sent it."""
+    """Size of the request as the client sent it."""
     sent: int | None = None
-    """Of what was forwarded, where that was something else."""
+    """Size of the forwarded request, if the proxy forwarded something else."""
     down: int | None = None
+    """Size of the answer."""
     status: int | None = None
-    """Of HTTP; 0 where nothing came back, None while it is under way."""
+    """HTTP status; 0 if there was no answer, None while the exchange is in progress."""
     first_byte_ms: float | None = None
-    """From handing the request on to the first byte of the answer."""
+    """Time from forwarding the request to the first byte of the answer."""
     elapsed_ms: float | None = None
-    """From handing the request on to the last byte of the answer."""
+    """Time from forwarding the request to the last byte of the answer."""
     held_ms: float | None = None
-    """None where it was not held, or still is."""
+    """How long the request was held; None if it was not held, or still is."""
     held: str = ""
-    """Why it was held."""
+    """Why the request was held; empty if it was not."""
     done: str = ""
     """What the proxy did: `as it was`, `changed`, `cut again`, `dropped`, `client gone`."""
     ended: str = ""
-    """How the answer ended; empty while it is under way."""
+    """How the answer ended; empty while it is in progress."""
     error: str = ""
     usage: Usage | None = None
 
@@ -53,28 +54,28 @@ class ExchangeSummary:
 
     @property
     def has_failed(self) -> bool:
-        """An error of the provider or the connection, or dropped by hand."""
+        """Did the provider or the connection fail, or was the request dropped manually?"""
         return (self.status or 0) >= 400 or self.ended not in ("", "complete")
 
     @property
     def cached(self) -> float | None:
-        """Share of the prompt that the provider read from its cache; None where it reported nothing."""
+        """Return the share of the prompt that the provider read from its cache; None if it reported no usage."""
         prompt = self.usage.prompt if self.usage is not None else 0
         return self.usage.cache_read / prompt if self.usage is not None and prompt else None
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangePlace:
-    """Where an exchange belongs."""
+    """The request of a thread, or the side call, that an exchange carried."""
 
     thread: str = ""
-    """Id of its thread, or of the thread that it was made for; empty where nothing tells."""
+    """Id of the thread that made the exchange, or that the side call was made for; empty if not recorded."""
     request: int | None = None
-    """Its index in the thread; None for a side call."""
+    """Index of the request in the thread; None for a side call."""
     kind: str = ""
-    """Of a side call: title, token count, ...; empty for a request."""
+    """Kind of a side call: title, token count, ...; empty for a request."""
     is_sub: bool = False
-    """Its thread is a sub-agent's."""
+    """True if the thread is a sub-agent's."""
 
 
 NOWHERE = ExchangePlace()

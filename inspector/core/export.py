@@ -1,7 +1,7 @@
-"""A buffer as a transcript that the agent itself can resume: a new session, never the old one. One section a format.
+"""Write a buffer as a transcript that the agent itself can resume, as a new session. One section for each format.
 
-System prompt and tool schemas are the client's own and not written. Claude Code takes a compact summary for the
-beginning of the buffer, so only a first message is marked as one there.
+System prompt and tool schemas are not written, because the client has its own. Claude Code treats a compact summary as
+the beginning of the buffer, so in its format only the first message is marked as a summary.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from inspector.core.message import (
 
 @dataclass(frozen=True, slots=True)
 class Birth:
-    """Given by whoever writes the file: the core knows neither clock nor chance."""
+    """Identity and time of a new session. The caller provides them, because the core has no clock and no randomness."""
 
     session: str
     """A fresh UUID."""
@@ -40,16 +40,17 @@ class Birth:
     model: str = ""
 
     def name(self, n: int) -> str:
-        """A UUID for the n-th record, always the same for the same session."""
+        """Return a UUID for the n-th record; always the same for the same session."""
         return str(uuid5(UUID(self.session), str(n)))
 
 
 CLAUDE_CODE = "2.1.197"
-"""The client whose shape is written; newer ones read it."""
+"""The version of Claude Code whose format is written; newer versions read it."""
 
 
 def _claude_code(buffer: Buffer, birth: Birth) -> Iterator[dict[str, Any]]:
-    """Claude Code JSONL: one chain of records, one content block a line of the assistant, results each on their own."""
+    """Yield the records of a Claude Code transcript: one chain, one record for each content block of an answer and for
+    each result."""
     numbers, parent = count(1), None
     for place, message in enumerate(buffer.messages):
         for body in _claude_code_bodies(message, place, birth):
@@ -110,7 +111,7 @@ CODEX = "0.169.0"
 
 
 def _codex(buffer: Buffer, birth: Birth) -> Iterator[dict[str, Any]]:
-    """Codex rollout: a head, then the items of the Responses API as they were."""
+    """Yield the lines of a Codex rollout: a head, then the items as the Responses API takes them."""
     head: dict[str, Any] = {
         "id": birth.session,
         "timestamp": birth.time,
@@ -144,7 +145,7 @@ _NO_USAGE = {
 
 
 def _pi(buffer: Buffer, birth: Birth) -> Iterator[dict[str, Any]]:
-    """pi session, version 3: a head, then one entry a message, each the child of the one before."""
+    """Yield the entries of a Pi session, version 3: a head, then an entry for each message, a child of the previous."""
     yield {
         "type": "session",
         "version": 3,
@@ -213,7 +214,7 @@ WRITERS: Mapping[str, Callable[[Buffer, Birth], Iterable[dict[str, Any]]]] = Map
 
 
 def transcript(format: str, buffer: Buffer, birth: Birth) -> str:  # noqa: A002
-    """The transcript's text, one JSON object a line. Raises InspectorError for a format that cannot be written."""
+    """Return the text of the transcript, one JSON object per line. Raises InspectorError for an unsupported format."""
     if format not in WRITERS:
         names = ", ".join(WRITERS)
         raise InspectorError(

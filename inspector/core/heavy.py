@@ -1,14 +1,13 @@
-"""What is heavy: packages and patterns, which are made ready when they are first used, and long computations.
+"""Tools for costly work: packages and patterns that are loaded at first use, stoppable computations, and a cache.
 
 A loop over a whole session calls `checkpoint()`. On the command line that does nothing. A runner that computes on
-another thread says by `with_checkpoints` what happens there: the computation is stopped, or rests while something more
-urgent is done.
+another thread sets with `with_checkpoints` what happens there: it stops the computation, or pauses it while something
+more urgent is done.
 
-Packages are imported by one thread at a time, whatever thread that is. Beside the window Python's imports are watched
-by PySide6, which looks into modules that are still on their way. Two threads that import at once can then see half a
-module; an import that failed for this reason is made once more.
+Only one thread imports packages at a time. PySide6 watches Python's imports and looks into modules that are not fully
+loaded. Two threads that import at the same time can then see half a module, so a failed import is tried once more.
 
-What was worked out of a thread is asked for at many places, and worked out once (`KnownByThread`).
+Many places need the same results for a conversation thread. `KnownByThread` computes them once.
 """
 
 import re
@@ -27,7 +26,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 def load_module(name: str) -> ModuleType:
-    """The module of that name. Raises ImportError where it really cannot be had."""
+    """Import a module by its name. Raises ImportError if a second attempt fails, too."""
     with _ONE_AT_A_TIME:
         try:
             return import_module(name)
@@ -36,7 +35,7 @@ def load_module(name: str) -> ModuleType:
 
 
 class _Late:
-    """Has the methods of the compiled pattern, each from the first time that it is asked for."""
+    """Stands in for a compiled pattern: it compiles the pattern when a method is first used."""
 
     def __init__(self, text: str | Callable[[], str], flags: int) -> None:
         self._text, self._flags = text, flags
@@ -51,7 +50,8 @@ class _Late:
 
 
 def pattern(text: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`, later: a mistake in `text`, or in what gives it, shows when it is used."""
+    """Return a pattern that is compiled at first use. An error in `text`, or in the function that returns the text,
+    is raised only then."""
     return cast("re.Pattern[str]", _Late(text, flags))
 
 
@@ -61,11 +61,11 @@ _at_checkpoint: ContextVar[Callable[[int, int], None] | None] = ContextVar(
 
 
 def checkpoint(done: int = 0, total: int = 0) -> None:
-    """Raise whatever the runner of this computation raises to stop it. Cheap: call it in inner loops.
+    """Let the runner of this computation stop it, by raising, or pause it. Cheap: call it in inner loops.
 
     Args:
         done: Rounds of the loop that are done.
-        total: Rounds of the loop in all; 0: not known.
+        total: Rounds of the loop in total; 0: not known.
     """
     call = _at_checkpoint.get()
     if call is not None:
@@ -74,7 +74,7 @@ def checkpoint(done: int = 0, total: int = 0) -> None:
 
 @contextmanager
 def with_checkpoints(call: Callable[[int, int], None]) -> Iterator[None]:
-    """Have `call` called with (done, total) at every checkpoint of what is computed inside, on this thread."""
+    """Run the body so that every checkpoint in it, on this thread, calls `call` with (done, total)."""
     token = _at_checkpoint.set(call)
     try:
         yield
@@ -83,7 +83,7 @@ def with_checkpoints(call: Callable[[int, int], None]) -> Iterator[None]:
 
 
 _KEPT = 8
-"""Threads by which values are remembered."""
+"""Largest number of values that a cache keeps."""
 
 T = TypeVar("T")
 
@@ -99,7 +99,14 @@ class KnownByThread(Generic[T]):
         self._known: OrderedDict[tuple[int, str], tuple[Thread, T]] = OrderedDict()
 
     def get(self, thread: Thread, name: str, work_out: Callable[[T | None], T]) -> T:
-        """Return the cached value; else compute it, from the value of the same thread when it was shorter if known."""
+        """Return the cached value, or compute and cache it.
+
+        Args:
+            thread: The thread that the value belongs to.
+            name: What distinguishes several values of one thread.
+            work_out: Computes the value. It gets the cached value of the same thread when it had fewer requests, or
+                None.
+        """
         key = id(thread), name
         entry = self._known.get(key)
         if entry is not None and entry[0] is thread:
@@ -112,7 +119,10 @@ class KnownByThread(Generic[T]):
         return value
 
     def _known_when_shorter(self, thread: Thread, name: str) -> T | None:
-        """Return the value of the thread when it had fewer requests. Clear the cache if it is of another session."""
+        """Return the cached value of the thread when it had fewer requests, or None.
+
+        Clear the cache if it holds another session's thread of the same id.
+        """
         with self._changing:
             latest = [
                 (cached_thread, key, value)

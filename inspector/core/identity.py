@@ -1,9 +1,8 @@
-"""Is it the same? An object, as a key (`SameObject`); a message that is sent again, by what a model reads in it, where
-ids are missing or mean nothing.
+"""Recognise the same object, and the same message when ids are missing or unreliable.
 
-Three answers for three needs: `content_hashes` names messages of bare bodies; `fingerprint` knows a wire item again
-although clients move their cache marks, give it another id or take thinking and reminders away; `SameMessages` finds
-messages that were copied after a compaction.
+`SameObject` is a dictionary key that compares by object identity. `content_hashes` names messages of request bodies,
+which have no ids. `fingerprint` recognises a wire item although clients move their cache marks, change ids, or remove
+thinking and reminders. `SameMessages` finds messages that were copied after a compaction.
 """
 
 import re
@@ -31,8 +30,10 @@ _PASSING = frozenset(
 
 
 class SameObject:
-    """Equal to another that holds the very same object: for what has no hash, or a costly one. Holding it keeps its
-    identity from being used again."""
+    """A hashable wrapper of an object that has no hash, or a costly one. Two wrappers of the same object are equal.
+
+    The wrapper keeps a reference, so that no other object can get the same `id()`.
+    """
 
     __slots__ = ("held",)
 
@@ -47,7 +48,7 @@ class SameObject:
 
 
 class UniqueIds:
-    """The ids that were claimed so far: each is handed out once."""
+    """The ids that were claimed so far. Each id is given out only once."""
 
     def __init__(self, ids: Iterable[str] = ()) -> None:
         self._uses: dict[str, int] = dict.fromkeys(ids, 1)
@@ -56,13 +57,13 @@ class UniqueIds:
         return name in self._uses
 
     def copy(self) -> "UniqueIds":
-        """An independent set with the same ids."""
+        """Return an independent copy."""
         other = UniqueIds()
         other._uses = dict(self._uses)
         return other
 
     def claim(self, name: str) -> str:
-        """Return `name`, or `name` with a number when it was claimed before."""
+        """Return `name`, or `name` with a number if it was claimed before."""
         while (uses := self._uses.get(name, 0)) > 0:
             self._uses[name] = uses + 1
             name = f"{name}.{uses + 1}"
@@ -76,7 +77,7 @@ def hash_of(value: object, size: int) -> str:
 
 
 def _readable(part: Part) -> list[Any]:
-    """What can be read in a part."""
+    """Return the content of a part that a model reads, as a JSON value."""
     match part:
         case Text(text):
             return ["text", text]
@@ -93,7 +94,10 @@ def _readable(part: Part) -> list[Any]:
 
 
 def content_hashes(unit: Iterable[Message]) -> tuple[str, str]:
-    """By what can be read (a signature may come later), and by everything."""
+    """Return two hashes of some messages: without the signatures of thinking, and with them.
+
+    A signature may be missing in one request and present in a later one.
+    """
     readable: list[object] = []
     sealed: list[str] = []
     for message in unit:
@@ -109,7 +113,10 @@ def content_hashes(unit: Iterable[Message]) -> tuple[str, str]:
 
 
 def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:
-    """Of the messages that one wire item was read into. `whole`: thinking and reminders count, too."""
+    """Return a hash of the content of one wire item, given the messages that it was read into.
+
+    `whole`: include thinking and reminders.
+    """
     content: list[Any] = []
     for message in messages:
         content.append(message.role)
@@ -118,7 +125,7 @@ def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:
 
 
 def is_reminder(part: Part) -> bool:
-    """Nothing but what a client adds in passing?"""
+    """Is a part only a client's reminder, or blank text?"""
     return isinstance(part, Text) and (
         not part.text.strip() or _REMINDER.fullmatch(part.text) is not None
     )
@@ -144,7 +151,7 @@ def _lasting(part: Part) -> list[Any]:
 
 
 class SameMessages:
-    """The messages of a buffer by what they say, each to be found once; with or without what was thought."""
+    """Finds messages of a buffer by their content, each at most once. `thoughts`: compare thinking, too."""
 
     def __init__(self, messages: Iterable[Message], *, thoughts: bool = True) -> None:
         self._found: dict[Hashable, deque[Message]] = defaultdict(deque)
@@ -153,7 +160,7 @@ class SameMessages:
             self._found[self._key(message)].append(message)
 
     def take(self, message: Message) -> Message | None:
-        """The oldest message that says the same and was not taken yet; None where there is none."""
+        """Return the oldest message with the same content that was not taken yet; None if there is none."""
         same = self._found.get(self._key(message))
         return same.popleft() if same else None
 
@@ -163,7 +170,7 @@ class SameMessages:
 
 
 def _copied(part: Part) -> Hashable:
-    """What stays in a copy: arguments may be written otherwise."""
+    """Return the content of a part that a copy keeps. Arguments are left out, because their formatting may differ."""
     match part:
         case Text(text):
             return text

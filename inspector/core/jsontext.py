@@ -1,9 +1,9 @@
-"""JSON in and out, tolerant of what real transcripts hold.
+"""Read and write JSON, tolerant of the errors in real transcripts.
 
-In: orjson for speed, the standard library where orjson is too strict (lone surrogates, NaN, a byte-order mark).
-Lone surrogates become U+FFFD on the way in, so that everything after it can encode to UTF-8. What comes out of `loads`
-is bounded: nested at most `DEEPEST` levels (`str`, `repr` and `==` go as deep as their value), whole numbers of at most
-64 bits, other numbers finite. Out: compact, non-ASCII left as it is.
+Reading uses orjson for speed, and the standard library if orjson is too strict (lone surrogates, NaN, a byte-order
+mark). Lone surrogates become U+FFFD, so that every text can be encoded to UTF-8 later. Values from `loads` are bounded:
+nested at most `DEEPEST` levels (because `str`, `repr` and `==` recurse), integers of at most 64 bits, other numbers
+finite. Written JSON is compact, with non-ASCII characters unescaped.
 """
 
 import json
@@ -23,9 +23,9 @@ _ESCAPES = re.compile(
 
 
 DEEPEST = 200
-"""How deep lists and objects may be nested."""
+"""Most levels to which lists and objects may be nested."""
 WRAPPED = DEEPEST + 50
-"""The same in what this program writes itself: there such a value stands inside something of ours."""
+"""Most levels in files that this program writes, which wrap such a value in objects of their own."""
 
 
 _NOT_COUNTED = bytes(set(range(256)) - set(b'"[{,'))
@@ -33,7 +33,7 @@ _BLOCK = 1 << 16
 
 
 class NotJson(ValueError):
-    """The bytes are not a JSON value that can be worked with. `str(error)` says why, in a few words."""
+    """The bytes are not JSON, or exceed the bounds of this module. `str(error)` says why, in a few words."""
 
 
 def loads(
@@ -41,8 +41,8 @@ def loads(
 ) -> Any:
     """Parse one JSON value. Raises NotJson; never RecursionError, never UnicodeDecodeError.
 
-    A number that no float can hold becomes the largest there is, NaN and Infinity become null; `sentences` gets one
-    about it.
+    A number that is too large for a float becomes the largest float; NaN and Infinity become null. A sentence about
+    each such change is added to `sentences`.
     """
     try:
         value = orjson.loads(data)
@@ -54,9 +54,9 @@ def loads(
 
 
 def has_more_values(data: bytes, most: int) -> bool:
-    """Would `loads` make more than `most` values (a key and its value count as one)? Counts signs, makes nothing.
+    """Would `loads` return more than `most` values (a key and its value count as one)?
 
-    A value takes up to 240 bytes of memory, and may be two bytes of JSON.
+    Counts commas and brackets without parsing. A value takes up to 240 bytes of memory, but may be two bytes of JSON.
     """
     if data.count(b",") + data.count(b"[") + data.count(b"{") < most:
         return False
@@ -76,7 +76,7 @@ def has_more_values(data: bytes, most: int) -> bool:
 def is_deeper(value: Any, levels: int) -> bool:
     """Are lists and objects nested deeper than `levels`?
 
-    The garbage collector knows what each holds: a level at a time, without a loop of ours over the items.
+    The garbage collector returns the contents of each level, so that no Python loop goes over the items.
     """
     level = get_referents(value)
     for _ in range(levels - 1):
@@ -117,7 +117,7 @@ def _tolerant(data: bytes, why: str, sentences: list[str] | None, deepest: int) 
 
 
 class _Numbers:
-    """Numbers as the standard library's parser meets them, within the bounds of orjson's."""
+    """Converts the numbers that the standard library's parser finds to the bounds of orjson."""
 
     def __init__(self) -> None:
         self.told: dict[str, None] = {}
@@ -163,7 +163,7 @@ def _plain(value: object) -> str:
 
 
 def _dumps_deep(value: object) -> str:
-    """As dumps, with a stack of our own."""
+    """Return the same as `dumps` for values of any depth, with a stack instead of recursion."""
     out: list[str] = []
     stack: list[object] = [value]
     comma, colon, close_list, close_map = map(_Raw, ",:]}")
@@ -189,11 +189,11 @@ def _dumps_deep(value: object) -> str:
 
 
 class _Raw(str):
-    """A piece of JSON as it stands."""
+    """A piece of JSON that is written unchanged."""
 
     __slots__ = ()
 
 
 def without_surrogates(text: str) -> str:
-    """The text with each lone surrogate replaced by U+FFFD."""
+    """Return the text with each lone surrogate replaced by U+FFFD."""
     return _LONE.sub("�", text) if not text.isascii() else text

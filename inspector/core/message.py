@@ -1,4 +1,4 @@
-"""What the model reads: a message is a role and parts. Every value here is immutable.
+"""Messages, which the model reads: a role and parts. Every value here is immutable.
 
 A tool result is a separate message (role `tool`), with the result as its first part and any images of the result after
 it. Messages of one wire message share `together`; the wire adapters join them again.
@@ -27,18 +27,18 @@ class Text:
 @quick
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Reasoning. `text` is what is visible; `signature` is opaque to us (its characters are not text)."""
+    """Reasoning. `text` is the visible part; `signature` is opaque (its characters are not text)."""
 
     text: str
     signature: str = ""
     tokens: int | None = None
-    """What the provider reported for it, where it did: the text may be a summary, or nothing at all."""
+    """Tokens that the provider reported for it; None if it reported none. The text may be a summary, or empty."""
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call by the model. `arguments` is the parsed JSON; a `str` where the wire held free text."""
+    """A call by the model. `arguments` is the parsed JSON, or a `str` if the wire held free text."""
 
     id: str
     name: str
@@ -48,23 +48,23 @@ class ToolCall:
 @quick
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came back for the call `call_id`. `content` is the text; images follow as parts of the same message."""
+    """The result of the call `call_id`. `content` is its text; images follow as parts of the same message."""
 
     call_id: str
     content: str
     is_error: bool = False
     texts: tuple[str, ...] = ()
-    """The text blocks, where the wire held a list of blocks: `content` is them, joined by newlines."""
+    """The text blocks, if the wire held a list of blocks: `content` is these blocks joined by newlines."""
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The text blocks of a list; empty for a text, which it is, too, when its content was replaced."""
+        """Return the text blocks; empty if the wire held a single text, or if `content` was replaced since."""
         return self.texts if self.texts and "\n".join(self.texts) == self.content else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """`data` is base64 where the transcript holds the bytes, else empty and `url` says where it was."""
+    """An image. `data` is base64 if the transcript holds the bytes; if not, it is empty and `url` is the address."""
 
     media_type: str
     data: str = ""
@@ -82,11 +82,11 @@ class Opaque:
     value: Json
     size: int = 0
     tokens: int | None = None
-    """What the provider's counts say that it costs, where they do."""
+    """Its tokens by the provider's counts; None if they do not show it."""
 
     @property
     def text(self) -> str:
-        """What people can read of it: of a compaction that the provider made inside a call its summary."""
+        """Return the readable content: the summary of a compaction that the provider made inside a call, else empty."""
         if self.kind != "compaction" or not isinstance(self.value, Mapping):
             return ""
         content = self.value.get("content")
@@ -97,7 +97,7 @@ Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Image | Opaque
 
 
 def part_text(part: Part) -> str:
-    """The text of a part as far as people read it: a call as its name and arguments; images have none."""
+    """Return the readable text of a part: for a call its name and arguments, for an image nothing."""
     match part:
         case Text(text) | Thinking(text) | ToolResult(content=text):
             return text
@@ -117,7 +117,7 @@ placeholder: the content was cleared by a recorded compaction."""
 @quick
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `id` is stable: an edit makes a new message with the same id, a diff is a merge by id."""
+    """One message. `id` is stable: an edited message is a new object with the same id, so a diff is a merge by id."""
 
     id: str
     role: Role
@@ -126,7 +126,7 @@ class Message:
     summary: bool = False
     mark: Mark = ""
     line: int = 0
-    """1-based line in the transcript, 0 where there is none."""
+    """1-based line in the transcript, 0 if there is none."""
     time: str = ""
     """ISO 8601 as recorded, or empty."""
     counts: dict[str, int] = field(
@@ -136,7 +136,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text parts, joined by a newline. Tool results and thinking are not text parts; a readable summary is."""
+        """Return the text parts and readable provider summaries, joined by newlines; no tool results, no thinking."""
         texts = (
             part
             for part in self.parts
@@ -146,12 +146,12 @@ class Message:
 
     @property
     def from_user(self) -> bool:
-        """The user wrote it: it is no summary, and the client did not put it in."""
+        """Did the user write the message (not the client, and not as a summary)?"""
         return self.role == "user" and not self.mark and not self.summary
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls of this message, in order."""
+        """Return the tool calls of this message, in order."""
         if ToolCall not in map(
             type, self.parts
         ):  # most have none, and policies ask all of them again and again
@@ -160,7 +160,7 @@ class Message:
 
     @property
     def result(self) -> ToolResult | None:
-        """The tool result, for a message of role `tool`."""
+        """Return the tool result of a message of role `tool`; None for other messages."""
         for part in self.parts:
             if isinstance(part, ToolResult):
                 return part

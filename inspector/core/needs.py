@@ -1,8 +1,8 @@
-"""What a tier may ask of the world, what may come back, and how it may fail.
+"""The requests that a tier can make to the outside (needs), the answers, and the failures.
 
 A tier never calls a model, reads a file or looks at the clock. It is a generator that yields a Need, is sent the
-Answer or has a Failure thrown in, and returns its Outcome. Who answers (a provider, the offline summariser, a
-recording, a script, the person at the window) is somebody else's business.
+Answer or has a Failure thrown in, and returns its Outcome. The caller decides who answers: a provider, the offline
+summariser, a recording, a script, or the person at the window.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -28,7 +28,7 @@ class Summarize:
     source: tuple[Message, ...] = ()
     """The messages that `text` was made from: never sent, but an extractive summariser can do more with them."""
     purpose: str = "summary"
-    """What it is for, in a word or two: summary, history, turn prefix, verification."""
+    """Purpose of the call, in a word or two: summary, history, turn prefix, verification."""
     headings: tuple[str, ...] = ()
     """Headings that the answer must have; the tier refuses it without them."""
 
@@ -44,12 +44,12 @@ class RemoteCompact:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """The current text of a file of the agent's workspace, at most `max_chars` code points of it."""
+    """Read the current text of a file in the agent's workspace, at most `max_chars` code points of it."""
 
     path: str
     max_chars: int | None = None
     recorded: str | None = None
-    """What the buffer still holds of it, for those who cannot look at the file as it is now."""
+    """The file's content as the buffer still holds it, for answerers that cannot read the file; None if it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SaveText:
 
 @dataclass(frozen=True, slots=True)
 class AskModel:
-    """The agent's own call: the next answer of the model to this buffer."""
+    """Ask the model for its next answer to this buffer: the agent's own call."""
 
     buffer: Buffer
     max_tokens: int | None = None
@@ -87,12 +87,12 @@ class RunTools:
 Need: TypeAlias = (
     Summarize | RemoteCompact | ReadFile | SaveTranscript | SaveText | AskModel | RunTools
 )
-"""The last two are asked by an agent's loop only, never by a tier."""
+"""Only an agent's loop yields the last two, never a tier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back. Which fields are set depends on the need."""
+    """The answer to a need. Which fields are set depends on the need."""
 
     text: str = ""
     """Summarize: the text; ReadFile: the content; SaveTranscript, SaveText: the path."""
@@ -109,7 +109,7 @@ class Failure(Exception):
     """A need that could not be met; thrown into the tier. `str(failure)` is what the user reads."""
 
     elapsed_ms: int = 0
-    """How long it took to fail, where somebody measured it."""
+    """Milliseconds until the failure; 0 if not measured."""
 
 
 class ContextWindowExceeded(Failure):
@@ -122,7 +122,7 @@ FailureKind: TypeAlias = Literal[
 
 
 class ProviderFailure(Failure):
-    """Any other failure of the one who answers."""
+    """Any other failure of the provider, or of another answerer."""
 
     def __init__(
         self, message: str, status: int | None = None, kind: FailureKind = "other"
@@ -131,7 +131,7 @@ class ProviderFailure(Failure):
         self.status = status
         self.kind = kind
         self.retry_after_s: float | None = None
-        """How long the provider wants to be left alone, where it says so."""
+        """Seconds after which the provider allows another attempt; None if it does not say."""
 
 
 class Timeout(Failure):
@@ -141,21 +141,21 @@ class Timeout(Failure):
 FAILURES: Mapping[str, type[Failure]] = MappingProxyType(
     {"context_window_exceeded": ContextWindowExceeded, "timeout": Timeout}
 )
-"""By their names in JSON; any other is the provider's."""
+"""Failures by their names in JSON. Any other failure is a ProviderFailure."""
 
 
 def failure_name(failure: Failure) -> str:
-    """Its name in JSON; empty for any other failure of the provider."""
+    """Return the name of a failure in JSON; empty for a ProviderFailure."""
     return next((name for name, kind in FAILURES.items() if isinstance(failure, kind)), "")
 
 
 T = TypeVar("T")
 Conversation: TypeAlias = Generator[Need, Answer, T]
-"""Yields needs, is sent answers (or has a Failure thrown in), returns T."""
+"""A generator that yields needs, is sent answers (or has a Failure thrown in), and returns T."""
 
 
 def drive(conversation: Conversation[T], answer: Callable[[Need], Answer]) -> T:
-    """Run a conversation to its end, with `answer` meeting every need (it raises a Failure where it cannot)."""
+    """Run a conversation to its end. `answer` answers every need, or raises a Failure."""
     try:
         need = next(conversation)
         while True:

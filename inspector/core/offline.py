@@ -1,7 +1,7 @@
-"""A summariser that needs no model: it extracts, it never writes. Deterministic; its text says what it is.
+"""A summariser that needs no model: it copies sentences and writes none. Deterministic; its text begins with a label.
 
-Goal: the user's own sentences. Accomplished: files changed, commands run and how they ended. Key Decisions: sentences
-that announce a choice, and errors. Relevant Files: the paths of tool calls, those that were changed first.
+Goal: the user's own sentences. Accomplished: tool calls and whether they succeeded. Key Decisions: sentences that
+announce a choice, and errors. Relevant Files: the paths of tool calls, changed files first.
 """
 
 import re
@@ -37,7 +37,7 @@ class _Extract:
 
 
 def summarise(need: Summarize) -> str:
-    """The answer to any summary need: four sections under their headers, from text alone where there is no more."""
+    """Return the summary for a need: four sections with headers. Uses the need's text if it has no messages."""
     messages = need.source or need.messages
     extract = _collect(messages) if messages else _from_text(need.text)
     files = [
@@ -64,7 +64,7 @@ def _section(title: str, lines: Sequence[str], nothing: str) -> str:
 
 
 def _first_and_last(lines: list[str], limit: int) -> list[str]:
-    """What the user wanted first stays, then what they said last."""
+    """Return at most `limit` lines: the first half of them from the beginning, the other half from the end."""
     return lines if len(lines) <= limit else [*lines[: limit // 2], *lines[-(limit - limit // 2) :]]
 
 

@@ -25,7 +25,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The fate of one message. `before` is None for an inserted one, `after` for one that is gone."""
+    """The fate of one message. `before` is None for an inserted message, `after` is None for a removed one."""
 
     id: str
     name: FateName
@@ -38,7 +38,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[R]):
-    """`running` is the policy's running state afterwards (breaker, calibration, working summary, ...)."""
+    """The result of a tier.
+
+    `buffer` and `running` are the buffer and the policy's running state (breaker, calibration, ...) afterwards.
+    """
 
     tier: str
     buffer: Buffer
@@ -46,17 +49,17 @@ class Outcome(Generic[R]):
     events: tuple[Event, ...] = ()
     succeeded: bool = True
     error: str = ""
-    """Why it did not succeed: provider_failure, contract_violation, overflow_after_retries, ...; empty for none."""
+    """Why the tier failed: provider_failure, contract_violation, overflow_after_retries, ...; empty if it did not."""
     changed: Mapping[str, FateName] = field(default_factory=dict)
-    """Fate by message id, for the messages of the buffer before that were not kept."""
+    """Fate by message id, for the messages of the old buffer that were not kept."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Id after by id before, of messages that have another id afterwards: only a recording gives them new ones."""
+    """New id by old id, for messages whose id changed. Only recorded outcomes have any."""
 
 
 def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:
-    """Return every message of both buffers once, in the order of reading: an exact merge by id. O(n).
+    """Return the fate of every message of both buffers, each once, in reading order: an exact merge by id. O(n).
 
-    Removed messages are at their place before; inserted ones at their place after.
+    A removed message keeps its position in the old buffer, an inserted message its position in the new one.
     """
     renamed = outcome.renamed
     later_by_id = {message.id: message for message in outcome.buffer.messages}

@@ -1,5 +1,4 @@
-"""The first n items of a list that only grows, as an immutable view that costs nothing to take; and how many items two
-sequences begin with in common."""
+"""An immutable view of the first n items of a growing list, made in O(1); and the common beginning of two sequences."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -9,9 +8,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Prefix(Sequence[T_co], Generic[T_co]):
-    """View of the first `length` items of `items`. The owner of `items` may append to it, never change it.
+    """View of the first `length` items of `items`, followed by the items of `then`.
 
-    `then` follows them: what is not settled yet and may look different the next time.
+    The owner of `items` may append to it, but never changes existing items. `then` holds items that are not final: a
+    later view may have others in their place.
     """
 
     __slots__ = ("_items", "_length", "_then")
@@ -43,7 +43,7 @@ class Prefix(Sequence[T_co], Generic[T_co]):
         return self._items[index] if index < length else self._then[index - length]
 
     def _slice(self, start: int, stop: int, step: int) -> tuple[T_co, ...]:
-        """Return what a slice with these bounds holds."""
+        """Return the items of a slice with these bounds."""
         length = self._length
         if step == 1 and stop <= length:
             return tuple(self._items[start:stop])
@@ -67,8 +67,11 @@ class Prefix(Sequence[T_co], Generic[T_co]):
 
 
 def common_length(before: Sequence[object], after: Sequence[object]) -> int:
-    """Count the items, or the characters, that two sequences begin with in common. Found by halving: comparing slices
-    is quick. Both are of one type, as two strings or two tuples: slices of different types are never equal."""
+    """Return the number of items, or characters, that two sequences begin with in common.
+
+    Both must be of one type, such as two strings or two tuples: slices of different types are never equal. Uses a
+    binary search, because comparing slices is fast.
+    """
     low, high = 0, min(len(before), len(after))
     while low < high:
         middle = (low + high + 1) // 2

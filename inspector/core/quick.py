@@ -1,4 +1,4 @@
-"""`@quick`: a frozen dataclass whose instances are made in half the time.
+"""`@quick` makes the creation of instances of a frozen dataclass twice as fast.
 
 The generated `__init__` of a frozen dataclass looks every field up by name (`object.__setattr__`). A transcript makes
 some of these values a hundred thousand times, so for them the same `__init__` writes the slots directly. Everything
@@ -12,7 +12,7 @@ C = TypeVar("C", bound=type)
 
 
 def quick(cls: C) -> C:
-    """Decorates a dataclass with `frozen=True, slots=True` and without `__post_init__`."""
+    """Replace the `__init__` of a dataclass that has `frozen=True, slots=True` and no `__post_init__`."""
     names: dict[str, Any] = {}
     parameters = [_parameter(field, names) for field in fields(cls) if field.init]
     lines = [_line(field, names, cls) for field in fields(cls)]

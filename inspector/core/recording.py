@@ -1,8 +1,8 @@
-"""Plain dataclasses to JSON and back, by their fields; and what was answered, without loss.
+"""Convert plain dataclasses to JSON and back by their fields, and answers of needs without loss.
 
-What equals its default is left out, what is new is ignored. For values made of dataclasses, sequences and mappings of
-one kind, messages, optional ones and plain scalars (a policy's Moment, a Usage). A recorded answer is a superset of
-what `--answers` takes.
+Fields that equal their defaults are left out; unknown fields are ignored. Supported values are dataclasses, sequences
+and mappings of one type, messages, optional values and plain scalars. A recorded answer is a superset of the JSON that
+`--answers` takes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ def _is_default(field: Field[Any], value: Any) -> bool:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """A dataclass from its object. Raises InspectorError for what is no such thing."""
+    """Read a dataclass from its JSON object. Raises InspectorError if the data does not fit the dataclass."""
     if not isinstance(data, Mapping):
         raise InspectorError(f"A {kind.__name__} must be a JSON object.")
     hints = _field_types(kind)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def _field_types(kind: type) -> Mapping[str, Any]:
 
 
 def _read(hint: Any, data: Any, where: str) -> Any:
-    """Read a value as the type that is wanted. Raises InspectorError, which names `where`, for any other value."""
+    """Read a value as the type `hint`. Raises InspectorError, which names `where`, if the value has another type."""
     origin, kinds = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return _read_union(kinds, data, where)
@@ -96,14 +96,14 @@ def _read(hint: Any, data: Any, where: str) -> Any:
 
 
 def _read_union(kinds: Sequence[Any], data: Any, where: str) -> Any:
-    """Read an optional value: None, or a value of the one type beside it."""
+    """Read an optional value: None, or a value of the other type of the union."""
     if data is None and NoneType in kinds:
         return None
     return _read(next(kind for kind in kinds if kind is not NoneType), data, where)
 
 
 def _is_plain(hint: Any, data: Any) -> bool:
-    """Is it a scalar of that type?"""
+    """Is `data` a scalar of the type `hint`?"""
     if get_origin(hint) is Literal:
         return data in get_args(hint)
     if hint is float:
@@ -112,7 +112,7 @@ def _is_plain(hint: Any, data: Any) -> bool:
 
 
 def write_reply(reply: Answer | Failure) -> dict[str, Any]:
-    """Write an answer or a failure."""
+    """Return an answer or a failure as a JSON object."""
     if isinstance(reply, Failure):
         return _write_failure(reply)
     document: dict[str, Any] = {"text": reply.text}
@@ -137,7 +137,7 @@ def _write_failure(failure: Failure) -> dict[str, Any]:
 
 
 def read_reply(value: Any) -> Answer | Failure:
-    """Read an answer or a failure. Raises InspectorError for what `write_reply` did not write."""
+    """Read an answer or a failure. Raises InspectorError if the value is not one that `write_reply` returns."""
     if not isinstance(value, Mapping):
         raise InspectorError("A recorded answer must be a JSON object.")
     elapsed = value.get("elapsed_ms")

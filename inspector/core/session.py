@@ -16,7 +16,7 @@ from inspector.core.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the transcript that could not be read as it stands. Listed, never fatal."""
+    """Something in the transcript that could not be read as written. Listed, never fatal."""
 
     line: int
     """1-based; 0 = the file as a whole."""
@@ -38,37 +38,37 @@ class Request:
     model: str = ""
     time: str = ""
     finish: str = ""
-    """stop reason in the provider's own word, empty where none was recorded."""
+    """The provider's stop reason, in its own word; empty if not recorded."""
     line: int = 0
     window: int | None = None
-    """The model's window, where the file records it for this call."""
+    """Tokens of the model's window, if the file records it for this call."""
     edits: Sequence[Mapping[str, Any]] = ()
-    """What the provider says it cleared of the buffer before the model read it, in its own words (`applied_edits`)."""
+    """Parts of the buffer that the provider cleared before the model read it, as it reports them (`applied_edits`)."""
     asked: View | None = None
-    """What the client sent, where a proxy forwarded `view` instead."""
+    """The buffer that the client sent, if a proxy forwarded `view` instead."""
     predicted: tuple[int, int, int] | None = None
-    """(tokens, least, most) that a proxy predicted while it held the request."""
+    """(tokens, least, most) that a proxy predicted for the request while it held it."""
     elapsed_ms: float | None = None
-    """From sending it to the end of the answer; None where that is not recorded."""
+    """Time from sending the request to the end of the answer; None if not recorded."""
     first_byte_ms: float | None = None
-    """From sending it to the beginning of the answer; None where that is not recorded."""
+    """Time from sending the request to the beginning of the answer; None if not recorded."""
 
     def buffer(self) -> Buffer:
-        """The buffer that was sent, laid out. O(messages)."""
+        """Return the buffer that was sent. O(messages)."""
         return Buffer(self.view.messages(), self.prompt)
 
 
 BEGINS_LATE = "The file begins in the middle: what came before is not in it."
 SERVER_SIDE = "server-side"
-"""Trigger of a compaction that the provider made inside a call, whose price that call's is."""
+"""Trigger of a compaction that the provider made inside a call. Its cost is part of the call's."""
 CompactionKind: TypeAlias = Literal["summary", "micro", "edit"]
 """summary: history replaced by a summary; micro: old tool results cleared; edit: single messages edited or removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """Tokens that a client puts into the buffer after its compaction and does not record: files that it reads again,
-    its reminders. As measured over sessions of that client's versions, never of this one."""
+    """Tokens that a client adds to the buffer after its compaction without recording them: files that it reads again,
+    and its reminders. Measured over other sessions of the same client versions."""
 
     usual: int
     least: int
@@ -77,43 +77,43 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A compaction that the transcript records, or one that its figures cannot be explained without."""
+    """A compaction that the transcript records, or that is inferred because the recorded figures require one."""
 
     before_request: int
-    """Index of the first request that was sent after it; == number of requests where none was."""
+    """Index of the first request sent after the compaction; the number of requests if none was."""
     trigger: str
-    """auto, manual, micro, ... in the harness's own word; empty where it does not say."""
+    """auto, manual, micro, ... in the harness's own word; empty if not recorded."""
     kind: CompactionKind = "summary"
     tokens_before: int | None = None
-    """As the harness records it; None where it does not."""
+    """Size before, as the harness records it; None if it does not."""
     tokens_after: int | None = None
-    """As the harness records it: seldom the context of the next call (see `tokens.change_sizes`)."""
+    """Size after, as the harness records it: seldom the context of the next call (see `tokens.change_sizes`)."""
     summary: Message | None = None
     kept: int = 0
-    """Messages from before that stay word for word."""
+    """Number of earlier messages that stay word for word."""
     cleared: tuple[str, ...] = ()
     """Message ids whose content was cleared (micro) or edited."""
     line: int = 0
     time: str = ""
     attached: Attached | None = None
-    """What this client attaches again without recording it; None if it records all that it sends."""
+    """What this client re-attaches without recording it; None if it records everything that it sends."""
     evidence: str = ""
-    """Why it must have happened, where the file does not record it and we infer it; empty where it does."""
+    """For an inferred compaction, why it must have happened; empty for a recorded one."""
     predicted: tuple[int, int, int] | None = None
-    """(tokens, least, most) that we predicted of the buffer that was cut, where our own recording holds them: a held
-    request, a tier of a run. No provider ever counted that buffer."""
+    """(tokens, least, most) that this program predicted for the buffer before the compaction of a held request or of
+    its own run; None in other recordings. No provider ever counted that buffer."""
     unrecorded: int = 0
-    """Tokens of content that it removed and the file does not hold, as the client estimated them; 0 if the file holds
-    all of it."""
+    """Tokens of removed content that is not in the file, as the client estimated them; 0 if the file holds all
+    content."""
 
     @property
     def name(self) -> str:
-        """The harness's own word for it, else its kind."""
+        """Return the harness's own word for the compaction, else its kind."""
         return self.trigger or self.kind
 
     @property
     def is_readable(self) -> bool:
-        """Is what came in place of the messages there to be read? A summary may be encrypted, or not in the file."""
+        """Can the replacement of the messages be read? A summary may be encrypted, or not in the file."""
         return self.kind != "summary" or (
             self.summary is not None and bool(self.summary.text.strip())
         )
@@ -121,7 +121,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of the file as its own harness looks at it, where that is not simply a message that was sent."""
+    """A record of the file as its own harness reads it, if it is more or other than a message that was sent."""
 
     kind: str
     """In the harness's own word."""
@@ -129,21 +129,21 @@ class Record:
     message: Message | None = None
     """Its content; None for metadata, and for content that is in the buffer unchanged."""
     counted: int | None = None
-    """UTF-16 units that the harness counts for it, where these are not those of the message."""
+    """UTF-16 units that the harness counts for the record, if they differ from those of the message."""
     first_kept: str = ""
     """For a compaction: id of the first record that stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What a file says about a buffer beside its messages, for a harness whose own rules look at it."""
+    """The records of a file beside the messages of a buffer, for a harness whose own rules use them."""
 
     records: Mapping[str, Sequence[Record]] = field(default_factory=dict)
-    """By message id: the records between it and the message before it, and then its own."""
+    """By message id: the records between the previous message and this one, then the message's own record."""
     trailing: Sequence[Record] = ()
     """The records after the last message."""
     kept: Mapping[str, int] = field(default_factory=dict)
-    """By id of a recorded summary: how many messages after it are older than it."""
+    """By id of a recorded summary: how many of the messages that follow the summary were written before it."""
 
 
 NOTHING_FILED = Filed()
@@ -154,7 +154,7 @@ class RecordedEvent:
     """An event that a tier sent while the session ran, as the transcript records it."""
 
     before_request: int
-    """Index of the first request after it; == number of requests where none was sent."""
+    """Index of the first request after the event; the number of requests if none was sent."""
     tier: str
     event: Event
     line: int = 0
@@ -165,7 +165,7 @@ class PolicyState:
     """The running state of the policy that ran an agent, as the transcript records it."""
 
     policy: str
-    """What names the policy (`Policy.reference`)."""
+    """The policy's name (`Policy.reference`)."""
     data: Mapping[str, Any]
     """As `Policy.dump` writes it."""
     believed: int | None = None
@@ -187,34 +187,35 @@ class Thread:
     prompt: Prompt = NOT_IN_FILE
     compactions: Sequence[Compaction] = ()
     parent: str = ""
-    """Thread that started this one; empty for `main`."""
+    """Id of the thread that started this one; empty for `main`."""
     parent_call: str = ""
-    """Id of the tool call that started it, where known."""
+    """Id of the tool call that started the thread; empty if not known."""
     events: Sequence[RecordedEvent] = ()
-    """Of tiers that fired while it ran, those that failed among them; only our own journals hold any."""
+    """Events of tiers that fired while the agent ran, failed ones included. Only this program's journals hold any."""
     window: int | None = None
-    """Tokens of the next call's window, where the transcript records it before the call is made."""
+    """Tokens of the next call's window, if the transcript records it before the call is made."""
     records: Mapping[str, Sequence[Record]] = field(default_factory=dict)
-    """As in `Filed`. Only for what it adds: most messages are not in it."""
+    """As in `Filed`. Most messages have no entry."""
     trailing: Sequence[Record] = ()
     """Records after the last message of `end`."""
     client: str = ""
-    """The program that made the calls, where one transcript holds those of several."""
+    """The program that made the calls, if one transcript holds the calls of several programs."""
     keeps_instructions: bool = False
-    """A proxy forwards its requests: a policy leaves the client's instructions among the messages where they are."""
+    """True if a proxy forwards the thread's requests. A policy then leaves the client's instructions among the messages
+    in their places."""
     states: Sequence[PolicyState] = ()
-    """Before each request, and at last after the last record; only our own journals hold any."""
+    """The policy's state before each request, then after the last record. Only this program's journals hold any."""
     begins_late: bool = False
-    """The file begins in the middle: messages that were sent stand before its first record."""
+    """True if the file begins in the middle: messages were sent before its first record."""
     typed: Sequence[View] = ()
-    """What the user typed, by request, if the file records that and nothing else of the buffers; else empty."""
+    """The user's messages up to each request, if the file records nothing else of the buffers; else empty."""
 
     def compactions_at(self, at: int) -> list[Compaction]:
         """Return the recorded compactions right before request `at`, in order."""
         return [compaction for compaction in self.compactions if compaction.before_request == at]
 
     def place(self, at: int | None) -> Request:
-        """Return request `at`; for None, or after the last one, the request that would be next."""
+        """Return request `at`; for None, or an index after the last request, the request that would be sent next."""
         count = len(self.requests)
         return (
             Request(count, self.end, self.prompt)
@@ -225,22 +226,22 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class SideCall:
-    """A call beside the conversation: a title, a token count, the call for a summary, a refusal. No request."""
+    """A call beside the conversation, which is no request: a title, a token count, a summary, a refused call."""
 
     kind: str
     """In a word or two: title, quota probe, token count, router, compaction, prewarm, models, refused, ..."""
     thread: str = ""
-    """The thread that it was made for; empty where nothing tells."""
+    """Id of the thread that the call was made for; empty if not known."""
     before_request: int = 0
-    """Index of that thread's first request after it; == number of requests where there is none."""
+    """Index of that thread's first request after the call; the number of requests if there is none."""
     made: int | None = None
-    """For a call that compacted: index of the thread's compaction that came of it."""
+    """For a call that compacted: index of the resulting compaction in the thread."""
     what: str = ""
-    """Where it went, or why it was refused."""
+    """The address that was called, or why the call was refused."""
     model: str = ""
     usage: Usage | None = None
     status: int | None = None
-    """Of HTTP; None where there is no answer (yet)."""
+    """HTTP status; None if there is no answer (yet)."""
     line: int = 0
     time: str = ""
 
@@ -250,8 +251,7 @@ SignKind: TypeAlias = Literal["restart", "tools", "settings"]
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Something that the file records beside the messages, and after which a client may call in another way: it was
-    started again, its tools or its settings changed."""
+    """A recorded event after which a client may send other requests: a restart, or a change of tools or settings."""
 
     kind: SignKind
     what: str
@@ -267,15 +267,16 @@ class HeldSession:
     id: str
     title: str = ""
     path: str = ""
-    """The path that opens it: `FILE#ID`, or a separate file; empty while only the reader knows of it."""
+    """The path that opens the session: `FILE#ID`, or a separate file; empty if only the reader knows the session yet.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class SharedWork:
-    """What came along with a session in a bundle."""
+    """The sender's work on a session that a bundle holds beside the session itself."""
 
     note: str = ""
-    """What the sender says about it."""
+    """The sender's comment."""
     pins: tuple[str, ...] = ()
     steps: tuple[Any, ...] = ()
     """Trees of steps, each a document as saved steps are."""
@@ -290,31 +291,31 @@ class Session:
     problems: Sequence[Problem] = ()
     path: str = ""
     client: str = ""
-    """The program that wrote it, with its version, as far as the file says."""
+    """The program that wrote the transcript, with its version, as far as recorded."""
     policy: str = ""
-    """The policy that it ran with, where the transcript says so: our own journals."""
+    """The policy that the agent ran with. Only this program's journals record it."""
     id: str = ""
     notes: tuple[str, ...] = field(default=())
-    """Sentences a reader should know: a file that begins in the middle, a thread that was redacted."""
+    """Sentences to show to the user: the file begins in the middle, a thread was redacted."""
     side_calls: Sequence[SideCall] = ()
     """Calls that are requests of no thread, in the order of the file."""
     signs: Sequence[Sign] = ()
-    """In the order of the file."""
+    """Recorded restarts and changes of tools or settings, in the order of the file."""
     held: Sequence[HeldSession] = ()
-    """The sessions of a file or folder that holds many, this one among them; empty where it holds one."""
+    """All sessions of a file or folder that holds several, including this one; empty if it holds only one."""
     exchanges: Sequence[ExchangeSummary] = ()
-    """What passed a proxy, in the order in which it came; only its recordings and other captures hold any."""
+    """The exchanges that passed a proxy, in order. Only recordings of a proxy and other captures hold any."""
     shared: SharedWork | None = None
     """Set for a session that was read from a bundle."""
 
     def __post_init__(self) -> None:
-        """Number the threads that share an id with an earlier one: an id names one thread, whatever the file says."""
+        """Make thread ids unique: a thread with the id of an earlier one gets a number added to its id."""
         if len({thread.id for thread in self.threads}) < len(self.threads):
             object.__setattr__(self, "threads", _with_own_ids(self.threads))
 
     @property
     def shared_pins(self) -> tuple[str, ...]:
-        """Return the pins that came along in a bundle."""
+        """Return the pins that the sender of a bundle set."""
         return self.shared.pins if self.shared is not None else ()
 
     @property
@@ -324,11 +325,11 @@ class Session:
 
     @property
     def main(self) -> Thread:
-        """The main thread. An empty one where the file has none."""
+        """Return the main thread; an empty thread if the file has none."""
         return self.threads[0] if self.threads else Thread("main")
 
     def thread(self, id: str) -> Thread:  # noqa: A002
-        """The thread of that id. Raises KeyError."""
+        """Return the thread with this id. Raises KeyError."""
         for thread in self.threads:
             if thread.id == id:
                 return thread
@@ -341,7 +342,7 @@ def _with_own_ids(threads: Iterable[Thread]) -> tuple[Thread, ...]:
 
 
 def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:
-    """Where each exchange belongs, by the line of its request. O(requests)."""
+    """Return the thread and request, or the side call, of each exchange, by the line of its request. O(requests)."""
     subs = {thread.id for thread in session.threads if thread.parent}
     places = {
         exchange.line: ExchangePlace(exchange.thread, None, exchange.kind, exchange.thread in subs)
@@ -359,14 +360,14 @@ def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:
 def additions(
     requests: Sequence[Request], seen: set[str] | None = None, former: Request | None = None
 ) -> Iterator[tuple[Message, ...]]:
-    """Yield the messages that each request brings, each message once, recorded summaries left out.
+    """Yield the messages that each request adds, each message once, without recorded summaries.
 
-    O(messages) in all, but for a walk over the buffer where a stretch begins.
+    O(messages) in total, plus O(buffer) for each request at which a stretch begins.
 
     Args:
         requests: The requests, in order.
-        seen: Ids of the messages that came before them; those that come now are added.
-        former: The request before them.
+        seen: Ids of the messages of earlier requests. The ids of the yielded messages are added to it.
+        former: The request before the first of them.
     """
     seen = set() if seen is None else seen
     last = former.view if former is not None else None
@@ -383,15 +384,18 @@ def additions(
 
 
 def first_place(thread: Thread) -> int:
-    """Return the first request with a buffer before it: the very first if a proxy changed what the client sent."""
+    """Return the index of the first request whose earlier buffer is known.
+
+    It is 1, or 0 if a proxy changed the client's first request.
+    """
     return 0 if thread.requests and thread.requests[0].asked is not None else 1
 
 
 def compaction_count(thread: Thread) -> int:
     """Count the compactions that a thread records after its beginning.
 
-    Several of one name in front of one request (messages edited one by one) are one. What was compacted before the
-    first request is where the file begins, and does not count.
+    Several compactions of one name before the same request (messages edited one by one) count as one. A compaction
+    before the first request is the beginning of the file, and does not count.
     """
     first = first_place(thread)
     return len(
@@ -404,7 +408,7 @@ def compaction_count(thread: Thread) -> int:
 
 
 def seconds_between(before: str, now: str) -> float | None:
-    """Seconds between two recorded times; None where one is missing or they do not compare."""
+    """Return the seconds between two recorded times, at least 0; None if one is missing or they cannot be compared."""
     try:
         return max(
             0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds()

@@ -1,4 +1,4 @@
-"""Values of JSON that somebody else wrote: each read as the kind that is wanted, else as an empty one."""
+"""Read untrusted JSON values as an expected type; a value of another type is read as an empty value of that type."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,12 +8,12 @@ from inspector.core.usage import MOST
 
 
 def text_of(value: Any) -> str:
-    """The value where it is a string, else an empty one."""
+    """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def text_at(value: Any, key: str) -> str:
-    """The string under a key; empty where there is none."""
+    """Return the string under a key; empty if there is none."""
     text = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
     return text if isinstance(text, str) else ""
 
@@ -25,17 +25,17 @@ def text_under(value: Any, *keys: str) -> str:
 
 
 def texts_at(value: Any, key: str) -> list[str]:
-    """The strings in the list under a key."""
+    """Return the strings in the list under a key."""
     return [text for text in list_of(fields_of(value).get(key)) if isinstance(text, str)]
 
 
 def list_of(value: Any) -> list[Any]:
-    """The value where it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def objects_of(value: Any) -> list[Mapping[str, Any]]:
-    """The objects in a list; none where the value is no list."""
+    """Return the JSON objects in a list; empty if the value is no list."""
     return (
         [item for item in value if type(item) is dict or isinstance(item, Mapping)]
         if isinstance(value, list)
@@ -44,14 +44,14 @@ def objects_of(value: Any) -> list[Mapping[str, Any]]:
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
+    """Return the value if it is a JSON object, else an empty object."""
     return (
         value if type(value) is dict or (value is not None and isinstance(value, Mapping)) else {}
     )
 
 
 def object_of(value: Any, key: str) -> Mapping[str, Any]:
-    """The object under a key; an empty one where there is none."""
+    """Return the JSON object under a key; an empty object if there is none."""
     inner = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
     return (
         inner if type(inner) is dict or (inner is not None and isinstance(inner, Mapping)) else {}
@@ -59,19 +59,19 @@ def object_of(value: Any, key: str) -> Mapping[str, Any]:
 
 
 def first_of(value: Any) -> Mapping[str, Any]:
-    """The first item of a list where it is an object; else an empty one."""
+    """Return the first item of a list if it is a JSON object, else an empty object."""
     return fields_of(value[0]) if isinstance(value, list) and value else {}
 
 
 def object_in(text: Any) -> Mapping[str, Any]:
-    """The object that a string holds as JSON; an empty one where it holds none."""
+    """Parse a string as a JSON object; return an empty object if it is none."""
     return (
         fields_of(value_in(text)) if isinstance(text, str) and text.lstrip().startswith("{") else {}
     )
 
 
 def value_in(text: str | bytes, otherwise: Any = None) -> Any:
-    """What a text holds as JSON; `otherwise` where it holds none."""
+    """Parse a text as JSON; return `otherwise` if it is not JSON."""
     try:
         return loads(text.encode("utf-8", "replace") if isinstance(text, str) else text)
     except NotJson:
@@ -79,20 +79,20 @@ def value_in(text: str | bytes, otherwise: Any = None) -> Any:
 
 
 def first_object(values: Any) -> Mapping[str, Any]:
-    """Return the first of several choices or candidates: the conversation continues with that one."""
+    """Return the first of several choices or candidates of an answer, with which the conversation continues."""
     return next((choice for choice in objects_of(values) if not choice.get("index")), {})
 
 
 def digits_of(text: str) -> int | None:
-    """A whole number as it is written, up to 18 digits; None for what is none. Python refuses to read thousands."""
+    """Return a whole number of up to 18 digits; None for any other text. `int` raises for thousands of digits."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
 def count_of(value: Any) -> int:
-    """A number of tokens; 0 for what is none."""
+    """Return the value if it can be a number of tokens, else 0."""
     return value if type(value) is int and 0 < value <= MOST else 0
 
 
 def whole_of(value: Any) -> int | None:
-    """A number of tokens, bytes or the like; None for what is none."""
+    """Return the value if it can be a number of tokens or bytes, else None."""
     return value if type(value) is int and 0 <= value <= MOST else None

@@ -7,7 +7,7 @@ from typing import Any
 from inspector.core.quick import quick
 
 MOST = 10**12
-"""Tokens. No call, window or session has more: a larger count is a mistake of whoever wrote it."""
+"""Tokens. No call, window or session has more, so a larger recorded count is an error."""
 ABSURD = f"a count of more than {MOST:,} tokens: what was reported there was left out"
 
 
@@ -22,21 +22,21 @@ class Usage:
     output: int = 0
     reasoning: int = 0
     output_is_final: bool = True
-    """False where the transcript holds a placeholder of the stream's start: `output` is then a lower bound."""
+    """False if the transcript holds only the number from the start of the stream: `output` is then a lower bound."""
     context: int | None = None
-    """The prompt size, where it is not the sum (a call with several iterations costs more than its context)."""
+    """The prompt size, if it is not the sum (a call with several iterations costs more than its context)."""
     cache_write_1h: int = 0
-    """Of `cache_write`, what was written to be kept for an hour; the rest is kept for five minutes."""
+    """The part of `cache_write` that is kept for an hour; the remaining part is kept for five minutes."""
     compacted: int = 0
-    """Tokens that the provider itself replaced by a summary inside the call, before the answer; 0 where it did not."""
+    """Tokens that the provider itself replaced by a summary inside the call, before the answer; 0 if it did not."""
     summary_output: int = 0
-    """Of `output`, what that summary took."""
+    """The part of `output` that this summary took."""
     by_others: tuple[tuple[str, "Usage"], ...] = ()
-    """Of all counts, what other models used inside the call (an advisor): (model, usage)."""
+    """(model, usage) of other models inside the call, such as an advisor. The counts above include theirs."""
 
     @property
     def prompt(self) -> int:
-        """The true prompt size: input + cache read + cache write, or `context` where that differs."""
+        """Return the true prompt size: `context` if it is set, else input + cache read + cache write."""
         if self.context is not None:
             return self.context
         return self.input + self.cache_read + self.cache_write
@@ -45,7 +45,8 @@ class Usage:
     def cached(self) -> int:
         """Return the tokens of the prompt that the provider's cache holds after the call.
 
-        They are those read and written; all of the prompt if the provider caches automatically and reports no writes.
+        These are the tokens read and written; all of the prompt if the provider caches automatically and reports no
+        writes.
         """
         return (
             min(self.prompt, self.cache_read + self.cache_write)
@@ -55,12 +56,12 @@ class Usage:
 
     @property
     def cache_write_5m(self) -> int:
-        """Of `cache_write`, what was written to be kept for five minutes."""
+        """Return the part of `cache_write` that is kept for five minutes."""
         return self.cache_write - self.cache_write_1h
 
 
 def without(usage: Usage, part: Usage) -> Usage:
-    """Return the counts of a call less those of a part of it, none below zero."""
+    """Return the counts of a call minus those of a part of the call, none below zero."""
     names = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
     left = {name: max(0, getattr(usage, name) - getattr(part, name)) for name in names}
     return replace(usage, **left)
@@ -70,8 +71,10 @@ MISSED, MISSED_SHARE = 5_000, 0.10
 
 
 def cache_missed(before: Usage, now: Usage) -> int:
-    """Tokens that the call before left in the cache and a call did not read, where that is a cache break: more than
-    5,000 of them, and more than a tenth. 0 where it is none."""
+    """Return the tokens that the previous call left in the cache and this call did not read.
+
+    0 unless they are a cache miss: more than 5,000, and more than a tenth of the cached tokens.
+    """
     missed = before.cached - now.cache_read
     return missed if missed > MISSED and missed > MISSED_SHARE * before.cached else 0
 
@@ -91,18 +94,22 @@ def is_absurd(counts: Any) -> bool:
 
 
 def cache_written(tokens: int, ttl_s: int) -> Usage:
-    """Return the usage of a call that writes `tokens` to the cache for `ttl_s` seconds. Only what lives an hour is
-    written for a time.
+    """Return the usage of a call that writes `tokens` to the cache.
+
+    They count as `cache_write_1h` only if `ttl_s` is an hour.
     """
     return Usage(cache_write=tokens, cache_write_1h=tokens if ttl_s == HOUR_S else 0)
 
 
 FIVE_MINUTES_S, HOUR_S = 300, 3_600
-"""Seconds that an entry of a provider's cache lives after its last use."""
+"""Seconds after its last use at which an entry of a provider's cache expires."""
 
 
 def cache_ttl(newest_first: Iterable[Usage | None]) -> int:
-    """Seconds that a session's cache entries live: by the newest call that wrote any; five minutes where none did."""
+    """Return the seconds after which a session's cache entries expire, by the newest call that wrote any.
+
+    Five minutes if no call did.
+    """
     for usage in newest_first:
         if usage is not None and usage.cache_write:
             return HOUR_S if usage.cache_write_1h > usage.cache_write_5m else FIVE_MINUTES_S

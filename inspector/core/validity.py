@@ -1,11 +1,11 @@
-"""Would a provider refuse this buffer, and why; and the repair of what every provider refuses.
+"""Find out whether a provider would refuse a buffer, and repair what every provider refuses.
 
-Checked as the wire adapters would send it: neighbouring messages of one role count as one turn, so what is left is
-what no adapter can repair: calls and results that do not pair up, a wrong beginning, messages without content. Which
-provider refuses what is a field of its dialect.
+The buffer is checked in the form in which the wire adapters would send it, with neighbouring messages of one role as
+one turn. The remaining errors are those that no adapter can repair: calls and results that do not pair up, a wrong
+beginning, messages without content. Each dialect lists the errors that its provider refuses.
 
-The repair drops a result without a call before it, and gives a call that is never answered a result that says so.
-Nothing else is touched: messages keep their identity, order and parts.
+The repair drops a result that has no call before it, and adds a result to a call that was never answered, with a text
+that says so. Nothing else changes: messages keep their identity, order and parts.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai-chat", "openai-responses"
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """One reason to refuse, at the message `message` (its id)."""
+    """One reason to refuse a buffer. `message` is the id of the message with the error."""
 
     rule: str
     """A `Refusal` of `dialect.py`; a blank message counts as an empty one."""
@@ -57,7 +57,7 @@ def _refusing(refusal: Refusal) -> tuple[str, ...]:
 
 
 _Troubles: TypeAlias = Iterator[tuple[int, Refusal, str]]
-"""Place of the message, why it is refused, as a sentence."""
+"""(index of the message, rule that it breaks, the reason as a sentence)."""
 
 
 def _check_beginning(messages: Sequence[Message]) -> _Troubles:
@@ -102,7 +102,8 @@ def _check_contents(messages: Sequence[Message]) -> _Troubles:
 
 
 def _has_empty_text(message: Message) -> bool:
-    """Has it a text part without text? Models write white space before they think, so theirs counts as text."""
+    """Has a message a text part without text? White space by a model counts as text, because models write some before
+    they think."""
     texts = [part.text for part in message.parts if isinstance(part, Text)]
     if message.role != "assistant":
         texts = [text.strip() for text in texts]
@@ -138,7 +139,7 @@ def _check_pairs(messages: Sequence[Message]) -> _Troubles:
 
 
 def _turn_ends(messages: Sequence[Message]) -> list[int]:
-    """For each message the index at which its turn is over: after the assistant's messages and their results."""
+    """Return for each message the index at which its turn ends: after the assistant's messages and their results."""
     ends = [len(messages)] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
         next_role = messages[at + 1].role if at + 1 < len(messages) else "user"
@@ -201,9 +202,9 @@ def repair(buffer: Buffer, running: R) -> Outcome[R]:
 def _pair_results(
     messages: Iterable[Message],
 ) -> tuple[list[Message], list[Message], dict[int, list[ToolCall]]]:
-    """Return (messages that stay, results without a call, calls without a result by `id()` of their message).
+    """Return (messages to keep, messages whose result has no call, calls without a result by `id()` of their message).
 
-    Of several calls of one id the earlier ones are answered first.
+    If several calls have one id, the first result answers the first call.
     """
     staying: list[Message] = []
     dropped: list[Message] = []
@@ -229,7 +230,7 @@ def _pair_results(
 def _with_answers(
     messages: Iterable[Message], unanswered: dict[int, list[ToolCall]]
 ) -> Iterator[Message]:
-    """Add the missing results after the turn that made the calls: its assistant messages and the results they have."""
+    """Yield the messages with the missing results added, after the assistant messages and results of their turn."""
     missing: list[Message] = []
     last_role = ""
     for message in messages:

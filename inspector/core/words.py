@@ -1,21 +1,21 @@
-"""Words that go with numbers, in the window and on the command line alike."""
+"""Format numbers with words: counts, durations, percentages, money. The window and the command line use the same."""
 
 import re
 from decimal import Decimal
 
 
 def plural(number: int, noun: str, many: str = "") -> str:
-    """`1 message`, `996 messages`."""
+    """Return `1 message`, `996 messages`. `many`: the plural, if it is not the noun with an s."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def times(number: int) -> str:
-    """`once`, `twice`, `5 times`."""
+    """Return `once`, `twice`, `5 times`."""
     return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
 def duration(seconds: float) -> str:
-    """`12 s`, `7 min 32 s`, `2 h 24 min`, `3 days`."""
+    """Return `12 s`, `7 min 32 s`, `2 h 24 min`, `3 days`."""
     whole = round(seconds)
     if whole < 120:
         return f"{whole} s"
@@ -29,23 +29,23 @@ def duration(seconds: float) -> str:
 
 
 def per_cent(part: float, places: int = 0, sign: str = "") -> str:
-    """`60%`; with the sign `+` `+8%`, `-3%`."""
+    """Return a share as `60%`; with `sign="+"` as `+8%` or `-3%`."""
     return f"{part * 100:{sign}.{places}f}%"
 
 
 _OPENING_WORDS = re.compile(
     r"(a|an|image|it|its|no|nothing|only|opening|replay|step|that|the|there|these|this|thread|those) "
 )
-"""Words with which our sentences begin. What begins otherwise begins with a name, which keeps its spelling."""
+"""Words with which this program's sentences begin. Any other first word is a name, which keeps its spelling."""
 
 
 def sentence_case(text: str) -> str:
-    """Begin a sentence with a capital, but a name as it is spelled: `There is no file`, `empty.jsonl is empty`."""
+    """Capitalise a sentence unless it begins with a name: `There is no file`, `empty.jsonl is empty`."""
     return text[0].upper() + text[1:] if _OPENING_WORDS.match(text) else text
 
 
 def priced_words(expected: Decimal | float, most: Decimal | float | None) -> str:
-    """`about $0.12 (at most $0.55)`; without the bracket where nothing limits it, or both read the same."""
+    """Return `about $0.12 (at most $0.55)`; without the bracket if there is no limit, or both read the same."""
     words = dollars(expected)
     bound = f" (at most {dollars(most)})" if most is not None and dollars(most) != words else ""
     return f"about {words}{bound}"
@@ -55,7 +55,7 @@ _CENT, _LEAST = Decimal("0.01"), Decimal("0.0001")
 
 
 def dollars(amount: Decimal | float) -> str:
-    """`$0.38`, `-$1,204.10`; what is less than a cent with two figures, if there are any to see."""
+    """Return `$0.38` or `-$1,204.10`; below a cent two significant digits, below $0.0001 `under $0.0001`."""
     sign = "-" if amount < 0 else ""
     size = -amount if amount < 0 else amount
     if size == 0 or size >= _CENT:

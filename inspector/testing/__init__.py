@@ -1,7 +1,7 @@
 """A pytest plugin: assertions about compaction policies on recorded sessions, and a report of their numbers.
 
-pytest loads `inspector.testing.plugin` (entry point `pytest11`); the rest is loaded when one of the
-assertions is asked for.
+pytest loads `inspector.testing.plugin` (entry point `pytest11`). The other modules are loaded when one of the
+assertions is first used.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ __all__ = ["assert_survives", "assert_valid", "max_cost", "max_pressure", "no_ov
 
 
 def __getattr__(name: str) -> Any:
-    """Load the assertions when one of them is first asked for."""
+    """Load the assertions when one of them is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from inspector.testing import checks

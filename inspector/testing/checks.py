@@ -1,4 +1,4 @@
-"""Assertions about a policy on recorded sessions. Each fails with every session that breaks it, and the number."""
+"""Assertions about a policy on recorded sessions. A failure lists every session that breaks it, with the number."""
 
 from collections.abc import Iterable
 
@@ -7,13 +7,13 @@ from inspector.core.words import per_cent, plural
 from inspector.testing.figures import PolicyLike, Replays, SessionFigures, Sessions
 
 REPLAYS = Replays()
-"""Of this process: assertions about the same policy and session share row replay."""
+"""The replays of this process: assertions about the same policy and session share one."""
 
 
 def assert_valid(policy: PolicyLike, sessions: Sessions) -> None:
     """Assert that no provider would refuse a buffer that the policy makes (a result without its call, for example).
 
-    What the recording itself has wrong does not count.
+    Errors that the recorded buffer already had do not count.
     """
     figures = REPLAYS.replay_each(policy, sessions)
     _fail_with(
@@ -23,9 +23,9 @@ def assert_valid(policy: PolicyLike, sessions: Sessions) -> None:
 
 
 def assert_survives(policy: PolicyLike, sessions: Sessions, pins: Iterable[str] | str) -> None:
-    """Assert that texts stay in the buffer, verbatim or in other words, from the request on that first holds them.
+    """Assert that texts stay in the buffer, verbatim or in other words, from the first request that holds them.
 
-    A session that never holds a text says nothing about it; a text that no session holds fails.
+    A session that never holds a text is skipped for it. The assertion fails for a text that no session holds.
     """
     texts = [join_lines(text) for text in ([pins] if isinstance(pins, str) else pins)]
     figures = REPLAYS.replay_each(policy, sessions, texts)

@@ -24,7 +24,7 @@ PolicyLike: TypeAlias = PolicyRunner | str | Path
 
 @dataclass(frozen=True, slots=True)
 class SessionFigures:
-    """One policy on one session."""
+    """The figures of one policy on one session."""
 
     session: str
     policy: str
@@ -51,7 +51,7 @@ class SessionFigures:
 
     @property
     def key(self) -> str:
-        """What identifies the figures in a baseline."""
+        """Return the key of the figures in a baseline."""
         return f"{self.session} | {self.policy}"
 
     def as_json(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ NUMBERS = ("requests", "peak", "too_large", "compactions", "needed_again", "cost
 
 
 class _WatchedPolicy:
-    """Passes everything on to a policy, and keeps what a provider would refuse of the buffers that it makes."""
+    """Wraps a policy, and collects why providers would refuse the buffers that it makes."""
 
     def __init__(self, inner: Policy[Any, Any]) -> None:
         self._inner = inner
@@ -99,29 +99,29 @@ class _WatchedPolicy:
 
 
 class Replays:
-    """The replays of a test run."""
+    """Replays policies on sessions, each pair once in a test run."""
 
     def __init__(self) -> None:
         self.asked: dict[str, SessionFigures] = {}
-        """Figures that were asked for lately, by their key."""
+        """Figures that assertions used since the last `take_asked`, by their key."""
         self._sessions: dict[Path, Session] = {}
         self._known: dict[tuple[int, str], tuple[frozenset[str], SessionFigures]] = {}
         """Pins and figures, by the identity of the session and the policy's label."""
         self._grounds: dict[tuple[int, int | None, frozenset[str]], Ground] = {}
         self._named: dict[int, tuple[str, Session]] = {}
-        """Name by identity. It holds the session, too, so that no other session gets the same identity."""
+        """(name, session) by `id()` of the session. Holding the session keeps its `id()` from being used again."""
 
     def take_asked(self) -> list[SessionFigures]:
-        """Return the figures that were asked for since the last time, and forget that they were."""
+        """Return the figures that were used since the last call, and clear the list."""
         figures = list(self.asked.values())
         self.asked.clear()
         return figures
 
     def open(self, path: str | Path, name: str = "") -> Session:
-        """Open a session, once. Raises InspectorError.
+        """Open a session, or return it if it was opened before. Raises InspectorError.
 
         Args:
-            name: what reports call it; empty = the name of the file.
+            name: the session's name in reports; empty = the name of the file.
         """
         place = Path(path)
         if place not in self._sessions:
@@ -132,7 +132,8 @@ class Replays:
     def replay_each(
         self, runner: PolicyLike, sessions: Sessions, pins: Iterable[str] = ()
     ) -> list[SessionFigures]:
-        """Replay a policy over sessions. What was replayed before with these pins is not replayed again."""
+        """Replay a policy over sessions and return the figures. A replay that was already run with these pins is
+        reused."""
         chosen = runner if isinstance(runner, PolicyRunner) else policy(runner)
         listed = [sessions] if isinstance(sessions, Session | str | Path) else list(sessions)
         opened = [
@@ -157,7 +158,7 @@ class Replays:
         return figures
 
     def _find_ground(self, runner: PolicyRunner, session: Session, pins: frozenset[str]) -> Ground:
-        """Return what all policies have in common on a session; it is worked out once for each set of pins."""
+        """Return the data of a session that all policies share, computed once for each window and set of pins."""
         window = find_window(session, session.main, None, runner.window, user_windows()).tokens
         key = (id(session), window, pins)
         if key not in self._grounds:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.testing.summary import Baseline
 
 PROPERTY = "context-inspector: "
-"""Before the session and policy, in the name of a property of a test."""
+"""Prefix of the names of test properties; the session and the policy follow it."""
 _SINGLE = "context_session"
 _ROWS = pytest.StashKey[dict[str, str]]()
 _BASELINE = pytest.StashKey["Baseline"]()
@@ -46,7 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def find_transcripts(folders: list[str]) -> list[tuple[str, Path]]:
-    """Return (name, path) of every file below the folders that is not hidden, in order. A file is taken as it is."""
+    """Return (name, path) of every file below the folders that is not hidden, in order. A path of a file is listed,
+    too."""
     transcripts: list[tuple[str, Path]] = []
     for folder in map(Path, folders):
         if folder.is_file():
@@ -134,7 +135,7 @@ def _read_baseline(config: pytest.Config) -> "Baseline | None":
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse sessions and a baseline that cannot be found; collect numbers in the process that writes the report."""
+    """Fail if the sessions or the baseline cannot be found; collect numbers in the process that writes the report."""
     config.stash[_ROWS] = {}
     find_transcripts(config.getoption("--context-sessions"))
     _read_baseline(config)
@@ -145,7 +146,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Collector:
-    """Takes the numbers out of the reports of tests, wherever they ran."""
+    """Collects the numbers from the reports of tests, including those that ran in other processes."""
 
     def __init__(self, rows: dict[str, str]) -> None:
         self._rows = rows

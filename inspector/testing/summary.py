@@ -56,7 +56,7 @@ def report_lines(rows: Mapping[str, str], baseline: Baseline | None) -> list[str
 
     Args:
         rows: figures as JSON, by their key.
-        baseline: of an earlier run; None if there is none.
+        baseline: the figures of an earlier run; None if there are none.
     """
     heads = [
         "session",

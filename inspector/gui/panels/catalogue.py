@@ -1,4 +1,4 @@
-"""The list of all panels with their workspaces and places, in the order of their tabs."""
+"""The list of all panels with their workspaces and their places in the window, in the order of their tabs."""
 
 from inspector.gui.panels.breakdown.panel import BreakdownPanel
 from inspector.gui.panels.buffer.panel import BufferPanel
@@ -55,4 +55,4 @@ PANELS: tuple[tuple[str, Place, type[Panel]], ...] = (
     ("Live", "centre", ProxyPanel),
     ("Live", "right", RunPanel),
 )
-"""Workspace (empty: always shown), place in the workspace, and panel class."""
+"""(workspace, place in it, class) of every panel. Panels with an empty workspace are shown in all workspaces."""

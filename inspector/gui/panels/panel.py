@@ -1,11 +1,11 @@
 """The base classes of panels: parts of the window that show a State and pass on what the user wants to do.
 
-To add one: a file with a `Panel` subclass, named with its place in the list in
+To add a panel, write a file with a `Panel` subclass and add the class to the list in
 `gui/panels/catalogue.py`. The rules:
 
 - `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
-- `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
-  seen (for a hidden panel, once it is shown) and must cost nothing when nothing it shows has changed: ask
+- `show_state(state)` is the only input. It is called on the GUI thread after every change while the panel is visible
+  (for a hidden panel, once it is shown). It must cost nothing if nothing that the panel shows has changed: ask
   `self.is_new("rows", state.session, state.at)`.
 - Actions of the user are passed on: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
 - Work of more than 50 ms is a job: `self.desk.bridge.run(job, done)`, or a `LatestJob` if only the newest result is
@@ -35,15 +35,14 @@ from inspector.gui.widgets.table import Column, Rows, T
 from inspector.workbench.state import State
 
 Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
-"""The initial place of a panel in its workspace. The user may move all panels except the one in the centre."""
+"""The initial place of a panel in its workspace; the user may move all panels but the one in the centre."""
 SMALLEST = QSize(240, 110)
-"""Size in pixels to which every panel can be shrunk."""
+"""Pixels to which every panel can be shrunk."""
 
 
 class Cover(QFrame):
-    """A sentence that covers a panel if the State cannot be shown, so that outdated content is not taken for
-    current.
-    """
+    """A sentence that covers a panel which could not show the state, so that its former content is not mistaken for the
+    current one."""
 
     def __init__(self, under: QWidget) -> None:
         super().__init__(under)
@@ -55,13 +54,13 @@ class Cover(QFrame):
 
 
 class Panel(Guarded, QWidget):
-    """A part of the window. Besides the State it keeps only how it is viewed (scroll position, filter)."""
+    """A part of the window. Besides the State, a panel keeps only view settings, such as scroll position and filter."""
 
     TITLE: ClassVar[str]
     HEADED: ClassVar[bool] = False
-    """True if the panel has its own headline, so that it needs no caption."""
+    """Does the panel have its own headline, so that it needs no caption?"""
     LIVE: ClassVar[bool] = False
-    """True if the panel shows the run or the proxy. Other panels are not updated for each word of a model's answer."""
+    """Does the panel show the run or the proxy? Only such panels are updated for each word of a model's answer."""
     closed = Signal()
     """Emitted when the user presses a button of the panel that closes it."""
     heightened = Signal()
@@ -85,35 +84,33 @@ class Panel(Guarded, QWidget):
         raise NotImplementedError
 
     def is_new(self, what: str, *of: object) -> bool:
-        """Return True if one of these values changed since the last call with `what`.
-
-        Objects are compared by identity, plain values and tuples by value.
-        """
+        """Has one of these values changed since the last call with `what`? Objects are compared by identity, plain
+        values and tuples by value."""
         former, self._compared[what] = self._compared.get(what), of
         return former is None or not all(map(_is_same, former, of))
 
     def counted(self, state: State) -> int | str | None:
-        """Return the count for the title, even while the panel is hidden; None: the title has no count."""
+        """Return the count for the title, computed even while the panel is hidden; None: the title has no count."""
         return None
 
     def take(self, text: str) -> None:
-        """Handle a text that the user typed elsewhere (Search), or focus the input field (Buffer)."""
+        """Act on a text that the user typed elsewhere (Search), or focus the field to type in (Buffer)."""
 
     def seek(self, kind: str, by: int) -> None:
         """Go to the next (1) or previous (-1) row of a kind. Does nothing by default."""
 
     def step(self, rows: int) -> None:
-        """Go down by `rows` rows; negative goes up. Does nothing by default."""
+        """Go down by a number of rows (negative: up). Does nothing by default."""
 
     def fit(self) -> None:
         """Adapt the layout to a new size. Does nothing by default."""
 
     def preferred_width(self, is_narrow: bool) -> int:
-        """Return the preferred width in pixels beside other panels. `is_narrow`: the window is narrow."""
+        """Return the preferred width in pixels beside other panels; `is_narrow`: the window is narrow."""
         return self.minimumWidth()
 
     def preferred_height(self, window_height: int, is_low: bool) -> int:
-        """Return the preferred height in pixels. `is_low`: other panels need the room."""
+        """Return the preferred height in pixels; `is_low`: other panels need the room."""
         return self.minimumHeight()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -123,39 +120,39 @@ class Panel(Guarded, QWidget):
         self.fit()
 
     def restyle(self) -> None:
-        """Repaint the whole panel in the colours of the theme. Widgets that store colours update them."""
+        """Repaint the whole panel in the colours of the theme; widgets that keep colours update them."""
         self.update()
         for part in self.findChildren(QWidget):
             getattr(part, "restyle", part.update)()
 
     def minimumSizeHint(self) -> QSize:
-        """Return a minimum size that lets the dock become small, regardless of its content."""
+        """Return a size that lets the dock become small, whatever its content asks for."""
         hint = super().minimumSizeHint()
         return QSize(min(hint.width(), SMALLEST.width()), min(hint.height(), SMALLEST.height()))
 
     @property
     def seen(self) -> bool:
-        """True if the user can see the panel. Qt also calls a panel visible that is behind another tab."""
+        """Is the panel visible to the user? Qt also calls a panel visible that is behind another tab."""
         return self._in_front and self.isVisible()
 
     def receive(self, state: State) -> None:
-        """Show a state now, or later when the panel becomes visible. Called by the window; raises no exception."""
+        """Show a state now, or once the panel is visible. Called by the window; raises nothing."""
         count = self.counted(state)
         if count is not None:
             words = f"{count:,}" if isinstance(count, int) else count
             self.setWindowTitle(f"{self.TITLE} ({words})" if count else self.TITLE)
         if not self.seen and _path(self.shown) not in ("", _path(state)):
-            self.attempt(State())  # a hidden panel must not keep the old session in memory
+            self.attempt(State())  # a hidden panel must not keep another session in memory
         self._waiting = state
         self._catch_up()
 
     def come_forward(self, in_front: bool) -> None:
-        """Record whether the panel's tab is in front. Called by the window."""
+        """Record whether the panel's tab is the one in front. Called by the window."""
         self._in_front = in_front
         self._catch_up()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Show the newest State, which the panel did not show while it was hidden."""
+        """Show the newest state, which was held back while the panel was hidden."""
         super().showEvent(event)
         self._catch_up()
 
@@ -165,8 +162,8 @@ class Panel(Guarded, QWidget):
             self.attempt(waiting)
 
     def attempt(self, state: State) -> None:
-        """Show a state, or cover the panel with an error sentence if that fails. Raises no exception."""
-        if self.cover is not None:  # after a failure the content may be a mixture of two states
+        """Show a state, or cover the panel with the sentence that it could not be shown. Raises nothing."""
+        if self.cover is not None:  # after a failure its content may be a mixture of two states
             self.cover.deleteLater()
             self.cover = None
             attempt(lambda: self.show_state(State()))
@@ -175,19 +172,19 @@ class Panel(Guarded, QWidget):
             self.fall(failure)
 
     def fall(self, failure: BaseException) -> None:
-        """Cover the panel with a sentence that the State cannot be shown."""
+        """Cover the panel with the sentence that the state could not be shown."""
         self._cover(
             f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__})."
         )
 
     def show_cancelled(self) -> None:
-        """Say that the work for the panel was cancelled, with a button that starts it again."""
+        """Say that the work for the panel was cancelled, and offer to begin it again."""
         cover = self._cover(f"{self.TITLE}: the work was cancelled.")
         cover.again.show()
         cover.again.clicked.connect(lambda: self.attempt(self.desk.workbench.state))
 
     def _cover(self, words: str) -> Cover:
-        """Cover the panel with a sentence, and return the cover."""
+        """Lay a sentence over the panel."""
         if self.cover is None:
             self.cover = Cover(self)
         self.cover.words.setText(words)
@@ -198,7 +195,7 @@ class Panel(Guarded, QWidget):
 
 
 class PlotPanel(Panel):
-    """A panel with a plot. pyqtgraph and numpy are imported when it is first shown, because that takes 0.4 s."""
+    """A panel with a plot. pyqtgraph and numpy are loaded when it is first shown, since that takes 0.4 s."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -206,7 +203,7 @@ class PlotPanel(Panel):
         self._loading = False
 
     def load_plot(self) -> None:
-        """Import the plot's modules in small steps and call `place_plot`. Later calls do nothing."""
+        """Load the plot in small steps and call `place_plot`; later calls do nothing."""
         if not self._loading:
             self._loading = True
             bridge = self.desk.bridge
@@ -215,11 +212,8 @@ class PlotPanel(Panel):
             )
 
     def _load_library(self) -> Iterator[None]:
-        """Import pyqtgraph on the GUI thread, one step per turn of the event loop.
-
-        pyqtgraph reads every name of these Qt modules, for which PySide6 creates Qt classes (see
-        inspector/gui/bridge.py).
-        """
+        """Load pyqtgraph on the GUI thread: it touches every name of these modules, on which PySide6 creates Qt classes
+        (see inspector/gui/bridge.py)."""
         for qt_module in ("QtCore", "QtGui", "QtWidgets"):
             module = import_module(f"PySide6.{qt_module}")
             for name in dir(module):
@@ -233,15 +227,15 @@ class PlotPanel(Panel):
         self.place_plot()
 
     def make_plot(self) -> Any:
-        """Create the plot. Its slow module is imported here."""
+        """Create the plot, whose heavy module is imported here."""
         raise NotImplementedError
 
     def place_plot(self) -> None:
-        """Insert the new plot into the panel, and show the current State in it."""
+        """Put the new plot into the panel, and show the current state in it."""
         raise NotImplementedError
 
     def say(self, words: str) -> None:
-        """Show a text about what is under the mouse in the plot; empty if there is nothing."""
+        """Show a text about the item under the mouse in the plot; the text is empty if there is none."""
         raise NotImplementedError
 
 
@@ -254,7 +248,7 @@ def _path(state: State | None) -> str:
 
 
 class ListPanel(Panel, Generic[T]):
-    """A panel with one table. A subclass defines the columns, and shows rows in `show_state`."""
+    """A panel of one table. A subclass names the columns, and shows rows in `show_state`."""
 
     NAME: ClassVar[str]
     """Name of the table for screen readers."""
@@ -275,31 +269,29 @@ class ListPanel(Panel, Generic[T]):
         gap: int | None = None,
         above: Sequence[QLayout] = (),
     ) -> None:
-        """Lay out a row of widgets with the table below. While the table is hidden, the row gets all the room.
+        """Lay out a row of widgets and the table below it. While the table is empty, the widgets take all the room.
 
         Args:
-            head: The widgets of the row.
-            margins: Margins of the row.
-            gap: Pixels between two widgets of the row.
-            above: Layouts above the row.
+            head: the widgets of the row.
+            above: layouts above that row.
         """
         column(
             *above, (row(*head, margins=margins, gap=gap), 1), (self.table, 1_000), of=self, gap=0
         )
 
     def copy_button(self) -> QToolButton:
-        """Return a button that copies the selected rows, or all rows if none is selected."""
+        """Return a button that copies the selected rows, else all rows."""
         self.copy = small_button("copy", self.table.copy)
         return self.copy
 
     def say_at_length(self) -> None:
-        """Allow the sentence about the rows to take several lines."""
+        """Let the sentence about the rows take several lines."""
         self.says.setWordWrap(True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.says.setContentsMargins(0, 4, 0, 0)  # aligns the text with that of a button beside it
+        self.says.setContentsMargins(0, 4, 0, 0)  # on the height of the text of a button beside it
 
     def show_rows(self, rows: Sequence[T], words: str) -> None:
-        """Show rows and a sentence about them."""
+        """Show rows, and a sentence about them."""
         self.table.show_rows(rows)
         self.table.setVisible(bool(rows))
         if self.copy is not None:

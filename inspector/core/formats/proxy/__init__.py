@@ -1,14 +1,14 @@
-"""What the proxy recorded: every exchange between agents and their providers, as sessions and threads."""
+"""Read the proxy's recordings: every exchange between agents and their providers, as sessions and threads."""
 
 from inspector.core.formats.format import Contents, Format
 from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.formats.signs import FileSign, FileSigns
 
 _SIGNS = FileSigns(
-    FileSign({"type": "proxy", "version": "<any>"}),  # the first line says so
+    FileSign({"type": "proxy", "version": "<any>"}),  # first line of a recording
     FileSign(
         {"type": "request|response", "exchange": "<number>"}, "most", 0.95
-    ),  # the beginning was lost
+    ),  # recording whose beginning was lost
 )
 
 

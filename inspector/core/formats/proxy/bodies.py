@@ -1,7 +1,8 @@
-"""Request bodies as they are recorded: each written as far as it differs from an earlier one (`like`).
+"""Read recorded request bodies. A record holds only what differs from an earlier body, which its `like` names.
 
-What is read of a body is its prompt, its other fields and a view of its messages. A body that continues another
-costs what it adds: how many wire messages each message came from is known, so what they share is cut out of the view.
+`Bodies.read` returns the prompt of a body, its other fields and a view of its messages. Reading a body that continues
+an earlier one costs O(what it adds): `Bodies` knows how many wire messages form each message, so it takes the shared
+messages from the earlier view.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ from inspector.core.quick import quick
 from inspector.core.untyped import list_of, object_of, objects_of
 
 CLEARED = "[cleared by the provider]"
-"""Written instead of a tool result that the provider cleared: the answer does not say what the provider put there."""
+"""Text shown for a tool result that the provider cleared. The response does not say what the model read instead."""
 _PROMPTS = (
     "system",
     "instructions",
@@ -38,39 +39,39 @@ _PROMPTS = (
     "tools",
     "functions",
 )
-"""Fields that hold the prompt."""
+"""Body fields that hold the system prompt or the tools."""
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request body as it was read."""
+    """A request body with its messages as a view."""
 
     dialect: Dialect | None
     fields: Mapping[str, Any]
-    """The top-level fields, but for the messages."""
+    """The top-level fields except the messages."""
     prompt: Prompt = NOT_IN_FILE
     view: View = EMPTY_VIEW
     start: int = 0
-    """Messages at the beginning of the view that are not in the body: those that its `previous_response_id` refers to.
+    """Number of messages at the beginning of the view that are not in the body: `previous_response_id` refers to them.
     """
     lead: Sequence[Any] = ()
-    """Wire messages at the beginning that are the prompt (Chat)."""
+    """Wire messages at the beginning of the body that are part of the prompt (Chat Completions)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How far a body is like another."""
+    """What a recorded body shares with an earlier body."""
 
     exchange: int
-    """Whose body the other is."""
+    """Number of the exchange that has the earlier body."""
     all: frozenset[str]
-    """Fields that are wholly the same."""
+    """Names of the fields that are equal in both bodies."""
     first: Mapping[str, int]
-    """How many items at the beginning of these lists are the same."""
+    """How many items at the beginning of a list are equal in both bodies, by name of the list's field."""
 
     def fields(self, other: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of the body: its own, and those of the other, `known`, as the same objects."""
+        """Return all fields of the body: those that it shares as objects of `other`, and the recorded ones (`own`)."""
         fields = {key: value for key, value in other.items() if key in self.all}
         fields.update(own)
         for key, count in self.first.items():
@@ -80,7 +81,7 @@ class Likeness:
 
 
 def read_like(value: Any) -> Likeness | None:
-    """Read a recorded `like`; None if it is not one."""
+    """Read the `like` of a record; None if `value` does not have its form."""
     match value:
         case {"exchange": int(number)}:
             names = frozenset(key for key in list_of(value.get("all")) if isinstance(key, str))
@@ -92,12 +93,12 @@ def read_like(value: Any) -> Likeness | None:
 
 
 class Bodies:
-    """Reads bodies on top of those that they are like."""
+    """Reads request bodies, each from its record and the earlier body that its `like` names."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._wire: dict[str, Sequence[Any]] = {}
-        """The items that a message was made of, by its id (Responses: several items are one message)."""
+        """Wire items that form a message, by message id (in the Responses API, several items are one message)."""
         self._emptied: dict[SameObject, Message] = {}
         """The message shown instead of each tool result that the provider cleared."""
 
@@ -112,16 +113,16 @@ class Bodies:
         line: int = 0,
         time: str = "",
     ) -> Body:
-        """Read a body. O(what it does not share).
+        """Read a recorded body. Costs O(what it does not share with `other`).
 
         Args:
-            dialect: How it is written; None if that is not known, then only its fields are read.
+            dialect: The dialect of the body; None if unknown: then only the fields are read.
             body: The body as it was recorded.
-            other: The body that it is written as the difference to.
-            like: How far it is like `other`.
-            start: The messages that it continues (`previous_response_id`).
-            line: Of its record.
-            time: Of its record.
+            other: The earlier body that the record's `like` names.
+            like: What the body shares with `other`.
+            start: The messages to which the body's `previous_response_id` refers.
+            line: Line number of the record in the file.
+            time: Time of the record.
         """
         if dialect is None:
             return Body(None, _fields(body, other, like, ""))
@@ -143,9 +144,10 @@ class Bodies:
         )
 
     def cleared(self, body: Body, edits: Sequence[Mapping[str, Any]]) -> Body | None:
-        """Return what the model read of a body of which the provider says how many tool uses it cleared.
+        """Return the body as the model read it after the provider cleared tool results; None if it cleared none.
 
-        It clears the oldest ones, except those of tools that the client excluded. None if it cleared none.
+        `edits` says how many tool uses the provider cleared. The provider clears the oldest results first, except those
+        of tools that the client excluded.
         """
         counts = [edit.get("cleared_tool_uses") for edit in edits]
         total = sum(count for count in counts if type(count) is int)
@@ -159,7 +161,7 @@ class Bodies:
         return replace(body, view=Stretch(body.view, rewritten=rewritten).view())
 
     def _without_content(self, message: Message) -> Message:
-        """Return a result without its content: the same object each time, so that buffers share it."""
+        """Return a tool result with `CLEARED` as its content. Each result has one such object, which buffers share."""
         key = SameObject(message)
         emptied = self._emptied.get(key)
         if emptied is None:
@@ -170,7 +172,7 @@ class Bodies:
         return emptied
 
     def add(self, dialect: Dialect, base: View, wire: Sequence[Any], line: int, time: str) -> View:
-        """Return `base` with the messages of `wire` after it."""
+        """Return `base` followed by the messages of `wire`."""
         if not wire:
             return base
         if dialect is not RESPONSES:
@@ -186,10 +188,11 @@ class Bodies:
     def _share(
         self, dialect: Dialect, other: Body, like: Likeness, start: View, own: Sequence[Any]
     ) -> tuple[Sequence[Any], View, list[Any]]:
-        """Cut what a body shares out of the body that it is like.
+        """Return what a body shares with `other`, the earlier body that its `like` names.
 
         Returns:
-            Its prompt messages, its first messages as a view, and wire items that come before its own.
+            The shared prompt messages, the shared messages as a view, and the wire items after this view that are
+            shared or must be read together with the body's own items.
         """
         count = like.first.get(dialect.key, 0)
         if dialect.key in like.all:
@@ -206,7 +209,7 @@ class Bodies:
         before = View(other.view.stretch, end)
         if (
             other.start != start.length or shared(other.view, start) < start.length
-        ):  # they continue different ends
+        ):  # the two bodies continue different responses
             items = [
                 item for message in before.tail(other.start) for item in self._items_of(message)
             ]
@@ -218,10 +221,11 @@ class Bodies:
         return lead, before, rest
 
     def _cut(self, body: Body, count: int) -> tuple[int, list[Any]]:
-        """Find where the first `count` items of a body end in its view.
+        """Find the index in a body's view at which its first `count` wire items end.
 
         Returns:
-            The messages before that place, and the items after them that are only a part of the next message.
+            The number of messages before this index, and those of the `count` items that are only a part of the next
+            message.
         """
         below = self._items(body.view, body.start)
         low, high = body.start, body.view.length
@@ -241,7 +245,7 @@ class Bodies:
         return view.stretch.weight("wire messages", self._weigh, length)
 
     def _weigh(self, message: Message) -> int:
-        if "-" in message.id:  # travelled with the one before it
+        if "-" in message.id:  # from the same wire item as the message before
             return 0
         return len(self._wire.get(message.id, (None,)))
 
@@ -250,7 +254,7 @@ class Bodies:
 
 
 def _without_wrapper(dialect: Dialect, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a body that some clients send inside another one, together with the fields of the outer one."""
+    """Return a body that the client wrapped in another object, merged with the fields of that object."""
     inner = dialect.unwrapped(body)
     if inner is body:
         return body
@@ -259,7 +263,7 @@ def _without_wrapper(dialect: Dialect, body: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _clearable_results(body: Body) -> Iterator[tuple[int, Message]]:
-    """Yield place and message of the tool results that the provider may clear, the oldest first."""
+    """Yield index and message of each tool result that the provider may clear, the oldest first."""
     edits = objects_of(object_of(body.fields, "context_management").get("edits"))
     excluded = {name for edit in edits for name in list_of(edit.get("exclude_tools"))}
     spared = {call.id for message in body.view for call in message.calls if call.name in excluded}
@@ -278,16 +282,19 @@ def _is_more_of_answer(last: Message, item: Any) -> bool:
 
 
 def read_by_model(body: Body) -> Body | None:
-    """Return what the model reads of a body in whose history the provider compacted inside a call.
+    """Return the body as the model reads it if the provider compacted its history inside a call.
 
-    That is the messages from the last such summary on. None if the model reads all of them.
+    The model reads only the messages from the provider's last summary onwards. None if it reads all messages.
     """
     at = last_summary(body.view)
     return replace(body, view=slice_view(body.view, at, body.view.length)) if at else None
 
 
 def last_summary(view: View, start: int = 0) -> int | None:
-    """Find the last summary that a provider made inside a call, from message `start` on. O(1) if there is none."""
+    """Return the index of the last summary that a provider made inside a call, `start` or later; None if there is none.
+
+    Costs O(1) if the view has no such summary.
+    """
     if not view.stretch.weight("provider's summaries", _count_summaries, view.length):
         return None
     places = (n for n, message in enumerate(view.tail(start), start) if _count_summaries(message))
@@ -306,13 +313,16 @@ def slice_view(view: View, start: int, end: int) -> View:
 def _fields(
     body: Mapping[str, Any], other: Body | None, like: Likeness | None, key: str
 ) -> Mapping[str, Any]:
-    """Return the fields of a body without its messages: those that it shares with another are the same objects."""
+    """Return the fields of a body without its messages. Fields shared with `other` are the same objects."""
     own = {name: value for name, value in body.items() if name != key}
     return own if other is None or like is None else like.fields(other.fields, own)
 
 
 def _wire_messages(dialect: Dialect, body: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the wire messages of a recorded body; a value that is none stays one, so that they can be counted."""
+    """Return the wire messages of a recorded body.
+
+    Except in Responses and Gemini bodies, an item that is not an object becomes a user message: the count stays right.
+    """
     items = dialect.items({dialect.key: body.get(dialect.key)})
     if dialect is RESPONSES or dialect is GEMINI:
         return items

@@ -1,6 +1,6 @@
-"""One thread of a recording while its exchanges come in, in whatever order their answers come.
+"""One thread of a recording, built while its exchanges arrive. Their answers may arrive in any order.
 
-What was handed out is never changed: a list of which somebody holds a beginning is copied before an item of it changes.
+A list that a caller may hold never changes for the caller: it is copied before one of its items changes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,17 +17,17 @@ from inspector.core.prefix import Prefix
 from inspector.core.session import SERVER_SIDE, Compaction, CompactionKind, Request, Thread
 
 _CLIENT_LEADS = ("<", "# AGENTS.md instructions")
-"""How texts begin that a client sends in the user's name."""
+"""Beginnings of texts that the client writes in the user's name."""
 _BY_PROXY = "proxy"
 _LABELS = ("description", "task_name", "title")
-"""Arguments of a call for a sub-agent that name it."""
+"""Arguments that may name the sub-agent in a tool call that starts one."""
 _SUMMARY_WITHIN = 8
-"""Messages after what two buffers share among which a summary is looked for."""
+"""Number of messages after the shared beginning of two buffers that are searched for a summary."""
 
 
 @dataclass(slots=True, eq=False)
 class ShownCompaction:
-    """A compaction: the exchange that showed it, and the calls that made it."""
+    """A compaction: the exchange whose buffer shows it (`by`), and the `calls` that asked for its summary."""
 
     by: Exchange
     summary: Message | None
@@ -38,12 +38,12 @@ class ShownCompaction:
 
 
 Scope: TypeAlias = tuple[str, str, str]
-"""Key of the scope within which buffers are compared."""
+"""Key of a `ThreadScope`. Buffers are compared only within one scope."""
 
 
 @dataclass(slots=True, eq=False)
 class Conversation:
-    """The requests of one thread and what is known of it."""
+    """One thread: its requests in order, its compactions, and what identifies it."""
 
     key: ClientKey
     number: int
@@ -53,13 +53,13 @@ class Conversation:
     steps: list[Exchange] = field(default_factory=list)
     compactions: list[ShownCompaction] = field(default_factory=list)
     label: str = ""
-    """What the call that started it says of it."""
+    """Name of a sub-agent, from the tool call that started it."""
     connections: set[tuple[int, int]] = field(default_factory=set)
-    """Those that its requests came on."""
+    """Connections on which its requests arrived: (run of the proxy, number of the connection)."""
     system: str | None = None
-    """The system prompt of its last request, refused ones too."""
+    """System prompt of its last request, even if that was refused."""
     summary_calls: list[Exchange] = field(default_factory=list)
-    """Calls for a summary that no buffer holds yet."""
+    """Calls that asked for a summary which no buffer of the thread holds yet."""
     refused: View = EMPTY_VIEW
     """The buffer of the last request that the provider refused."""
     has_tools: bool = False
@@ -67,13 +67,13 @@ class Conversation:
     _messages: list[Message] = field(default_factory=list)
     _ids: set[str] = field(default_factory=set)
     _requests: list[Request] = field(default_factory=list)
-    """The steps as they were handed out: those from `_stale` on have changed since."""
+    """The steps as requests, as `thread` returned them. Those from index `_stale` on are outdated."""
     _stale: int = 0
     _thread: tuple[tuple[str, str, str, str], Thread] | None = None
 
     @property
     def end(self) -> View:
-        """The buffer after the last step."""
+        """The buffer after the last step, with its answer."""
         return self.steps[-1].end if self.steps else EMPTY_VIEW
 
     @property
@@ -83,11 +83,11 @@ class Conversation:
 
     @property
     def prompt(self) -> Prompt:
-        """What was sent with the last step."""
+        """The prompt that was sent with the last step."""
         return self.steps[-1].body.prompt if self.steps else Prompt()
 
     def begins_with(self, message: Message) -> bool:
-        """Is this the first message of its buffer?"""
+        """Is `message` the first message of the thread's buffer?"""
         return any(first.id == message.id for first in head(self.end, 1))
 
     # -- steps -----------------------------------------------------------------------------------------------------
@@ -107,7 +107,10 @@ class Conversation:
         self._thread = None
 
     def update(self, exchange: Exchange) -> None:
-        """Take another buffer for a step: what was really sent, or what it continues is known now."""
+        """Replace the buffer of a step after its body changed.
+
+        A body changes if another request was forwarded, or if the response that it continues has arrived.
+        """
         at = self.index(exchange)
         before = self.steps[at - 1] if at else None
         view, same = _continue_stretch(before, exchange.body.view)
@@ -118,17 +121,20 @@ class Conversation:
         self._mark_stale(at)
 
     def refresh(self, exchange: Exchange) -> None:
-        """Show what else became known of a step."""
+        """Mark a step as changed, so that `thread` reads it again."""
         self._mark_stale(self.index(exchange))
 
     def add_answer(self, exchange: Exchange, end: View) -> None:
-        """Note the answer to a step; `end` is the buffer with it. Call `refresh` for its usage and its end."""
+        """Add the answer to a step. `end` is the buffer with the answer.
+
+        Call `refresh` so that `thread` shows the usage and the finish reason of the answer.
+        """
         self._collect(end.tail(exchange.body.view.length))
         exchange.end = end
         self._thread = None
 
     def remove(self, exchange: Exchange) -> None:
-        """Take out a step that the provider refused."""
+        """Remove a step that the provider did not answer."""
         at = self.index(exchange)
         self.refused = exchange.body.view
         del self.steps[at]
@@ -136,11 +142,11 @@ class Conversation:
         self._mark_stale(at)
 
     def index(self, exchange: Exchange) -> int:
-        """Return the place of a step; quick near the end."""
+        """Return the index of a step. Costs O(steps after it)."""
         return next(at for at in range(len(self.steps) - 1, -1, -1) if self.steps[at] is exchange)
 
     def holds(self, message: Message) -> bool:
-        """Was the message in one of its buffers?"""
+        """Was the message in any buffer of the thread?"""
         return message.id in self._ids
 
     def _collect(self, messages: Sequence[Message]) -> None:
@@ -171,12 +177,12 @@ class Conversation:
     def _note_compaction(
         self, before: Exchange | None, view: View, same: int, exchange: Exchange
     ) -> None:
-        """Note a compaction if the buffer of a step shows one.
+        """Record a compaction if the buffer of a step shows one.
 
         Args:
-            before: The step before it.
-            view: Its buffer.
-            same: Messages at the beginning that the buffer before has, too.
+            before: The previous step; None for the first step.
+            view: The buffer of the step.
+            same: Number of messages at the beginning of `view` that the previous buffer has, too.
             exchange: The step.
         """
         if before is None:
@@ -196,7 +202,7 @@ class Conversation:
     def _made_by_client(
         self, before: Exchange, view: View, same: int, exchange: Exchange, summary: Message | None
     ) -> ShownCompaction | None:
-        """Messages were lost, and a summary is there now or was called for: return the compaction."""
+        """Return the client's compaction if messages were removed and a summary was added or requested; else None."""
         calls = tuple(self.summary_calls)
         if summary is None:
             has_shrunk = same < before.body.view.length and view.length < before.end.length
@@ -227,7 +233,10 @@ class Conversation:
         )
 
     def _tokens_before(self, compaction: ShownCompaction, at: int) -> int | None:
-        """Return the tokens before a compaction that the provider made inside the call, or in one that only did so."""
+        """Return the tokens before a compaction made by the provider; None if they are not recorded.
+
+        The call itself reports them, or the call before it if that one only compacted.
+        """
         if compaction.trigger != SERVER_SIDE:
             return None
         for exchange in (compaction.by, *self.steps[max(0, at - 1) : at]):
@@ -239,7 +248,10 @@ class Conversation:
     # -- as a thread -----------------------------------------------------------------------------------------------
 
     def _as_requests(self) -> Sequence[Request]:
-        """Somebody may hold a beginning of the list: it is appended to, or left to them."""
+        """Return the steps as requests.
+
+        Callers may hold a `Prefix` of the list, so it is only appended to. If an item changed, a new list is made.
+        """
         if self._stale < len(self._requests):
             self._requests = self._requests[: self._stale]
         for n, exchange in enumerate(self.steps[self._stale :], self._stale):
@@ -250,7 +262,7 @@ class Conversation:
     def thread(
         self, name: str, title: str, parent: str, parent_call: str, *, forwarded: bool = False
     ) -> Thread:
-        """Return the thread so far. `forwarded`: by a proxy, which may change its requests."""
+        """Return the thread so far. `forwarded`: did the requests go through a proxy that may change them?"""
         about = (name, title, parent, parent_call)
         if self._thread is not None and self._thread[0] == about:
             return self._thread[1]
@@ -275,16 +287,16 @@ class Conversation:
         self._thread = about, thread
         return thread
 
-    # -- what it is known by ---------------------------------------------------------------------------------------
+    # -- how the thread is recognised ------------------------------------------------------------------------------
 
     def is_prompted(self, exchange: Exchange) -> bool:
-        """Does the request have the same system prompt?"""
+        """Does the request have the system prompt of the thread's last request?"""
         return self.system == exchange.body.prompt.system
 
     def may_ask_again(self, exchange: Exchange) -> bool:
-        """May this request repeat its last one, which was refused or not answered?
+        """May this request repeat the thread's last one, which was refused or not answered?
 
-        While an answer is under way its client does not ask again on another connection.
+        A client does not repeat a request on another connection while the answer is pending.
         """
         if self.steps and self.end.length > self.last_sent.length:
             return False
@@ -299,7 +311,7 @@ class Conversation:
         return self.is_prompted(exchange) and not is_under_way
 
     def label_of(self, call_id: str) -> str:
-        """Return what one of its calls says, in a word or a line, of what it starts."""
+        """Return the name that one of the thread's tool calls gives to its sub-agent, as one line; empty if none."""
         call = next((call for call in self._calls_backwards() if call.id == call_id), None)
         arguments = call.arguments if call is not None and isinstance(call.arguments, dict) else {}
         for name in _LABELS:
@@ -314,7 +326,7 @@ class Conversation:
 
     @property
     def first_words(self) -> str:
-        """What the user said first, as one line for a title."""
+        """The beginning of the first text that the user wrote, as one line for a title."""
         for message in self._messages:
             if message.role != "user":
                 continue
@@ -328,9 +340,9 @@ class Conversation:
 def _made_by_proxy(
     exchange: Exchange, view: View, summary: Message | None
 ) -> ShownCompaction | None:
-    """Return what was done to a request at the proxy: the client sent one buffer, another was forwarded.
+    """Return the compaction if the proxy forwarded another buffer than the client sent; None if there is none.
 
-    Cuts of earlier requests that were only made again are none.
+    Cuts of earlier requests that the proxy only repeated ("cut again") are no compaction.
     """
     if exchange.sent is None or exchange.released == "cut again":
         return None
@@ -353,10 +365,10 @@ def line_of(text: str) -> str:
 
 
 def _continue_stretch(before: Exchange | None, view: View) -> tuple[View, int]:
-    """Put a buffer on the stretch of the step before it, as far as the messages are the same.
+    """Rebuild a buffer on the stretch of the previous step, as far as their messages are the same.
 
     Returns:
-        The buffer, and how many messages at its beginning are the same.
+        The buffer, and how many messages at its beginning are the same as in the previous step.
     """
     if before is None:
         return view, 0

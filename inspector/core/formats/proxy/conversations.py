@@ -1,7 +1,7 @@
-"""Which thread does a request belong to? By the client's own keys; if it sends none, by what the buffers share.
+"""Assign each request to its thread: by the client's own keys or, without keys, by what the buffers share.
 
-The buffers are compared in `matching.py`, sub-agents find their parents in `sub_agents.py`, and the owner of a title or
-another side call is known by its words (`side_owners.py`).
+`matching.py` compares the buffers, `sub_agents.py` finds the parents of sub-agents, and `side_owners.py` finds the
+thread for which a title or another side call was made.
 """
 
 from collections import deque
@@ -15,7 +15,7 @@ from inspector.core.formats.proxy.side_owners import FirstWords, find_spoken_of,
 from inspector.core.formats.proxy.sub_agents import SubAgentTasks
 
 _MOST_EARLY = 51
-"""Side calls that wait for their thread, at most."""
+"""Maximum number of side calls kept until their thread begins."""
 
 
 class Conversations:
@@ -33,7 +33,7 @@ class Conversations:
     # -- steps -----------------------------------------------------------------------------------------------------
 
     def add_step(self, exchange: Exchange, target: Conversation | None = None) -> Conversation:
-        """Add a request to its thread: to `target`, else to the one that is found, else to a new one."""
+        """Add a request to `target`; if None, to the thread that the request continues, or to a new thread."""
         thread = target or self._find_thread(exchange) or self._begin_thread(exchange)
         thread.add(exchange)
         exchange.thread = thread.number
@@ -45,17 +45,17 @@ class Conversations:
         return thread
 
     def add_answer(self, thread: Conversation, exchange: Exchange, end: View) -> None:
-        """Note the answer to a step of the thread; `end` is the buffer with it."""
+        """Add the answer to a step of the thread. `end` is the buffer with the answer."""
         thread.add_answer(exchange, end)
         self._index_answers(thread, end, exchange.body.view.length)
 
     def update_step(self, thread: Conversation, exchange: Exchange) -> None:
-        """Take another buffer for a step of the thread: what was really sent, or what it continues is known now."""
+        """Replace the buffer of a step of the thread after its body changed (see `Conversation.update`)."""
         thread.update(exchange)
         self._index_buffer(thread, exchange.body.view)
 
     def thread_of(self, exchange: Exchange) -> Conversation | None:
-        """Return the thread that an exchange was found to belong to."""
+        """Return the thread of an exchange; None if it is unknown."""
         return None if exchange.thread is None else self.all[exchange.thread]
 
     def _index_buffer(self, thread: Conversation, view: View) -> None:
@@ -69,7 +69,7 @@ class Conversations:
     # -- side calls ------------------------------------------------------------------------------------------------
 
     def add_side_call(self, exchange: Exchange, thread: Conversation | None) -> None:
-        """Add a call beside the conversations, made for that thread, or for one that is not known yet."""
+        """Add a side call that was made for `thread`. If None, the call waits until its thread begins."""
         exchange.known_threads = len(self.all)
         if thread is not None:
             exchange.thread = thread.number
@@ -77,7 +77,7 @@ class Conversations:
             self._early.append(exchange)
 
     def find_owner(self, exchange: Exchange) -> Conversation | None:
-        """Find the thread that a side call was made for, as far as it is known yet."""
+        """Find the thread for which a side call was made; None if it is unknown or has not begun."""
         scope = self._scope_of(exchange)
         if thread := find_continued(exchange, scope):
             return thread
@@ -92,11 +92,11 @@ class Conversations:
         return threads[-1] if threads and is_compaction else None
 
     def find_titled(self, exchange: Exchange) -> Conversation | None:
-        """Find the thread that a call for a title names by its words alone."""
+        """Find the thread whose first words a title call quotes; None if there is none."""
         return self._first_words.find_titled(exchange)
 
     def _claim_early_calls(self, thread: Conversation) -> None:
-        """Give a new thread the side calls that were made for it before it began.
+        """Assign to a new thread the side calls that were made for it before it began.
 
         The calls of one kind are taken from one connection only: two clients may have been given the same task.
         """
@@ -120,11 +120,11 @@ class Conversations:
     # -- sub-agents ------------------------------------------------------------------------------------------------
 
     def find_parent(self, thread: Conversation) -> None:
-        """Find out who started a thread if it is not known: the call that holds its task."""
+        """Set the parent of a thread if it is unknown: the thread with the tool call that holds its task."""
         self._tasks.find_parent(thread)
 
     def forget_parents(self) -> None:
-        """Forget who started whom, so that it can be found again."""
+        """Forget the parents of all threads, so that they can be found again."""
         self._tasks.forget_parents(self.all)
 
     # -- which thread ----------------------------------------------------------------------------------------------

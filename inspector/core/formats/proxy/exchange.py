@@ -1,6 +1,6 @@
-"""One exchange: what was asked, what was really sent, what came back, as its records come in.
+"""One exchange, filled while its records arrive: the client's request, the forwarded request and the response.
 
-A response is a JSON body, an event stream, or WebSocket frames; whole or cut off.
+A response is a JSON body, an event stream, or WebSocket frames. It may be cut off.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,27 +20,27 @@ from inspector.core.untyped import fields_of, text_at, text_of, text_under, whol
 from inspector.core.usage import Usage, is_absurd
 
 CUT = "cut"
-"""How a request ends whose answer did not come to its own end."""
+"""Finish reason of a request whose answer was cut off."""
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back for a request."""
+    """The response to a request."""
 
     wire: tuple[Any, ...] = ()
-    """What the next request will repeat, as wire messages."""
+    """The answer as wire messages, as the next request will repeat it."""
     usage: Usage | None = None
     finish: str = ""
     model: str = ""
     id: str = ""
     edits: tuple[Mapping[str, Any], ...] = ()
     failure: str = ""
-    """Why there is no answer; empty where there is one."""
+    """Why there is no answer; empty if there is an answer."""
     status: int | None = None
     time: str = ""
     absurd: bool = False
-    """It reported counts that there cannot be; they were left out."""
+    """Did the response report impossible token counts? They are left out."""
 
 
 def read_response(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
@@ -69,7 +69,7 @@ def _read_error(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def reply_of(dialect: Dialect, body: Mapping[str, Any]) -> Reply:
-    """Read the body of a response that came whole."""
+    """Read the body of a complete response."""
     counts = body.get(dialect.counts)
     return Reply(
         wire=tuple(dialect.answer(body)),
@@ -116,7 +116,7 @@ def unwrap_response(value: Any) -> Mapping[str, Any] | None:
 def _describe_failure(
     record: Mapping[str, Any], status: int | None, error: Mapping[str, Any]
 ) -> str:
-    """Say why there is no answer, in the provider's words; empty if there is one."""
+    """Return why there is no answer, in the provider's words; empty if there is an answer."""
     words = text_under(error, "message", "code", "type", "status")[:_LONGEST_FAILURE]
     if status is not None and status >= 400:
         return words or text_at(record, "text")[:_LONGEST_FAILURE] or f"status {status}"
@@ -131,7 +131,7 @@ def _describe_failure(
 
 
 _LONGEST_FAILURE = 300
-"""Characters of the provider's words that are shown."""
+"""Maximum number of characters kept of the provider's words."""
 
 
 REFUSED, DROPPED = "refused", "dropped"
@@ -140,7 +140,7 @@ _NO_REPLY = Reply()
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """A request and what came back. Only the reader changes it."""
+    """A request with its response. Only the reader may change it."""
 
     number: int
     line: int
@@ -149,55 +149,55 @@ class Exchange:
     endpoint: Endpoint
     key: ClientKey
     asked: Body
-    """As the client sent it."""
+    """The body as the client sent it."""
     connection: tuple[int, int] = (0, 0)
-    """Run of the proxy, number of the client's connection in it."""
+    """(Run of the proxy, number of the client's connection in this run)."""
     window: int | None = None
-    """As the proxy was set, or as the request asks for it."""
+    """Context window in tokens, as set at the proxy or asked for by the request; None if neither says it."""
     kind: str = ""
-    """Why it is no step of a conversation; empty if it is one."""
+    """Kind of side call (title, compaction, refused, ...); empty for a step of a conversation."""
     sent: Body | None = None
-    """As it went on to the provider, if that was something else."""
+    """The body that was forwarded or that the model read; None if it is the same as `asked`."""
     reply: Reply | None = None
-    """None while there is no answer."""
+    """None until a response arrives."""
     end: View = EMPTY_VIEW
-    """The buffer with the answer to it."""
+    """The buffer of the request, followed by the answer."""
     trigger: str = ""
-    """Of a compaction, if the client says it."""
+    """Why the client compacts, in its own word; empty for other requests and if the client does not say it."""
     thread: int | None = None
-    """Number of the conversation that it belongs to."""
+    """Number of the conversation to which the exchange belongs; None if unknown."""
     known_threads: int = 0
-    """Conversations that were known when it turned out to be no step."""
+    """Number of conversations that were known when the exchange was found to be a side call."""
     held: str = ""
     held_at: str = ""
     predicted: tuple[int, int, int] | None = None
-    """(tokens, least, most) that the proxy predicted of what it held."""
+    """(tokens, least, most) that the proxy predicted for the request that it held."""
     promised: tuple[int, int, int] | None = None
-    """(tokens, least, most) that the proxy predicted of what it forwarded instead."""
+    """(tokens, least, most) that the proxy predicted for the request that it forwarded instead."""
     recut: Body | None = None
-    """What was held, if earlier cuts had been made again for it and it was cut once more."""
+    """The body that was held, if the proxy had repeated earlier cuts in it and a person then cut it once more."""
     released: str = ""
     summary_lead: str = ""
-    """How the answer of a call for a summary begins."""
+    """Beginning of the summary that a compaction call returned; empty for other exchanges."""
     token_count: int | None = None
-    """The answer to a request for a token count."""
+    """Tokens that the provider counted, if the request asked for a token count."""
     record: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The request as it was recorded, while something that it continues is missing."""
+    """The recorded request, kept while the response that it continues is missing."""
     figures: dict[str, Any] = field(default_factory=dict)
-    """Fields of the summary, as far as the records hold them."""
+    """Fields of `summary` that the records so far hold."""
     _summary: ExchangeSummary | None = None
-    """The summary, while nothing came since."""
+    """The cached `summary`; None after a new record."""
 
     @property
     def summary(self) -> ExchangeSummary:
-        """The exchange in figures, as far as its records came in."""
+        """The sizes, times and usage of the exchange, as far as its records have arrived."""
         if self._summary is None:
             fields = {"method": "", "path": self.path, "client": self.key.client, **self.figures}
             self._summary = ExchangeSummary(self.number, self.line, self.time, **fields)
         return self._summary
 
     def note(self, kind: str, record: Mapping[str, Any]) -> None:
-        """Take the figures of a record of this kind."""
+        """Take the sizes, times and usage from a record of this kind."""
         figures, self._summary = self.figures, None
         figures["model"] = self.model
         match kind:
@@ -234,24 +234,24 @@ class Exchange:
 
     @property
     def body(self) -> Body:
-        """The request that the provider read."""
+        """The request body that the model read."""
         return self.sent or self.asked
 
     @property
     def uncut(self) -> Body:
-        """The request that would have been sent without a cut of a person: what was held."""
+        """The request body that was held, before a person cut it at the proxy."""
         return self.recut or self.asked
 
     @property
     def model(self) -> str:
-        """Named by the answer, else by the request, else by the path."""
+        """The model's name in the response, else in the request, else in the path."""
         if self.reply is not None and self.reply.model:
             return self.reply.model
         name = self.asked.fields.get("model")
         return name if isinstance(name, str) else self.endpoint.model
 
     def request(self, index: int, view: View) -> Request:
-        """Return it as a step of a thread."""
+        """Return the exchange as step number `index` of a thread."""
         reply = self.reply or _NO_REPLY
         request = Request(
             index=index,
@@ -279,7 +279,7 @@ class Exchange:
         )
 
     def side_call(self, thread: str, before_request: int, compaction: int | None) -> SideCall:
-        """Return it as a call beside the conversation (the arguments are fields of `SideCall`)."""
+        """Return the exchange as a side call. The arguments are fields of `SideCall` (`compaction` is its `made`)."""
         reply = self.reply or _NO_REPLY
         what = f"{self.path}: {reply.failure}" if reply.failure else self.path
         if self.token_count is not None:

@@ -1,7 +1,7 @@
-"""Whose request is it? The client, its session and its thread, by the keys that the client itself sends.
+"""Read the keys that a client sends: they name the client, its session and its thread.
 
-A key is *strong* if it names one conversation (a session id), and weak if several may share it (a cache key, a tag
-given when the client was launched): then what the buffers share decides.
+A key is *strong* if it names one conversation (a session id). It is weak if several conversations may share it (a
+cache key, a tag given when the client was launched): then the buffers are compared to find the conversation.
 """
 
 import re
@@ -17,7 +17,7 @@ _HIDDEN = "(redacted)"
 
 
 def read_headers(value: Any) -> Mapping[str, str]:
-    """Read `[[name, value], ...]` by lower-case name; of several with one name the first counts. Never raises."""
+    """Read `[[name, value], ...]` into a mapping by lower-case name. The first of equal names counts. Never raises."""
     headers: dict[str, str] = {}
     for pair in value if isinstance(value, list) else ():
         if not isinstance(pair, list) or len(pair) != 2:
@@ -31,19 +31,19 @@ def read_headers(value: Any) -> Mapping[str, str]:
 @quick
 @dataclass(frozen=True, slots=True)
 class ClientKey:
-    """To whom an exchange belongs, as far as the client says; empty fields are not known."""
+    """The client, session and thread of an exchange, as the client names them. Empty fields are unknown."""
 
     client: str = ""
     """`claude-code`, `codex`, `pi`, ...; else the first word of the user agent."""
     session: str = ""
     thread: str = ""
-    """Of a sub-agent; empty for the session's own thread."""
+    """Id of a sub-agent's thread; empty for the session's own thread."""
     parent: str = ""
-    """The thread that started the sub-agent, where it is not the session's own."""
+    """Id of the thread that started the sub-agent; empty if that is the session's own thread."""
     strong: bool = False
     """Does `session` name one conversation?"""
     sub: bool = False
-    """Is it a sub-agent's, whether or not its thread is named?"""
+    """Does the request come from a sub-agent, whether or not its thread is named?"""
 
 
 def key_of(
@@ -52,9 +52,9 @@ def key_of(
     """Return the key of a request.
 
     Args:
-        headers: By lower-case name.
+        headers: The request's headers by lower-case name.
         body: The request body.
-        tag: Given to the proxy when the client was launched.
+        tag: The tag given to the proxy when the client was launched; empty if none.
         system: The beginning of the system prompt.
     """
     client = name_client(headers)
@@ -82,7 +82,7 @@ _AGENTS = (
 
 
 def name_client(headers: Mapping[str, str]) -> str:
-    """Return the client's name, by its user agent and by headers that only it sends; empty if nothing shows it."""
+    """Return the client's name, from its user agent or from headers that only this client sends; empty if unknown."""
     if "x-claude-code-session-id" in headers:
         return "claude-code"
     if "x-codex-turn-metadata" in headers or "x-codex-window-id" in headers:
@@ -116,7 +116,7 @@ def _claude_code(
 
 
 def _session_of_user(user_id: Any) -> str:
-    """Return the session in `metadata.user_id`: in a JSON string, in older versions in a plain one."""
+    """Return the session id in Claude Code's `metadata.user_id`: a JSON string, in older versions a plain string."""
     session = object_in(user_id).get("session_id")
     if isinstance(session, str):
         return session
@@ -125,7 +125,10 @@ def _session_of_user(user_id: Any) -> str:
 
 
 def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ClientKey | None:
-    """Session and thread are in headers, in the turn's metadata, or in the body's `client_metadata`."""
+    """Return Codex's key; None if the request has none.
+
+    Session and thread are in headers, in the turn's metadata, or in the body's `client_metadata`.
+    """
     inner = object_of(body, "client_metadata")
     turn = turn_metadata(headers, body)
     thread = _first_text(
@@ -156,7 +159,10 @@ def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> 
 
 
 def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what Codex says of a turn: in the body, else in a header (over a WebSocket that is of its first frame)."""
+    """Return Codex's metadata of a turn, from the body, else from a header.
+
+    Over a WebSocket, the header describes only the first frame.
+    """
     if "client_metadata" not in body and "x-codex-turn-metadata" not in headers:
         return {}
     inside = object_of(body, "client_metadata")
@@ -166,7 +172,7 @@ def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mappin
 
 
 def _opencode(client: str, headers: Mapping[str, str]) -> ClientKey | None:
-    """A sub-agent has its own session, which names its parent."""
+    """Return OpenCode's key; None if the request has none. A sub-agent's session names the parent's session."""
     session = _first_text(
         *map(headers.get, ("x-session-id", "x-session-affinity", "x-opencode-session"))
     )

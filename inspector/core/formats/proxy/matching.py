@@ -1,7 +1,7 @@
-"""Which thread does a buffer continue?
+"""Find the thread that the buffer of a request continues.
 
-Each thread that may be the one gets a score: first whether it has the same system prompt (which names the folder) and
-the same connection, then how strong the evidence in the messages is. The best score wins, among equals the latest.
+Each candidate thread gets a score. The same system prompt (which names the folder) counts most, then the same
+connection, then how strong the evidence in the messages is. The best score wins; of equal scores, the latest thread.
 """
 
 from collections import Counter
@@ -17,22 +17,22 @@ from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.scopes import MOST_THREADS, ThreadScope
 
 HEAD = 8
-"""Messages at the beginning of a buffer among which a summary or a task is looked for."""
+"""Number of messages at the beginning of a buffer that are searched for a summary or a task."""
 _LOOK_BACK = 400
-"""Messages that are looked at, from the last one back, for one that a known thread holds."""
+"""Maximum number of messages, from the last one back, that are searched for one that a known thread holds."""
 
 
 class MatchEvidence(IntEnum):
     """Why a buffer may continue a thread, the weaker reason first."""
 
     EXTENDS = 1
-    """It begins with all of the thread's last buffer."""
+    """The buffer begins with all messages of the thread's last buffer."""
     REPEATS = 2
-    """It repeats what the model said in the thread."""
+    """The buffer repeats answers that the model gave in the thread."""
 
 
 class MatchScore(NamedTuple):
-    """How well a thread explains a request; the fields decide in their order."""
+    """How well a thread fits a request. Scores are compared field by field, in this order."""
 
     has_same_prompt: bool
     has_same_connection: bool
@@ -40,7 +40,7 @@ class MatchScore(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Can no further thread be better? The stronger evidence is looked at first."""
+        """Is no later candidate better? Candidates with the stronger evidence come first."""
         return self.has_same_prompt and self.has_same_connection
 
 
@@ -72,9 +72,10 @@ def is_fresh(view: View, scope: ThreadScope) -> bool:
 
 
 def find_compacted(exchange: Exchange, threads: Sequence[Conversation]) -> Conversation | None:
-    """Find the thread that a buffer with a summary at its head continues, by the first evidence that any thread gives.
+    """Find the thread that a buffer with a summary at its beginning continues; None if there is none.
 
-    That is: the summary is the answer to a call for one; other messages are the thread's; the prompt is the same.
+    Three kinds of evidence are tried in turn: the summary answers one of the thread's summary calls, the thread's
+    buffer holds other messages of this one, the prompt is the same.
     """
     view = exchange.body.view
     summaries = [message.text for message in head(view, HEAD) if message.summary]
@@ -95,7 +96,7 @@ def find_compacted(exchange: Exchange, threads: Sequence[Conversation]) -> Conve
 def _candidates(
     exchange: Exchange, scope: ThreadScope
 ) -> Iterator[tuple[MatchEvidence, Conversation]]:
-    """Yield the threads that the buffer repeats, then those that it may extend, each the likelier first."""
+    """Yield the threads whose answers the buffer repeats, then those that it may extend, each likeliest first."""
     view = exchange.body.view
     for thread in _find_repeated(view, scope):
         yield MatchEvidence.REPEATS, thread
@@ -104,7 +105,11 @@ def _candidates(
 
 
 def _ended_inside(view: View, scope: ThreadScope) -> Sequence[Conversation]:
-    """Return the threads of the scope; of many, those with a buffer that ended in a message of this one."""
+    """Return the threads that the buffer may extend.
+
+    Those are all threads of the scope or, if it has more than `MOST_THREADS`, the threads with a buffer whose last
+    message is in this buffer.
+    """
     if len(scope.threads) <= MOST_THREADS:
         return scope.threads
     ended = (scope.ends.find(message.id) for message in islice(view.backwards(), _LOOK_BACK))
@@ -112,7 +117,10 @@ def _ended_inside(view: View, scope: ThreadScope) -> Sequence[Conversation]:
 
 
 def _extends(exchange: Exchange, thread: Conversation) -> bool:
-    """Does the buffer begin with all of the thread's last one? The same words once more are another session."""
+    """Does the buffer begin with all messages of the thread's last buffer?
+
+    An equal buffer counts only if the request may repeat the thread's last one. If not, it begins another session.
+    """
     view, last = exchange.body.view, thread.last_sent
     if not last.length or (last.length == view.length and not thread.may_ask_again(exchange)):
         return False
@@ -121,7 +129,7 @@ def _extends(exchange: Exchange, thread: Conversation) -> bool:
 
 @dataclass(slots=True)
 class _Votes:
-    """How many of some messages each thread holds."""
+    """Counts how many of the added messages each thread holds."""
 
     messages: int = 0
     held: Counter[Conversation] = field(default_factory=Counter)
@@ -131,7 +139,7 @@ class _Votes:
         self.held.update(holders)
 
     def winner(self) -> Conversation | None:
-        """The thread that holds more than half of the messages, and more than one of them."""
+        """Return the thread that holds more than half of the messages and at least two; None if there is none."""
         if not self.held:
             return None
         thread, count = self.held.most_common(1)[0]
@@ -139,10 +147,11 @@ class _Votes:
 
 
 def _find_repeated(view: View, scope: ThreadScope) -> Sequence[Conversation]:
-    """Return the threads whose answers the buffer repeats, the one that had them last in front.
+    """Return the threads whose answers the buffer repeats, the latest of them first.
 
-    The newest known answer decides. A single word may be said in two threads, so the first message must be the same
-    (unless a summary has replaced it); else the thread must hold most of the answers.
+    The newest answer that a thread holds decides. Two threads may hold the same short answer, so the thread must also
+    begin with the same message, unless a summary replaced it. If no thread does, the one that holds most of the
+    answers is returned.
     """
     if not scope.answers or not view.length:
         return ()

@@ -1,8 +1,8 @@
-"""Messages and buffers of request bodies, each once, so that many bodies share them.
+"""Store every message and prompt of a file once, so that many request bodies share them.
 
-The id of a message is a hash of what the model reads in it plus its number among equals in the buffer: the same message
-has the same id in every body of a file, and in every file. Equal messages are one object. A body that continues another
-costs its own messages only: the counts by which equal messages get different ids are carried along the stretch.
+The id of a message is a hash of what the model reads in it, plus its number among equal messages of the buffer. The
+same message has the same id in every body of a file, and in every file. Equal messages are one object. A body that
+continues another one costs only its own messages, because the counts of equal messages are kept for each stretch.
 """
 
 from collections import OrderedDict, deque
@@ -26,11 +26,11 @@ SUMMARY_LEADS = (
 """How the summaries of known clients begin in the buffer; the last three are Roku's."""
 
 _SUMMARIES = 64
-"""Beginnings of summaries that are looked for in later buffers, at most."""
+"""Maximum number of summary beginnings that are searched for in later buffers."""
 _STRETCHES = 1_000
-"""Stretches whose counts are kept; those of another stretch are counted again if it is continued."""
+"""Maximum number of stretches whose counts are kept. Continuing any other stretch counts its messages again."""
 _SOURCES = 16
-"""Prompts that are found by what they were read from, at most."""
+"""Maximum number of prompts that are kept with their source."""
 
 
 class Pool:
@@ -40,16 +40,16 @@ class Pool:
         self._messages: dict[tuple[str, int], tuple[Message, ...]] = {}
         self._prompts: dict[str, Prompt] = {}
         self._sources: deque[tuple[object, Prompt]] = deque(maxlen=_SOURCES)
-        """What the latest prompts were read from, the last one first."""
+        """The latest prompts, each with the source that it was read from, newest first."""
         self._counts: OrderedDict[int, tuple[Stretch, int, dict[str, int]]] = OrderedDict()
-        """By identity of a stretch: the stretch, a number of its first messages, and how often each content is among
-        them.
+        """By `id()` of a stretch: the stretch, how many of its first messages were counted, and how often each content
+        occurs among them.
         """
         self.summaries: deque[str] = deque(maxlen=_SUMMARIES)
         """Beginnings of texts that are known to be summaries (the answers to calls for one), the newest last."""
 
     def after(self, base: View, units: Units) -> View:
-        """Return `base` with these messages after it."""
+        """Return `base` followed by the messages of `units`."""
         counts = self._count_contents(base)
         messages: list[Message] = []
         for unit in units:
@@ -61,7 +61,7 @@ class Pool:
         return view
 
     def _count_contents(self, view: View) -> dict[str, int]:
-        """Count how often each content is in a view. Usually O(1)."""
+        """Count how often each content occurs in a view. Usually O(1)."""
         stretch, length = view.stretch, view.length
         if not length:
             return {}
@@ -75,7 +75,7 @@ class Pool:
         return _add_contents(counts, between, 1 if counted < length else -1)
 
     def _share_unit(self, unit: Sequence[Message], counts: dict[str, int]) -> tuple[Message, ...]:
-        """Return the messages of a wire item, the same objects for the same contents."""
+        """Return the messages of a wire item. Equal contents with equal numbers are the same objects."""
         name, exact = content_hashes(unit)
         number = counts[name] = counts.get(name, 0) + 1
         key = (exact, number)
@@ -98,9 +98,9 @@ class Pool:
         )
 
     def prompt(self, source: object, read: Callable[[], Prompt]) -> Prompt:
-        """Return the prompt that `read` returns for `source`; equal prompts are one object.
+        """Return the prompt that `read` returns for `source`. Equal prompts are one object.
 
-        `read` is not called for a source that came lately: most requests repeat the prompt of the one before.
+        `read` is not called for a recently used source, because most requests repeat the previous prompt.
         """
         for at, (former, prompt) in enumerate(self._sources):
             if former == source:
@@ -150,7 +150,7 @@ def trimmed(view: View) -> View:
 
 
 def extended(view: View, more: Sequence[Message]) -> View:
-    """Return `view` with `more` after it, on the same stretch as far as that continues with the same messages."""
+    """Return `view` followed by `more`, on the stretch of `view` as far as that continues with the same messages."""
     if not view.length:
         return View(Stretch(None, more), len(more)) if more else EMPTY_VIEW
     view = trimmed(view)

@@ -1,4 +1,4 @@
-"""Reads a recording of the proxy: records of exchanges, in the order in which they came, to sessions and threads."""
+"""Read a recording of the proxy, which is a sequence of records of exchanges, into a session with threads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,24 +32,24 @@ from inspector.core.usage import ABSURD, MOST
 _MILLION = 1_000_000
 """The window that Anthropic's `context-1m` asks for."""
 _SYSTEM_HEAD = 4_000
-"""Characters of a system prompt in which keys of the client are looked for."""
+"""Number of characters at the beginning of a system prompt that are searched for the client's keys."""
 _OF_EXCHANGE = ("request", "response", "sent", "held", "released")
 """Types of records that belong to an exchange."""
 _TOKEN_COUNTS = ("input_tokens", "totalTokens", "total_tokens")
 
 
 def named_endpoint(record: Mapping[str, Any]) -> Endpoint:
-    """Return what a request asks for, by its path."""
+    """Return the endpoint of a recorded request, by its method and path."""
     return endpoint(text_of(record.get("method")), text_of(record.get("path")))
 
 
 class ProxyReader:
-    """A `Reader` (see `format.py`)."""
+    """A `Reader` (see `format.py`) of the proxy's recordings."""
 
     def __init__(
         self, find_endpoint: Callable[[Mapping[str, Any]], Endpoint] = named_endpoint
     ) -> None:
-        """`find_endpoint` says what a recorded request asks for."""
+        """Create a reader. `find_endpoint` returns the endpoint of a recorded request."""
         self._find_endpoint = find_endpoint
         self._pool = Pool()
         self._bodies = Bodies(self._pool)
@@ -60,18 +60,18 @@ class ProxyReader:
         """Numbers of exchanges that an earlier run of the proxy recorded."""
         self._runs = 0
         self._window: int | None = None
-        """The window that the proxy was set to, by its latest record."""
+        """The context window in tokens to which the proxy was set last; None if it was not set."""
         self._ends: dict[str, View] = {}
-        """The buffer with a response, by the id of the response: `previous_response_id` continues it."""
+        """The buffer after each response, by id of the response, for requests with a `previous_response_id`."""
         self._waiting: dict[str, list[Exchange]] = {}
-        """Requests that continue a response that has not come yet, by its id."""
+        """Requests that continue a response that has not arrived yet, by id of the response."""
         self._problems = ProblemList()
         self._id = ""
         self._notes: list[str] = []
-        """Notes of the proxy for whoever reads the recording."""
+        """Notes that the proxy wrote into the recording."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a record. Records of unknown types are passed over."""
+        """Read one record. Records of unknown types are ignored."""
         del file  # a recording has no companions
         kind = value.get("type") if isinstance(value, Mapping) else None
         if not isinstance(kind, str):
@@ -100,7 +100,7 @@ class ProxyReader:
         )
 
     def exchange(self, number: int) -> Exchange | None:
-        """Return an exchange of the latest run of the proxy as far as it is known; None if it is not."""
+        """Return the exchange with this number, of the proxy's latest run that used it; None if there is none."""
         return self._exchanges.get(number)
 
     def _take_record(self, kind: str, line: int, record: Mapping[str, Any]) -> None:
@@ -158,7 +158,7 @@ class ProxyReader:
     def _read_exchange(
         self, line: int, number: int, record: Mapping[str, Any], headers: Mapping[str, str]
     ) -> tuple[Exchange, str]:
-        """Return the exchange of a request, and the id of the response that it continues and that has not come yet."""
+        """Return the exchange of a request, and the id of the response for which it must wait (empty if none)."""
         where = self._find_endpoint(record)
         body, missing = self._read_body(line, record, where, None)
         system = (body.prompt.system or "")[:_SYSTEM_HEAD]
@@ -176,7 +176,7 @@ class ProxyReader:
         return exchange, missing
 
     def _sort_in(self, exchange: Exchange, method: str, headers: Mapping[str, str]) -> None:
-        """Decide whether a request is a step or a side call, and of which thread."""
+        """Add a request to its thread as a step or as a side call."""
         body, where = exchange.asked, exchange.endpoint
         has_content = body.view.length > 0 or "model" in body.fields or bool(body.prompt.system)
         if where.purpose != "call" or where.dialect is None or not has_content:
@@ -195,10 +195,10 @@ class ProxyReader:
     def _read_body(
         self, line: int, record: Mapping[str, Any], where: Endpoint, original: Body | None
     ) -> tuple[Body, str]:
-        """Read the body of a request, or (with `asked`) what was sent instead of it.
+        """Read the body of a request or, if its `original` body is given, the body that was sent instead of it.
 
         Returns:
-            The body, and the id of the response that it continues and that has not come yet.
+            The body, and the id of the response that it continues if that has not arrived yet (else empty).
         """
         body = object_of(record, "body")
         like = read_like(record.get("like"))
@@ -221,7 +221,7 @@ class ProxyReader:
     def _body_like(
         self, line: int, record: Mapping[str, Any], like: Likeness | None, original: Body | None
     ) -> Body | None:
-        """Return the body that a recorded one is written as the difference to; None if there is none."""
+        """Return the earlier body that the `like` of a record names; None if there is none."""
         if like is None:
             return None
         if original is not None and like.exchange == record.get("exchange"):
@@ -256,7 +256,7 @@ class ProxyReader:
         return None if exchange.kind else self._conversations.thread_of(exchange)
 
     def _update_buffer(self, exchange: Exchange) -> None:
-        """Show an exchange whose buffer was replaced."""
+        """Update thread and answer of an exchange whose body was replaced."""
         exchange.end = exchange.body.view
         thread = self._step_thread(exchange)
         if thread is not None:
@@ -270,7 +270,7 @@ class ProxyReader:
             thread.refresh(exchange)
 
     def _remove_step(self, exchange: Exchange, kind: str) -> None:
-        """Make a side call of a step that the provider did not answer."""
+        """Turn a step that the provider did not answer into a side call of this kind."""
         if exchange.kind:
             return
         thread = self._conversations.thread_of(exchange)
@@ -312,7 +312,9 @@ class ProxyReader:
         before = EMPTY_VIEW if is_compact_call else exchange.body.view
         end = self._bodies.add(dialect, before, reply.wire, line, reply.time)
         if step_thread is not None:
-            if reply.finish != "compaction":  # else it paused there, and answered nothing
+            if (
+                reply.finish != "compaction"
+            ):  # a finish of "compaction" is a pause without an answer
                 end = self._cut_at_summary(step_thread, exchange, end, before.length)
             step_thread.refresh(exchange)
             self._conversations.add_answer(step_thread, exchange, end)
@@ -323,14 +325,14 @@ class ProxyReader:
                 self._read_again(waiting)
 
     def _clear_results(self, thread: Conversation, exchange: Exchange, reply: Reply) -> None:
-        """Take out of the buffer what the provider says that it cleared before the model read it."""
+        """Clear in the buffer the tool results that the provider cleared before the model read it."""
         body = self._bodies.cleared(exchange.body, reply.edits)
         if body is not None:
             exchange.sent = body
             self._conversations.update_step(thread, exchange)
 
     def _note_summary(self, exchange: Exchange, dialect: Dialect, reply: Reply, line: int) -> None:
-        """Note how a summary begins, so that it is recognised in the buffers after it."""
+        """Record the beginning of a summary, so that it is recognised in later buffers."""
         units = dialect.units(reply.wire, line)
         exchange.summary_lead = gist([message for unit in units for message in unit])
         if exchange.summary_lead:
@@ -342,9 +344,9 @@ class ProxyReader:
     def _cut_at_summary(
         self, thread: Conversation, exchange: Exchange, end: View, sent_count: int
     ) -> View:
-        """Return the buffer after an answer; one in which the provider compacted first begins with its summary.
+        """Return the buffer after an answer. If the provider compacted first, the buffer begins with its summary.
 
-        `asked` is the number of messages that were sent.
+        `sent_count` is the number of messages that were sent.
         """
         at = last_summary(end, sent_count)
         if at is None:
@@ -355,7 +357,7 @@ class ProxyReader:
         return extended(exchange.body.view, rest)
 
     def _read_again(self, exchange: Exchange) -> None:
-        """Read a request again after the response that it continues has come."""
+        """Read a request again after the response that it continues has arrived."""
         assert exchange.record is not None
         exchange.asked, _ = self._read_body(exchange.line, exchange.record, exchange.endpoint, None)
         exchange.record = None
@@ -366,7 +368,7 @@ def _headers_of_request(record: Mapping[str, Any]) -> Mapping[str, str]:
     headers = read_headers(record.get("headers"))
     if record.get("transport") != "websocket":
         return headers
-    # sent when the connection was made, about its first frame
+    # this header was sent when the connection was opened and describes only its first frame
     return {name: value for name, value in headers.items() if name != "x-codex-turn-metadata"}
 
 

@@ -1,4 +1,4 @@
-"""The threads whose requests may be confused with each other, and an index of the messages in their buffers."""
+"""Group the threads whose requests may be confused with each other, and index the messages in their buffers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.message import Message
 
 MOST_THREADS = 64
-"""Threads that are compared with a request, at most: the latest ones."""
+"""Maximum number of threads that are compared with a request: the latest ones."""
 
 
 class MessageHolders:
@@ -26,30 +26,30 @@ class MessageHolders:
         return bool(self._threads)
 
     def find(self, message_id: str) -> tuple[Conversation, ...]:
-        """Return the threads that hold the message, the one that was added last at the end."""
+        """Return the threads that hold the message, the latest addition last."""
         threads = self._threads.get(message_id, ())
         return threads if isinstance(threads, tuple) else (threads,)
 
     def add(self, message_id: str, thread: Conversation) -> None:
-        """Note that a thread holds the message, and forget the earliest of too many threads."""
+        """Record that a thread holds the message. Only the latest `MOST_THREADS` threads are kept."""
         others = tuple(other for other in self.find(message_id) if other is not thread)
         self._threads[message_id] = (*others[1 - MOST_THREADS :], thread) if others else thread
 
 
 @dataclass(slots=True, eq=False)
 class ThreadScope:
-    """Threads among which the buffers decide to which of them a request belongs."""
+    """A group of threads. Comparing buffers decides to which thread of the group a request belongs."""
 
     threads: list[Conversation] = field(default_factory=list)
     ends: MessageHolders = field(default_factory=MessageHolders)
-    """By the last message of each buffer."""
+    """The threads in which a buffer ended with a message."""
     answers: MessageHolders = field(default_factory=MessageHolders)
-    """By each answer of the model and each tool result."""
+    """The threads that hold an answer of the model or a tool result."""
     _by_activity: dict[int, Conversation] = field(default_factory=dict)
-    """By the number of the thread; the one with the last request at the end."""
+    """The threads by their number, in the order of their last requests."""
 
     def touch(self, thread: Conversation) -> None:
-        """Note that a request of the thread came."""
+        """Record that a request of the thread arrived."""
         self._by_activity.pop(thread.number, None)
         self._by_activity[thread.number] = thread
 
@@ -69,9 +69,9 @@ class ThreadScope:
             self.ends.add(last.id, thread)
 
     def index_answers(self, thread: Conversation, view: View, start: int = 0) -> Iterator[Message]:
-        """Index and yield the answers and results of a buffer of the thread from message `start` on.
+        """Index and yield the answers and tool results in a buffer of the thread, from message `start` on.
 
-        Without `start`, the messages before the first one that is indexed already are left alone.
+        Without `start`, messages are read from the last one back, until one is already indexed.
         """
         for message in view.tail(start) if start else view.backwards():
             if message.role != "assistant" and message.role != "tool":

@@ -1,4 +1,4 @@
-"""What a recording holds: its threads by name, side calls with what came of them, notes."""
+"""Build the session of a recording: named threads, side calls with the compactions that they led to, and notes."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from inspector.core.session import Problem, Session, SideCall, Thread
 
 _MOST_NOTES = 20
 _MOST_LINES = 5
-"""Line numbers that a note names."""
+"""Maximum number of line numbers in a note."""
 
 
 def recorded_session(
@@ -27,8 +27,8 @@ def recorded_session(
     """Return everything that was recorded so far.
 
     Args:
-        exchanges: All of them, in the order of their requests.
-        conversations: The threads of those that are steps.
+        exchanges: All exchanges, in the order of their requests.
+        conversations: The threads of the exchanges that are steps.
         name: Id of the recording, for a session whose client names none.
         problems: What could not be read.
         proxy_notes: Notes that the proxy wrote into the recording.
@@ -102,7 +102,7 @@ def _threads_by_key(
 
 
 def _compactions_by_call(conversations: Conversations) -> dict[int, int]:
-    """Return the index of the compaction that came of a call, by identity of the call."""
+    """Return the index of the compaction to which a summary call led, by `id()` of the call's exchange."""
     indexes: dict[int, int] = {}
     for thread in conversations.all:
         for index, compaction in enumerate(thread.compactions):
@@ -114,7 +114,7 @@ def _compactions_by_call(conversations: Conversations) -> dict[int, int]:
 
 
 def _describe_exchanges(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """Yield sentences about what is missing, was changed at the proxy, or is held."""
+    """Yield sentences about missing responses, requests changed at the proxy, and requests still held there."""
     missing = [exchange.line for exchange in exchanges if exchange.record is not None]
     if missing:
         lines = ", ".join(map(str, missing[:_MOST_LINES])) + (
@@ -166,12 +166,12 @@ def _size_words(exchange: Exchange) -> str:
 
 
 def split_singles(threads: list[Conversation]) -> tuple[list[Conversation], list[Conversation]]:
-    """Tell threads from single calls without tools beside threads with tools.
+    """Separate threads from single calls.
 
-    Single calls are of the same client's session as such a thread (or, without keys, of the same scope).
+    A single call is a thread of one request without tools, if a thread with tools has the same client and session.
 
     Returns:
-        The threads, the first one with tools in front, and the single calls.
+        The threads, the main one in front (the first without a parent, preferably with tools), and the single calls.
     """
     with_tools = [thread for thread in threads if thread.has_tools]
     sessions = {(thread.key.session, thread.key.client) for thread in with_tools}
@@ -185,7 +185,7 @@ def split_singles(threads: list[Conversation]) -> tuple[list[Conversation], list
 
 
 def _name_threads(threads: Sequence[Conversation]) -> dict[int, str]:
-    """Give each thread an id that is stable and unique, by number of the conversation."""
+    """Return a stable and unique id for each thread, by number of the conversation."""
     names: dict[int, str] = {}
     used: set[str] = set()
     for n, thread in enumerate(threads):

@@ -1,9 +1,8 @@
-"""Is a request a step of the conversation, or a call beside it? By what the request itself says, as a table of known
-cases.
+"""Decide whether a request is a step of the conversation or a side call, by a table of known kinds of side calls.
 
-A buffer *after* a compaction speaks of summaries, too ("This session is being continued from ...", "Another language
-model started to ..."). So a call for a summary is known by how its last message or its system prompt begins, never by a
-word somewhere.
+A buffer *after* a compaction mentions summaries, too ("This session is being continued from ...", "Another language
+model started to ..."). A summary call is therefore recognised by phrases in its last message or in its system prompt,
+never by a single word.
 """
 
 import re
@@ -20,15 +19,15 @@ from inspector.core.message import Message, Opaque, Text
 from inspector.core.untyped import object_of, objects_of, text_at, text_of
 
 LOOK = 4_000
-"""Characters of each text that are looked at, at its beginning and at its end."""
+"""Number of characters that are searched at the beginning and at the end of each text."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSigns:
-    """What shows what a request is for."""
+    """The features of a request that show its purpose."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
-    """Its top-level fields without the messages."""
+    """The request's top-level fields without the messages."""
     headers: Mapping[str, str] = field(default_factory=dict)
     system: str = ""
     tools: int = 0
@@ -38,16 +37,16 @@ class RequestSigns:
     last: str = ""
     """Text of the last message, if the user wrote it (or the client in the user's name)."""
     trigger: bool = False
-    """Is its last item a `compaction_trigger`?"""
+    """Is the request's last item a `compaction_trigger`?"""
 
     @property
     def limit(self) -> Any:
-        """Tokens of the answer, at most."""
+        """The maximum tokens of the answer that the request sets; None if it sets none."""
         return self.body.get("max_tokens", self.body.get("max_output_tokens"))
 
 
 def side_kind(signs: RequestSigns) -> str:
-    """Return title, prewarm, quota probe, web search, compaction, ...; empty for a step of the conversation."""
+    """Return the kind of a side call: title, prewarm, quota probe, ...; empty for a step of the conversation."""
     return next((kind for kind, is_kind in _RULES if is_kind(signs)), "")
 
 
@@ -77,7 +76,7 @@ _TITLES = (
 
 
 def properties(body: Mapping[str, Any]) -> set[str]:
-    """Return the fields that the answer must have, if it must keep to a JSON schema."""
+    """Return the names of the answer's fields if the request demands a JSON schema; empty if it does not."""
     return set(object_of(answer_schema(body), "properties"))
 
 
@@ -98,7 +97,7 @@ def _compaction(signs: RequestSigns) -> bool:
 
 
 def _is_summariser(system: str) -> bool:
-    """Is it the system prompt of a model that only writes summaries?"""
+    """Is `system` the prompt of a model that only writes summaries?"""
     if system.startswith(_SYSTEMS):
         return True
     beginning = system[:LOOK]
@@ -117,14 +116,14 @@ _ASKS = (
     "You are performing a CONTEXT CHECKPOINT COMPACTION",
     "Provide a detailed prompt for continuing our conversation above",
 )
-"""How a client asks for a summary as the last message of the conversation, tools and all."""
+"""Beginnings of a last message that asks for a summary, in a request that may offer tools."""
 _ASKS_ALONE = (
     "Here is the conversation so far",
     "the <state_snapshot>",
     "create a structured context checkpoint summary",
     "Update the existing structured summary",
 )
-"""Parts of such a message in a call without tools."""
+"""Phrases of a last message that asks for a summary, in a request without tools."""
 _SYSTEMS = (
     "You are a context summarization assistant",
     "You are an anchored context summarization assistant",
@@ -141,7 +140,7 @@ _AFTER = (
 )
 
 SEARCH_PROMPT = "Perform a web search for the query:"
-"""How the question begins that Claude Code's tool WebSearch asks a model."""
+"""Beginning of the question that Claude Code's WebSearch tool asks a model."""
 
 
 def offers_only_search(body: Mapping[str, Any]) -> bool:
@@ -173,7 +172,7 @@ _RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (
 
 
 def plain_kind(purpose: str, method: str, path: str) -> str:
-    """Return the kind of an exchange that is no call of a model at all."""
+    """Return the kind of an exchange that is not a call of the conversation: token count, models, telemetry, ..."""
     where = path.partition("?")[0].rstrip("/").lower()
     if purpose == "count":
         return "token count"
@@ -184,7 +183,7 @@ def plain_kind(purpose: str, method: str, path: str) -> str:
     if any(word in where for word in _TELEMETRY):
         return "telemetry"
     if method.upper() == "HEAD" or where in ("", "/api/hello") or where.endswith("/v1/responses"):
-        return "connection check"  # the last: is a WebSocket spoken there?
+        return "connection check"  # `/v1/responses`: the client tests for a WebSocket
     return "other"
 
 
@@ -203,11 +202,11 @@ _TELEMETRY = (
 
 _TRIGGER = "compaction_trigger"
 _HEAD = 6
-"""Messages in which the first words of the user are looked for."""
+"""Number of messages at either end of a buffer that are searched for the user's first or last words."""
 
 
 def signs_of(body: Body, headers: Mapping[str, str]) -> RequestSigns:
-    """Collect the signs of a request. O(1): of a long buffer only its ends are looked at."""
+    """Return the signs of a request. Costs O(1), because only the ends of a long buffer are read."""
     view = body.view
     ends = head(view, _HEAD), tuple(islice(view.backwards(), _HEAD))
     return read_signs(body.fields, headers, body.prompt, *ends, view.length - body.start)
@@ -221,7 +220,10 @@ def read_signs(
     backwards: Sequence[Message],
     messages: int,
 ) -> RequestSigns:
-    """Collect the signs of a request from its first messages, and its last ones from the last one back."""
+    """Return the signs of a request.
+
+    `begun` holds its first messages, `backwards` its last ones with the last message first; `messages` is their number.
+    """
     first, last = begun[:_HEAD], backwards[:_HEAD]
     return RequestSigns(
         body=fields,
@@ -245,9 +247,10 @@ def _is_trigger(backwards: Sequence[Message]) -> bool:
 
 
 def _last_words(backwards: Sequence[Message]) -> str:
-    """Return what the user said last, of the messages from the last one back; empty after words of the model's.
+    """Return the last text of the user; empty if the model wrote after the user.
 
-    The last part of the message counts: reminders come before it. Claude Code puts system messages after it.
+    `backwards` holds the last messages, the last one first. Reminders precede the user's text in a message, so the last
+    part counts. Claude Code puts system messages after the user's message; they are skipped.
     """
     last: Message | None = None
     for message in backwards:
@@ -262,7 +265,7 @@ def _last_words(backwards: Sequence[Message]) -> str:
 
 
 def trigger_of(headers: Mapping[str, str], fields: Mapping[str, Any]) -> str:
-    """Return why the client compacts, in its own word (Codex says it); empty if it does not say."""
+    """Return why Codex compacts, in its own word; empty if the request does not say it."""
     return text_of(object_of(turn_metadata(headers, fields), "compaction").get("trigger"))
 
 
@@ -270,7 +273,7 @@ _INNER = re.compile(r"<(summary|state_snapshot)>\s*(.*)", re.DOTALL)
 
 
 def gist(messages: Sequence[Message]) -> str:
-    """Return the beginning of a summary, by which it is recognised in later buffers; empty for a short answer."""
+    """Return the beginning of a summary, used to recognise it in later buffers; empty for a short answer."""
     text = "\n".join(message.text for message in messages if message.role == "assistant").strip()
     inner = _INNER.search(text)
     content = inner[2] if inner else text

@@ -1,4 +1,4 @@
-"""For which thread was a call beside the conversations made: by the words that both hold."""
+"""Find the thread for which a side call was made: the call holds the first words of the thread's user."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -8,25 +8,25 @@ from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.scopes import MOST_THREADS
 
 _MOST_LINES = 400
-"""Lines of each message of a side call that are compared with the first words of threads."""
+"""Maximum number of lines in each message of a side call that are compared with the first words of threads."""
 _LAST_MESSAGES = 3
-"""Messages of a side call in which the words of its thread are looked for, from the last one back."""
+"""Number of messages at the end of a side call that are searched for the first words of its thread."""
 
 
 class FirstWords:
-    """All threads by what their users said first."""
+    """An index of all threads by the first words of their users."""
 
     def __init__(self, threads: Sequence[Conversation]) -> None:
-        """`threads` is the list of all threads; it may grow, and is indexed as far as it is new when asked."""
+        """Create an index of `threads`, a list that may grow. Each search first indexes the new threads."""
         self._threads = threads
         self._by_words: dict[str, deque[Conversation]] = {}
         self._indexed = 0
 
     def find_titled(self, exchange: Exchange) -> Conversation | None:
-        """Find the thread that a call for a title names by its words alone.
+        """Find the thread whose first words a title call quotes; None if there is none.
 
-        A client may make that call in another session. It is made when the thread begins, so the threads that began
-        about then are asked first, then all whose first words are a line of the call.
+        A client may make the title call in another session. It makes the call when the thread begins. So the threads
+        that began at about that time are searched first, then all threads whose first words are a line of the call.
         """
         if exchange.kind != "title":
             return None
@@ -52,14 +52,14 @@ class FirstWords:
 
 
 def of_same_client(exchange: Exchange, threads: Sequence[Conversation]) -> list[Conversation]:
-    """Return the threads of the program that made the call."""
+    """Return the threads, with at least one step, of the client that made the call."""
     return [
         thread for thread in threads if thread.key.client == exchange.key.client and thread.steps
     ]
 
 
 def find_spoken_of(exchange: Exchange, threads: Sequence[Conversation]) -> Conversation | None:
-    """Find the latest thread whose first words are in the call; one on the same connection comes first."""
+    """Find the latest thread whose first words are in the call. Threads on the same connection are preferred."""
     text = "\n".join(_last_texts(exchange))
     quoted = [thread for thread in threads if thread.first_words and thread.first_words in text]
     connected = [thread for thread in quoted if exchange.connection in thread.connections]

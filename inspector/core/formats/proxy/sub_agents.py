@@ -1,4 +1,4 @@
-"""Who started a sub-agent: the call of another thread that holds its task."""
+"""Find the thread that started a sub-agent: one of its tool calls holds the sub-agent's task."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -9,27 +9,27 @@ from inspector.core.formats.proxy.matching import HEAD
 from inspector.core.message import Message, Opaque, Text, ToolCall
 
 _SHORTEST_TASK = 12
-"""Characters of an argument of a call, at least, that may be a sub-agent's task."""
+"""Minimum number of characters of a tool call's argument that may be a sub-agent's task."""
 
 
 class SubAgentTasks:
-    """The texts that calls of all threads were given: the task of each sub-agent is one of them."""
+    """The text arguments of the tool calls of all threads. The task of each sub-agent is one of them."""
 
     def __init__(self) -> None:
         self._callers: dict[str, dict[tuple[int, str], Conversation]] = {}
-        """By text, then by number of the calling thread and id of the call."""
+        """The calling threads, by text, then by (number of the calling thread, id of the tool call)."""
         self._started: set[tuple[int, str]] = set()
-        """Calls whose sub-agent is known."""
+        """Tool calls whose sub-agent is known, as (number of the calling thread, id of the tool call)."""
 
     def note_calls(self, thread: Conversation, message: Message) -> None:
-        """Note the texts that the calls of a message were given."""
+        """Record the text arguments of the tool calls in a message."""
         for part in message.parts:
             if type(part) is ToolCall:
                 for text in _read_tasks(part.arguments):
                     self._callers.setdefault(text, {})[thread.number, part.id] = thread
 
     def is_first_request(self, view: View) -> bool:
-        """Is it the first buffer of a sub-agent: was a call given what its user says, and nothing answered yet?"""
+        """Is `view` the first buffer of a sub-agent? True if a user text in it is a known task, not yet answered."""
         if not self._callers:
             return False
         messages = head(view, HEAD)
@@ -38,7 +38,7 @@ class SubAgentTasks:
         return any(text in self._callers for text in _user_texts(messages))
 
     def find_parent(self, thread: Conversation) -> None:
-        """Set the parent, its call and the label of a sub-agent if they are not known."""
+        """Set the parent thread, the parent's tool call and the label of a sub-agent if they are unknown."""
         if not self._callers or thread.parent_call or not thread.steps:
             return
         if thread.parent is None and thread.key.strong and not thread.key.sub:
@@ -54,7 +54,7 @@ class SubAgentTasks:
                 return
 
     def forget_parents(self, threads: Sequence[Conversation]) -> None:
-        """Forget who started whom, so that it can be found again with all that is known by then."""
+        """Forget the parents of all threads, so that they can be found again when more calls are known."""
         self._started.clear()
         for thread in threads:
             thread.parent, thread.parent_call, thread.label = None, "", ""
@@ -62,9 +62,9 @@ class SubAgentTasks:
     def _possible_calls(
         self, thread: Conversation
     ) -> Iterator[tuple[str, tuple[int, str], Conversation]]:
-        """Yield (text, caller, calling thread) for each text of the first buffer that a call was given.
+        """Yield (text, caller, calling thread) for each text of the first buffer that a tool call has as an argument.
 
-        The task may be the last message: a sub-agent can inherit what came before it.
+        The task may be the last message, because a sub-agent can inherit the messages before it.
         """
         view = thread.steps[0].body.view
         messages = (*islice(view.backwards(), 1), *head(view, HEAD))
@@ -85,7 +85,7 @@ def _may_start(parent: Conversation, thread: Conversation) -> bool:
 
 
 def _user_texts(messages: Sequence[Message]) -> Iterator[str]:
-    """Yield what the user says, and tasks that only the provider can read (they are encrypted in the call, too)."""
+    """Yield the user's texts, and encrypted tasks. The tool call holds an encrypted task in the same form."""
     for message in messages:
         if message.role != "user":
             continue

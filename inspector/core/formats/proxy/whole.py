@@ -1,10 +1,10 @@
-"""The exchanges of a recording with whole bodies, and these as an HTTP archive.
+"""Rebuild the exchanges of a recording with whole bodies, and write them as an HTTP archive (HAR).
 
-A recording holds of each body only what differs from an earlier one (`like`). HAR 1.2 is what browsers and network
-tools open: http://www.softwareishard.com/blog/har-12-spec/
+A recording holds of each body only what differs from an earlier one (`like`). Browsers and network tools open HAR 1.2:
+http://www.softwareishard.com/blog/har-12-spec/
 
-Keys are not in a recording, so they are not in the archive either. A body that was JSON is formatted again: its white
-space may differ from the wire, `bodySize` is that of the wire.
+A recording holds no API keys, so the archive holds none either. A JSON body is formatted again, so its white space may
+differ from the bytes that were sent; `bodySize` is the number of bytes that were sent.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,17 +29,17 @@ class WholeExchange:
 
     number: int
     line: int
-    """Of the request."""
+    """Line number of the request's record."""
     upstream: str
     request: Mapping[str, Any]
     sent: Mapping[str, Any] | None = None
     held: Mapping[str, Any] = field(default_factory=dict)
     released: Mapping[str, Any] = field(default_factory=dict)
     response: Mapping[str, Any] | None = None
-    """None while there is none."""
+    """None until the response is read."""
 
     def messages(self, forwarded: bool = True) -> tuple[Message, ...]:
-        """Return the messages of the request: as it went on to the provider, or as the client sent it."""
+        """Return the messages of the request that the proxy forwarded or, if not `forwarded`, that the client sent."""
         record = self.sent if forwarded and self.sent is not None else self.request
         body = record.get("body")
         if self._dialect is None or not isinstance(body, Mapping):
@@ -64,9 +64,9 @@ class WholeExchange:
 
 
 class WholeExchanges:
-    """Takes the values of a recording in their order, and gives each exchange as soon as its answer is there.
+    """Rebuilds exchanges from the records of a recording, in their order. Each is complete with its response.
 
-    O(what is new): bodies share their parts.
+    Costs O(what is new in each body), because bodies share their parts.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class WholeExchanges:
                 yield self._open.pop(number)
 
     def rest(self) -> Iterator[WholeExchange]:
-        """Yield the exchanges that have no answer."""
+        """Yield the exchanges that have no response, and forget them."""
         yield from self._open.values()
         self._open = {}
 
@@ -117,15 +117,13 @@ class WholeExchanges:
 # -- as an HTTP archive
 
 _UNKNOWN = -1
-"""What HAR writes for a size or a time that is not known."""
+"""HAR's value for an unknown size or time."""
 _VERSION = "HTTP/1.1"
-"""The version that the client spoke."""
+"""The HTTP version between the client and the proxy."""
 
 
 def har_text(exchanges: Iterable[WholeExchange], version: str) -> Iterator[str]:
-    """Yield the archive in pieces, one for each exchange, in the order in which they ended. `version` is this
-    program's.
-    """
+    """Yield the archive in pieces, one for each exchange, in the order of `exchanges`. `version` is this program's."""
     creator = dumps({"name": "Context Inspector", "version": version})
     yield f'{{"log": {{"version": "1.2", "creator": {creator}, "entries": ['
     comma = "\n"

@@ -1,1 +1,1 @@
-"""What fills the window, at the playhead: an icicle, the same as a tree, what repeats, and the tools."""
+"""The breakdown of the buffer at the playhead: a map, a tree of its parts, duplicates, tools and changes."""

@@ -1,4 +1,4 @@
-"""What came in between two requests: the parts that changed, the largest change first."""
+"""A table of the parts of the buffer that changed between two requests, the largest change first."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,11 +42,11 @@ COLUMNS: Sequence[Column[PartChange]] = (
     Column("change", lambda row: signed(row.change), 9, figures=True),
 )
 _FIELD = 9
-"""Figures of the width of the field for a request."""
+"""Width of the field for a request, in digits."""
 
 
 class ChangesTable(QWidget):
-    """`chosen` carries the path of a part."""
+    """A table of the parts that changed since an earlier request. `chosen` carries the path of the selected part."""
 
     chosen = Signal(tuple)
 
@@ -73,14 +73,15 @@ class ChangesTable(QWidget):
         column(head, (self.table, 1), of=self, gap=0)
 
     def show_state(self, state: State) -> None:
-        """Compare again if another buffer is shown, and this can be seen."""
+        """Compare with the earlier request again if the buffer has changed and the table is visible."""
         self._state = state
         if self.isVisible():
             self._compare()
 
     @property
     def earlier(self) -> int:
-        """The request that was typed, else the first one after the last compaction, else the first."""
+        """Index of the earlier request: the typed one, else the first after the last compaction before the playhead,
+        else 0."""
         typed = digits_of(self.since.text().strip().replace(",", ""))
         if typed is not None:
             return typed
@@ -126,7 +127,7 @@ class ChangesTable(QWidget):
 
 
 def _describe_changes(changes: Sequence[PartChange], earlier: int, place: int) -> str:
-    """`Requests 40 to 78: +45,100 tokens; 52,300 came in, 7,200 left`"""
+    """Return `Requests 40 to 78: +45,100 tokens; 52,300 tokens came in, 7,200 left`."""
     gained = sum(change.change for change in changes if change.change > 0)
     lost = -sum(change.change for change in changes if change.change < 0)
     sums = f"{plural(gained, 'token')} came in, {grouped(lost)} left"

@@ -1,7 +1,8 @@
 """The breakdown as an icicle chart: a row for each level, in which parts are as wide as their shares. The chosen part
 takes the whole width.
 
-A negative difference has no width: the other parts, which then exceed their sum, share the whole width.
+A part with a negative number of tokens (a difference) has no width. The other parts, which then add up to more than
+their parent, share the whole width.
 """
 
 import re
@@ -34,25 +35,25 @@ from inspector.gui.look.visible import line
 from inspector.gui.widgets.painted import MIDDLE, RIGHT
 
 PartPath: TypeAlias = tuple[str, ...]
-"""Names from the category down; empty: the whole buffer."""
+"""The path of a part: the names from its category down to the part. Empty for the whole buffer."""
 LEVELS = 5
 HIGH = 48
-"""Most pixels of a level, which has room for a line of text in any case."""
+"""Largest height of a level in pixels. The smallest height is that of a line of text."""
 _NARROW = 2.0
-"""Pixels; of a narrower part the children are not painted."""
+"""Width in pixels below which the children of a part are not painted."""
 _THIN = 0.5
-"""Pixels; narrower parts are painted in groups after the others, as there may be 100,000 of them."""
+"""Width in pixels below which parts are combined into groups, as there may be 100,000 of them."""
 _GROUP = 24.0
-"""Most pixels of a group of thin parts, unless the widest part has more."""
+"""Largest width in pixels of a group of thin parts, unless the widest part is wider."""
 _WORDS = 34
-"""Least pixels of a part with a name."""
+"""Smallest width in pixels of a part whose name is painted."""
 _LETTERS = 4
-"""Least letters of a name that is cut; fewer say nothing."""
+"""Fewest characters to which a name is truncated; a shorter rest would say nothing and is not painted."""
 _FOLDER = re.compile(r"^\S*[/\\](?=[^\s/\\]+$)")
 _PALE = 0.35
 """Opacity of a faded chart."""
 _BRIGHT = 0.5
-"""Brightness of a cell from which its text is dark."""
+"""Brightness of a cell, from 0 to 1, above which its text is dark."""
 _DARK_INK, _LIGHT_INK = "#14181d", "#ffffff"
 
 
@@ -64,7 +65,7 @@ class IcicleCell:
     part: PartPath
     node: BreakdownNode
     rest: bool = False
-    """Is it the cell of all parts that are too thin? A click on it selects the part that contains them."""
+    """Is this the cell of a group of parts that are too thin to be painted? A click on it selects their parent."""
 
     @property
     def leads_to(self) -> PartPath:
@@ -73,7 +74,10 @@ class IcicleCell:
 
 
 class Icicle(Guarded, QWidget):
-    """A click chooses a part, a double click or Enter opens it. Arrow keys move, Escape chooses the whole buffer."""
+    """An icicle chart of a buffer. A click chooses a part, a double click or Enter opens it.
+
+    Arrow keys choose the parent, a child or a sibling, Escape chooses the whole buffer.
+    """
 
     chosen = Signal(tuple)
     opened = Signal(tuple)
@@ -108,7 +112,7 @@ class Icicle(Guarded, QWidget):
             self.update()
 
     def cell_at(self, where: QPointF) -> IcicleCell | None:
-        """Return the cell at a place."""
+        """Return the cell at a position of the widget; None if there is none."""
         return next((cell for cell in self.cells if cell.rect.contains(where)), None)
 
     def _lay_out(self) -> None:
@@ -182,7 +186,7 @@ class Icicle(Guarded, QWidget):
         painter.drawRect(current.rect.adjusted(1, 1, -1, -2))
 
     def _paint_cell(self, painter: QPainter, cell: IcicleCell, background: QColor) -> None:
-        """Paint a part with its name and its tokens, as far as they have room."""
+        """Paint a part, with its name and its tokens if they fit."""
         gap = 1 if cell.rect.width() > 3 else 0
         inner = cell.rect.adjusted(0, 0, -gap, -1)
         painter.fillRect(inner, background)
@@ -260,7 +264,11 @@ class Icicle(Guarded, QWidget):
 
 
 def _widest_group(parts: Sequence[BreakdownNode], pixels: float) -> float:
-    """Return the tokens that a group of thin parts may have: those of the largest part; no limit if all are thin."""
+    """Return the most tokens that a group of thin parts may have; infinity if all parts are thin.
+
+    Args:
+        pixels: width of one token.
+    """
     largest = max(part.tokens for part in parts)
     return max(largest, _GROUP / pixels) if largest * pixels >= _THIN else float("inf")
 

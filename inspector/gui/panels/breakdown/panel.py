@@ -1,4 +1,7 @@
-"""Icicle and tables of the buffer, a tab each. A click reduces the buffer list to a part, a double click goes there."""
+"""The Breakdown panel: a map and tables of the parts of the buffer, one tab each.
+
+A click on a part limits the buffer list to its messages, a double click goes to a message of the part.
+"""
 
 from typing import ClassVar
 
@@ -38,17 +41,17 @@ from inspector.workbench.state import BufferFilter, State
 
 COLUMNS = ("Part", "Tokens", "Share", "Calls", "Messages")
 _LEAST = (54, 65)
-"""Figures of width from which on there are counts of calls, and of messages."""
+"""Widths of the tree, in digits, from which the columns Calls and Messages are shown."""
 SORT_SIGN = 16
-"""Pixels of the sign of the order."""
+"""Width in pixels of the sign in a column head that shows the sort order."""
 MOST = 1_000
-"""Rows below one part; one more says what is left."""
+"""Most rows below one part; a further row gives the number and tokens of the parts left out."""
 _NODE = Qt.ItemDataRole.UserRole
 _PART = Qt.ItemDataRole.UserRole + 1
 
 
 class BreakdownTree(Guarded, QTreeWidget):
-    """Rows are made when their parent is opened: a buffer may have thousands of messages."""
+    """A tree of the parts of the buffer. Rows are made when their parent is expanded, as there may be thousands."""
 
     chosen = Signal(tuple)
     opened = Signal(tuple)
@@ -89,7 +92,7 @@ class BreakdownTree(Guarded, QTreeWidget):
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Where there is little room, names go before counts."""
+        """Hide the counts of calls and messages in a narrow tree, so that the names have room."""
         super().resizeEvent(event)
         for at, least in zip((3, 4), _LEAST, strict=True):
             self.setColumnHidden(
@@ -97,7 +100,7 @@ class BreakdownTree(Guarded, QTreeWidget):
             )
 
     def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
-        """This buffer; what was open stays open, and that part can be seen."""
+        """Show the breakdown of a buffer with the same rows expanded as before, and select `part`."""
         open_ = self._open() if self._tree is not None else set()
         if tree is not self._tree:
             self._tree = tree
@@ -170,7 +173,7 @@ class BreakdownTree(Guarded, QTreeWidget):
         return parts
 
     def _find(self, part: PartPath) -> QTreeWidgetItem | None:
-        """The row of a part; the rows above it are opened."""
+        """Return the row of a part after expanding the rows above it; None if the part has no row."""
         item: QTreeWidgetItem | None = None
         for depth in range(len(part)):
             if item is not None:
@@ -206,14 +209,14 @@ class BreakdownTree(Guarded, QTreeWidget):
 
 
 SEARCH_FIGURES = 18
-"""Figures of the most width of the field for a search."""
+"""Largest width of the search field, in digits."""
 SEARCH_MS = 150
-"""Milliseconds after the last key before a search begins."""
+"""Milliseconds between the last key press and the start of a search."""
 LATE_MS = 120
-"""So long what filled the former buffer stands beside the new gauge without a word: to work it out takes less; while a
-key is held down it is not done."""
+"""Milliseconds for which the breakdown of the previous buffer is shown without a remark beside the new gauge. Computing
+the new breakdown usually takes less; while a key is held down, it is not computed."""
 _REPEATED, _OFFERED = 2, 3
-"""Tabs whose names tell a number."""
+"""Indices of the tabs whose names contain a number."""
 _REPEATS: tuple[Column[Repeat], ...] = (
     Column("duplicate tokens", lambda row: grouped(row.free), 9, figures=True),
     Column("tokens each", lambda row: grouped(row.tokens_each), 8, figures=True),
@@ -241,7 +244,7 @@ _TOOLS: tuple[Column[OfferedTool], ...] = (
 
 
 class BreakdownPanel(Panel):
-    """Shows the State's buffer; which part is looked into is the State's, too."""
+    """Shows the breakdown of the State's buffer. The chosen part is also kept in the State."""
 
     TITLE: ClassVar[str] = "Breakdown"
     HEADED: ClassVar[bool] = True
@@ -253,7 +256,7 @@ class BreakdownPanel(Panel):
         self._calls: tuple[Thread, ToolCalls] | None = None
         self.filling: Filling | None = None
         self._at = 0
-        """The request that it is of; the number of requests after the last one."""
+        """Index of the request that `filling` describes; after the last request, the number of requests."""
         self._late = delayed(self, LATE_MS, self._say_late)
         self.says = Elided("quiet")
         self.all = small_button(
@@ -265,7 +268,7 @@ class BreakdownPanel(Panel):
         self.tools: Rows[OfferedTool] = Rows("Tools", _TOOLS)
         self.changes = ChangesTable(desk)
         self._shown_tree: BreakdownNode | None = None
-        """The tree of the buffer, reduced to what is searched for."""
+        """The tree of the buffer, reduced to the parts that match the search."""
         self._matching = LatestJob(desk.bridge)
         self._match_soon = delayed(self, SEARCH_MS, self._match)
         self.search = field("Search parts", "Search", name="Search the parts of the buffer")
@@ -291,7 +294,7 @@ class BreakdownPanel(Panel):
         self.tabs.setUsesScrollButtons(False)
         self.tabs.currentChanged.connect(
             self.tabs.updateGeometry
-        )  # the chosen one has wider letters
+        )  # the chosen tab has wider letters
         self.tabs.currentChanged.connect(
             lambda _: self.changes.show_state(self.desk.workbench.state)
         )
@@ -309,8 +312,11 @@ class BreakdownPanel(Panel):
         self.tools.chosen.connect(lambda place, _: self._show_tool(place))
 
     def show_state(self, state: State) -> None:
-        """Worked out where the buffer is another one; the chosen part always. Of a session that is still being read,
-        when it is: its beginning would be worked out for a moment only."""
+        """Compute the breakdown if the buffer has changed; show the chosen part in any case.
+
+        A session that is still being read is broken down once all of it is read: the breakdown of its beginning would
+        be shown only for a moment.
+        """
         self.changes.show_state(state)
         key = filling_key(state)
         if key != self._key and state.is_being_read:
@@ -370,7 +376,7 @@ class BreakdownPanel(Panel):
         self._match()
 
     def _match(self) -> None:
-        """Reduce map and tables to what is searched for."""
+        """Reduce the map and the tables to the parts that match the search."""
         filling, text = self.filling, self.search.text().strip()
         if filling is None or not text:
             self._matching.cancel()
@@ -411,7 +417,7 @@ class BreakdownPanel(Panel):
             self.desk.workbench.look_into(state.part, among)
 
     def _say_empty(self, state: State) -> None:
-        """Say why there is no part."""
+        """Say why no part is shown."""
         if self.filling is not None:
             self.says.show_text("No part has this name.")
         elif self._key is None:
@@ -431,11 +437,11 @@ class BreakdownPanel(Panel):
         )
 
     def look_into(self, part: PartPath) -> None:
-        """Choose a part: the buffer list shows its messages alone."""
+        """Choose a part, so that the buffer list shows only its messages."""
         self.desk.workbench.look_into(part, self._filter(part))
 
     def open(self, part: PartPath) -> None:
-        """Go to the largest message of that part."""
+        """Show the last message of the largest leaf of a part in the Message panel."""
         node = self.filling.tree.along(part)[-1] if self.filling is not None else None
         while node is not None and node.children:
             node = node.children[0]
@@ -454,7 +460,7 @@ class BreakdownPanel(Panel):
             self.desk.workbench.look_into((), among)
 
     def _show_tool(self, place: int) -> None:
-        """Its results, else its calls, else its schema."""
+        """Choose the part with the results of a tool, else the one with its calls, else the one with its schema."""
         tool, filling = self.tools.rows[place], self.filling
         path = (tool.server, tool.name) if tool.server else (tool.name,)
         for category in ("tool results", "tool calls", "tools"):

@@ -1,1 +1,1 @@
-"""The messages of the buffer, a row each."""
+"""The list of the messages in the buffer, one row each."""

@@ -59,15 +59,15 @@ from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
 
 _ONLY = 220
-"""Most pixels of the chip that names the only messages shown."""
+"""Largest width in pixels of the text on the chip that names the messages to which the list is limited."""
 SOUGHT = {"Errors": "error", "Edits": "edit of a file", "User": "message of the user"}
-"""Kinds of messages that a key leads to, in the singular."""
+"""Singular nouns for the kinds of messages between which the user can move with a key."""
 ORDER_KEY, LINES_KEY = "buffer/order", "buffer/lines"
 """Keys of the settings that hold the chosen order and the number of lines of a message."""
 MANY = 5_000
-"""Messages of a thread from which on computing names and sizes takes longer than a frame."""
+"""Most new messages whose names and sizes are computed on the GUI thread; more would take longer than a frame."""
 UNSETTLED = 8
-"""Messages at the end of a thread that may change when it grows."""
+"""Number of messages at the end of a thread that may still change when the thread grows."""
 
 
 class BufferPanel(Panel):
@@ -176,7 +176,7 @@ class BufferPanel(Panel):
             self.view.viewport().update()
 
     def _measure(self, thread: Thread | None, by: Estimator | None) -> None:
-        """Measure the messages of a thread, off the GUI thread if there are many that were not measured yet."""
+        """Find the largest message and longest tool name of a thread, off the GUI thread if many messages are new."""
         measure = by or estimator(DEFAULT_ESTIMATOR)
         messages: Sequence[Message] = (
             thread.messages if thread is not None and by is not None else ()
@@ -213,14 +213,14 @@ class BufferPanel(Panel):
     def _paint_by(
         self, measure: Estimator, calls: CallIndex, *, largest: int, longest: int, is_growth: bool
     ) -> None:
-        """Paint the rows by these measures. O(1).
+        """Paint the rows with this estimator, these calls and these sizes. O(1).
 
         Args:
-            measure: What measures a message.
+            measure: The estimator that counts the tokens of a message.
             calls: The calls of the thread.
             largest: Tokens of the largest message.
-            longest: Letters of the longest name of a tool.
-            is_growth: The thread is the one from before with more messages: what did not change is kept.
+            longest: Characters of the longest tool name.
+            is_growth: The previous thread has only got more messages, so cached rows are kept.
         """
         is_other = self.model.use(calls, measure, is_growth)
         tool = min(15, (longest or 6) + 2)
@@ -243,7 +243,7 @@ class BufferPanel(Panel):
             self.desk.workbench.select(self.model.message_at(current.row()).id)
 
     def menu_at(self, at: QPoint) -> QMenu:
-        """Select the message at a place of the list, and return its menu."""
+        """Select the message at a position in the list, and return its context menu."""
         index = self.view.indexAt(at)
         if index.isValid():
             self.view.setCurrentIndex(index)
@@ -256,7 +256,7 @@ class BufferPanel(Panel):
         self._filter()
 
     def _show_only(self, among: BufferFilter | None) -> None:
-        """Name the only messages shown on a chip, whose click shows all messages again."""
+        """Show a chip that names the messages to which the list is limited; a click on it shows all messages again."""
         self.only.setVisible(among is not None)
         name = line(among.name, 300) if among is not None else ""
         short = self.only.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _ONLY)
@@ -296,7 +296,7 @@ class BufferPanel(Panel):
         )
 
     def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
-        """Show the picked messages of a buffer (None: all), and how many there are."""
+        """Show the messages of a buffer at the indices `picked` (None: all), and their number."""
         self.view.empty = (
             "No message of this buffer matches the filter." if buffer else self._why_empty
         )
@@ -320,7 +320,7 @@ class BufferPanel(Panel):
         self.text.selectAll()
 
     def seek(self, kind: str, by: int) -> None:
-        """Select the next message of a kind, or with `by` -1 the previous one; say so if there is none."""
+        """Select the next message of a kind, or with `by` -1 the previous one. Tell the user if there is none."""
         buffer, selected = self._buffer, self.desk.workbench.state.selected
         before = -1 if by > 0 else len(buffer)
         at = next((place for place, message in enumerate(buffer) if message.id == selected), before)
@@ -343,7 +343,7 @@ class BufferPanel(Panel):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredMessages:
-    """What is known of the messages of a thread, to paint their rows."""
+    """The results of one pass over the messages of a thread, which are needed to paint their rows."""
 
     estimator: str
     settled: int
@@ -354,10 +354,10 @@ class MeasuredMessages:
     largest: int
     """Tokens of the largest message."""
     longest: int
-    """Letters of the longest name of a tool."""
+    """Characters of the longest tool name."""
 
     def is_beginning_of(self, messages: Sequence[Message], estimator: str) -> bool:
-        """Do the messages begin with the settled ones, measured by that estimator? O(1)."""
+        """Do the messages begin with the settled ones, and was the same estimator used for them? O(1)."""
         if estimator != self.estimator or not 0 < self.settled <= len(messages):
             return False
         return messages[self.settled - 1] is self.last
@@ -366,7 +366,10 @@ class MeasuredMessages:
 def measure_rows(
     measure: Estimator, messages: Sequence[Message], former: MeasuredMessages | None = None
 ) -> MeasuredMessages:
-    """Measure the messages of a thread. O(messages that `former` does not contain)."""
+    """Index the calls of a thread, and find its largest message and its longest tool name.
+
+    O(messages that `former` does not contain).
+    """
     start = former.settled if former is not None else 0
     new = [messages[at] for at in range(start, len(messages))] if start else messages
     calls = CallIndex(new, former.calls if former is not None else None)
@@ -380,8 +383,11 @@ def measure_rows(
 
 
 def changed_since(state: State) -> Mapping[str, FateName]:
-    """Return the fate, by message id, of what the steps taken changed in the buffer that they start from; without such
-    steps, of what the recorded compaction changed. O(messages)."""
+    """Return the fate of each changed message by its id. O(messages).
+
+    The changes are those that the user's steps made to the buffer from which they start. If the user took no step, they
+    are those of the recorded compaction.
+    """
     steps = state.steps
     if steps is None or steps.step is None:
         return NO_FATES
@@ -416,7 +422,7 @@ def _menu_button(
     """Return a button that shows its choice and has a menu of all choices.
 
     Args:
-        at_first: the choice at first; empty: the first one.
+        at_first: the initial choice; empty for the first of `choices`.
     """
     first = at_first or choices[0]
 

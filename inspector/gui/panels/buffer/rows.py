@@ -38,10 +38,10 @@ Order: TypeAlias = Literal["Oldest first", "Newest first", "Largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 NO_FATES: Mapping[str, FateName] = MappingProxyType({})
 NARROW, NAMED, ROOMY, WIDE = 62, 72, 80, 92
-"""Widths of a row in digits: below the first it has no tool, badges and bar; from the others on the name of a tool is
-never cut, there are sizes and several badges, and the bar is long."""
+"""Widths of a row in digits. Below `NARROW`, a row has no tool, badges or bar. Above `NAMED`, the name of a tool is
+not truncated; above `ROOMY`, there are sizes and several badges; above `WIDE`, the bar is long."""
 EDGE, GAP = 8, 10
-"""Pixels beside a row's content, and between its columns."""
+"""Pixels at the left and right end of a row, and between its columns."""
 NUMBER, LEAST_TOOL, SIZE, TOKENS = 5, 7, 11, 7
 """Widths of columns in digits: message number, short tool name, size in words, tokens."""
 SHORT_BAR, LONG_BAR, BAR_HEIGHT = 48, 68, 6
@@ -58,9 +58,9 @@ class BufferRow:
     row: MessageRow
     tokens: int
     fresh: bool
-    """Was it not in the buffer of the previous request?"""
+    """Is the message missing in the buffer of the previous request?"""
     fate: FateName = "kept"
-    """What the steps taken did to it, compared with the recorded buffer."""
+    """What the steps taken did to the message, compared with the recorded buffer."""
 
 
 class BufferModel(PaintedModel):
@@ -82,15 +82,15 @@ class BufferModel(PaintedModel):
         self._fates: Mapping[str, FateName] = {}
 
     def use(self, calls: CallIndex, estimator: Estimator, is_growth: bool) -> bool:
-        """Make rows with these calls from now on.
+        """Use these calls and this estimator for the rows from now on.
 
         Args:
             calls: The calls of the thread.
-            estimator: It measures the messages.
-            is_growth: The thread is the one from before with more messages.
+            estimator: Counts the tokens of the messages.
+            is_growth: The previous thread has only got more messages.
 
         Returns:
-            Whether the cached rows were dropped: for another thread, or if paths are now shown from another folder.
+            True if the cached rows were dropped: for another thread, or if paths are now relative to another folder.
         """
         is_other = not is_growth or calls.folder != self._calls.folder
         if is_other:
@@ -110,7 +110,7 @@ class BufferModel(PaintedModel):
         Args:
             picked: ascending indices of the messages to show; None: all.
             fresh_from: number of the first message that the previous request did not contain.
-            fates: of the messages that steps changed, by message id.
+            fates: what steps did to the messages that they changed, by message id.
         """
         self._fates = fates
         grown = self._grown(messages) if picked is None and self._picked is None else None
@@ -164,7 +164,7 @@ class BufferModel(PaintedModel):
                 return sorted(chosen, key=lambda n: -self.tokens(self._messages[n]))
 
     def tokens(self, message: Message) -> int:
-        """Return the tokens of a message, in proportion to those of the gauge."""
+        """Return the tokens of a message, scaled to the total that the gauge shows."""
         return self.scale.rows(count(self._estimator, message)) if self._estimator else 0
 
     def place_of(self, message_id: str, near: int = -1) -> int:
@@ -210,20 +210,20 @@ class BufferDelegate(PaintedRow):
     """Width of the column of tools in digits."""
     _lettered = False
     has_two_lines = False
-    """Is the text of a message below its subject, and not behind it?"""
+    """Is the text of a message painted below its subject instead of beside it?"""
 
     def height(self, metrics: QFontMetrics) -> int:
-        """Return the pixels of a row, for a font."""
+        """Return the height of a row in pixels."""
         return super().height(metrics) + (metrics.lineSpacing() if self.has_two_lines else 0)
 
     def letter(self, on: bool) -> None:
-        """Leave room for the letters of fates, which messages have after steps."""
+        """Show or hide the column of letters that say what steps did to a message."""
         if on != self._lettered:
             self._lettered = on
             self.forget()
 
     def columns(self, rect: QRect, metrics: QFontMetrics) -> "BufferColumns":
-        """Place the columns in the room of a row."""
+        """Return the rectangles of the columns in a row."""
         return buffer_columns(rect, metrics, self.tool, self._lettered)
 
     def key(self, row: BufferRow) -> tuple[object, ...]:
@@ -268,7 +268,7 @@ class BufferDelegate(PaintedRow):
     def _paint_role(
         self, painter: QPainter, columns: "BufferColumns", row: MessageRow, c: Colours
     ) -> None:
-        """Paint role and tool; without a column of tools a result is named by its tool."""
+        """Paint the role and the tool. Without a tool column, a result shows the name of its tool instead of a role."""
         tool = visible(row.tool).text
         name: str = row.role
         if columns.tool is not None:
@@ -278,7 +278,7 @@ class BufferDelegate(PaintedRow):
         paint_text(painter, columns.role, name, role_colour(c, row.role))
 
     def _paint_bar(self, painter: QPainter, room: QRectF, row: BufferRow, c: Colours) -> None:
-        """Paint the tokens as a share of the largest message."""
+        """Paint a bar whose length is the share of the largest message's tokens."""
         top = room.center().y() - BAR_HEIGHT / 2
         bar = QRectF(room.left(), top, room.width(), BAR_HEIGHT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -291,7 +291,7 @@ class BufferDelegate(PaintedRow):
     def _paint_badges(
         self, painter: QPainter, rect: QRect, right: int, row: BufferRow, c: Colours
     ) -> int:
-        """Paint the badges from right to left, and return the pixel at which they begin."""
+        """Paint the badges from right to left, and return the x coordinate of their left end."""
         digit = painter.fontMetrics().horizontalAdvance("0")
         if not row.row.badges or rect.width() < NARROW * digit:
             return right
@@ -317,7 +317,7 @@ class BufferDelegate(PaintedRow):
 
 @dataclass(frozen=True, slots=True)
 class BufferColumns:
-    """The rooms of the columns of a row; None: a narrow list leaves the column out."""
+    """The rectangles of the columns of a row; None for a column that a narrow list leaves out."""
 
     number: QRect
     fate: QRect | None
@@ -330,11 +330,11 @@ class BufferColumns:
 
 
 def buffer_columns(rect: QRect, metrics: QFontMetrics, tool: int, has_fates: bool) -> BufferColumns:
-    """Place the columns of a row; the subject takes the remaining room.
+    """Return the rectangles of the columns of a row; the subject takes the remaining width.
 
     Args:
-        tool: width of the column of tools in digits.
-        has_fates: is there a column for the letters of fates?
+        tool: width of the tool column in digits.
+        has_fates: True if there is a column for the letters of fates.
     """
     digit, high = metrics.horizontalAdvance("0"), rect.height()
     figures = rect.width() // max(1, digit)
@@ -367,7 +367,7 @@ def buffer_columns(rect: QRect, metrics: QFontMetrics, tool: int, has_fates: boo
 
 
 def buffer_heads(columns: BufferColumns) -> Iterable[ColumnHead]:
-    """Yield the name of each column with its place."""
+    """Yield the name of each column with its rectangle."""
     yield ColumnHead(columns.number, "#", RIGHT)
     yield ColumnHead(columns.role, "Role")
     if columns.tool is not None:

@@ -1,1 +1,1 @@
-"""How well the estimators are calibrated."""
+"""The Calibration panel: how well the estimators agree with the reported tokens."""

@@ -35,9 +35,9 @@ from inspector.gui.widgets.chart import (
 from inspector.gui.widgets.chart_widget import Chart, robust_reach
 
 MOST_POINTS = 4_000
-"""Most points that are painted; of more samples every n-th is."""
+"""Most points that are painted; if there are more samples, only every n-th is painted."""
 NEAR = 8
-"""Pixels around a point in which the mouse is over it."""
+"""Largest distance in pixels at which the mouse is over a point."""
 MOST_LISTED = 4
 """Most segments whose equations are written above the scatter."""
 BINS = 13
@@ -48,7 +48,7 @@ HEADROOM = 1.05
 
 
 class SegmentChart(Chart):
-    """A chart of samples by segment; the playhead is a request."""
+    """A chart of samples in the colours of their segments, with a mark at the request of the playhead."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__(theme, name)
@@ -98,22 +98,22 @@ class SegmentChart(Chart):
         return f"Request {at:,}: {', '.join(words)}"
 
     def make_scales(self) -> tuple[LinearScale, LinearScale]:
-        """Return the scales across and up. O(samples)."""
+        """Return the horizontal and the vertical scale. O(samples)."""
         raise NotImplementedError
 
     def place_of(self, sample: Sample, number: int) -> QPointF | None:
-        """Return the pixel of a sample of a segment; None if it is not painted."""
+        """Return the position in pixels of a sample of segment `number`; None if the sample is not painted."""
         raise NotImplementedError
 
     @property
     def scales(self) -> tuple[LinearScale, LinearScale]:
-        """The scales across and up, kept until samples or size change."""
+        """The horizontal and the vertical scale, kept until the samples or the size of the chart change."""
         if self._scales is None:
             self._scales = self.make_scales()
         return self._scales
 
     def redraw(self) -> None:
-        """Discard scales and picture, and repaint."""
+        """Discard the scales and the cached picture, and repaint."""
         self._scales = None
         super().redraw()
 
@@ -122,7 +122,7 @@ class SegmentChart(Chart):
         self._scales = None
 
     def request_at(self, place: QPointF) -> int | None:
-        """Return the request of the nearest point within reach."""
+        """Return the request whose point is nearest to a position; None if none is within `NEAR` pixels."""
         distances = list[tuple[float, int]]()
         for sample, number in self.painted_samples():
             point = self.place_of(sample, number)
@@ -166,7 +166,7 @@ class ScatterChart(SegmentChart):
 
     @property
     def area(self) -> QRectF:
-        """The pixels of the data, below the equations."""
+        """The rectangle of the data in pixels, below the equations."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("1,000,000") + AXIS_GAP
         head = (len(self._listed) + 1) * (metrics.height() + 3) + 8
@@ -185,7 +185,7 @@ class ScatterChart(SegmentChart):
 
     @property
     def hidden_count(self) -> int:
-        """Number of samples beyond the axes, which are fitted to all but a few outliers."""
+        """Number of samples outside the axes, whose ranges leave out a few outliers."""
         across, up = self.scales
         samples = (sample for sample, _ in self._samples.values())
         return sum(
@@ -245,7 +245,7 @@ class ScatterChart(SegmentChart):
         painter.drawLine(*ends)
 
     def _paint_equations(self, painter: QPainter) -> None:
-        """Write above the plot the equation of each line, and the meaning of the dotted one."""
+        """Write above the plot the equation of each line, and the meaning of the dotted line."""
         metrics, left, top = self.metrics, self.area.left(), 2.0
         for number in self._listed:
             self._paint_equation(painter, number, top)
@@ -303,7 +303,7 @@ class ResidualChart(SegmentChart):
 
     @property
     def area(self) -> QRectF:
-        """The pixels of the points, left of the histogram."""
+        """The rectangle of the points in pixels, left of the histogram."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("+100,000") + AXIS_GAP
         width = (self.width() - left - 16) * (1 - HISTOGRAM_SHARE) - 12
@@ -312,7 +312,7 @@ class ResidualChart(SegmentChart):
 
     @property
     def histogram_area(self) -> QRectF:
-        """The pixels of the histogram."""
+        """The rectangle of the histogram in pixels."""
         area = self.area
         left = area.right() + 14
         return QRectF(left, area.top(), max(1.0, self.width() - 16 - left), area.height())
@@ -347,7 +347,7 @@ class ResidualChart(SegmentChart):
         self._paint_histogram(painter, up)
 
     def bins(self) -> list[list[int]]:
-        """Count the residuals in each bin, from the lowest, by segment."""
+        """Return the number of residuals of each segment in each bin, from the lowest bin to the highest."""
         counts = [[0] * len(self.segments) for _ in range(BINS)]
         for _, residual, number in self.residuals:
             share = (residual + self._reach) / (2 * self._reach)
@@ -406,7 +406,7 @@ class CoverageChart(Chart):
 
     @property
     def area(self) -> QRectF:
-        """The pixels in which bars are painted."""
+        """The rectangle of the bars in pixels."""
         metrics = self.metrics
         names = [metrics.horizontalAdvance(_band_name(row)) for row in self.rows]
         left = max(names, default=80.0) + 24

@@ -1,4 +1,4 @@
-"""How well an estimator fits a thread: its samples in segments, its ratios by class of content, its predictions."""
+"""Compute how well an estimator fits a thread: samples in segments, ratios by class of content, and predictions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from inspector.core.tokens.segments import (
 from inspector.gui.bridge import Task
 
 MEANT, MOSTLY = 50, 0.6
+"""Least tokens by which a buffer must grow to be counted, and the share of them that one class must exceed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,10 @@ class Share:
 
 
 def by_class(thread: Thread, estimator_fit: Fit) -> tuple[Share, ...]:
-    """By what mostly made the buffer grow from one request to the next; the most frequent class first.
+    """Return the ratio of reported to estimated growth for each class of content, the most frequent class first.
 
-    Only where the buffer grew by MEANT tokens or more, most of them of one class, are reported and estimated growth
-    compared, summed a class.
+    Growth from one request to the next is counted only if it is at least `MEANT` tokens, and more than the share
+    `MOSTLY` of them is of one class. The ratio is that of the sums of each class.
     """
     measure = estimator(estimator_fit.name)
     sums: dict[Category, tuple[int, int, int]] = {}
@@ -62,16 +63,16 @@ def by_class(thread: Thread, estimator_fit: Fit) -> tuple[Share, ...]:
 
 @dataclass(frozen=True, slots=True)
 class EstimatorFit:
-    """One estimator on a thread."""
+    """How well one estimator fits a thread."""
 
     fit: Fit
     shares: tuple[Share, ...]
     predicted: Mapping[int, int]
-    """Tokens that were shown of a request before it was reported, by its index."""
+    """Tokens predicted for each request before its report, by the index of the request."""
     segments: tuple[CallSegment, ...]
     """The samples in segments, each with its fitted line."""
     coverage: tuple[BandCoverage, ...]
-    """How often the report lay inside the bands around the prediction."""
+    """How often the reported tokens were inside each band around the prediction."""
 
 
 def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:

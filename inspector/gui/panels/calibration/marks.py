@@ -1,4 +1,4 @@
-"""How the segments of a calibration look: each has its colour and shape."""
+"""Colours, shapes and words for the segments in the calibration charts."""
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter

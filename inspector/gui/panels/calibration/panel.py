@@ -1,4 +1,4 @@
-"""How well the estimators fit a thread: a table of all of them against the reported tokens, and charts of one.
+"""How well the estimators fit a thread: a table of all estimators, and charts of the selected one.
 
 The quick estimators are fitted immediately, the tokenizers only on request.
 """
@@ -41,11 +41,11 @@ class EstimatorRow:
 
     name: str
     fit: Fit | None
-    """None: it is not fitted yet."""
+    """None if the estimator is not fitted yet."""
     used: bool
-    """Does the window show its numbers?"""
+    """Is it the estimator whose numbers the window shows?"""
     working: bool = False
-    """Is it being fitted?"""
+    """Is the estimator being fitted now?"""
     segments: tuple[CallSegment, ...] = ()
 
 
@@ -63,11 +63,11 @@ COLUMNS: Sequence[Column[EstimatorRow]] = (
     Column("Intercept", lambda row: _intercepts(row.segments), 15, figures=True, about=INTERCEPT),
 )
 _TABLE, _ABOUT = 100, 42
-"""Digits of room that the table takes, and the least that the text about its columns takes."""
+"""Width of the table, and the least width of the text about its columns, in digits."""
 TALL = 420
 """Height in pixels from which the charts are below the table instead of beside it."""
 MOST_LISTED = 3
-"""Most segments whose slopes are all listed; of more segments the smallest and the largest are."""
+"""Most segments whose slopes are all listed; if there are more, only the smallest and the largest slope are."""
 NOTHING = "Open a transcript to compare the estimators with what the provider reported."
 NO_USAGE = "This thread reports no usage: there is nothing to compare the estimators with."
 ABOUT = "\n".join((MEDIAN, NINETY, AFTER, SLOPE, INTERCEPT, RESIDUAL, USE))
@@ -117,7 +117,7 @@ class CalibrationPanel(Panel):
         self._stack = pages(self, self._empty, self._split)
 
     def show_state(self, state: State) -> None:
-        """Fit the estimators to another thread; the playhead always follows."""
+        """Fit the estimators again if the thread has changed, and mark the request of the playhead."""
         former, self._state = self._state, state
         thread = state.thread
         if thread is None or not any(
@@ -187,14 +187,14 @@ class CalibrationPanel(Panel):
     # -- the charts ----------------------------------------------------------------------------------------------------
 
     def _show_plot(self) -> None:
-        """Show the charts, unless there are no samples: axes of nothing would look like numbers."""
+        """Show the charts; hide them if there are no samples, because empty axes would look like data."""
         plotted = self._found.get(self._plotted)
         self.plot.show_found(plotted, ESTIMATOR_TITLES[self._plotted])
         self.plot.setVisible(plotted is None or bool(plotted.fit.samples))
         self.title.show_text(title_words(plotted) if plotted is not None else "")
 
     def fit(self) -> None:
-        """Put the charts below the table if there is height for both, else beside it."""
+        """Put the charts below the table if the panel is high enough for both, else beside the table."""
         way = Qt.Orientation.Vertical if self.height() >= TALL else Qt.Orientation.Horizontal
         if way != self._way:
             self._way = way
@@ -203,7 +203,7 @@ class CalibrationPanel(Panel):
         self._explain()
 
     def _share_out(self) -> None:
-        """Give the table the room that it needs, and the charts the rest."""
+        """Give the table the room that it needs, and the charts the remaining room."""
         header = self.table.horizontalHeader()
         if self._split.orientation() == Qt.Orientation.Vertical:
             rows = len(ESTIMATORS) * self.table.verticalHeader().defaultSectionSize()
@@ -216,7 +216,7 @@ class CalibrationPanel(Panel):
         self._split.setSizes([table_size, whole - table_size])
 
     def _explain(self) -> None:
-        """Explain the columns beside the table, if there is room for both."""
+        """Show an explanation of the columns beside the table if both fit."""
         digit = self.fontMetrics().horizontalAdvance("0")
         left = self.width() - _TABLE * digit
         is_vertical = self._split.orientation() == Qt.Orientation.Vertical
@@ -224,7 +224,7 @@ class CalibrationPanel(Panel):
         self._beside.setFixedWidth(max(1, left))
 
     def say(self, words: str) -> None:
-        """Show a text about what is under the mouse; empty: about the estimator."""
+        """Show a text about the point under the mouse; if it is empty, show one about the estimator."""
         plotted = self._found.get(self._plotted)
         if not words:
             words = (
@@ -275,7 +275,7 @@ def _intercepts(segments: Sequence[CallSegment]) -> str:
 
 
 def _listed(values: Sequence[float], spell: Callable[[float], str]) -> str:
-    """Return `1.227 / 1.478`; of many segments `1.137 to 1.478`."""
+    """Return `1.227 / 1.478`, or for many segments `1.137 to 1.478`."""
     if len(values) > MOST_LISTED:
         return f"{spell(min(values))} to {spell(max(values))}"
     return " / ".join(map(spell, values))

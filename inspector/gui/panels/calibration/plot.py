@@ -19,7 +19,10 @@ EXPECTED_WORDS = "stroke: expected share"
 
 
 class CalibrationPlot(QWidget):
-    """`moved` carries the request that was clicked, `hovered` what is under the mouse."""
+    """The charts of one estimator.
+
+    `moved` carries the request whose point was clicked, `hovered` a text about the point under the mouse.
+    """
 
     moved = Signal(object)
     hovered = Signal(str)
@@ -47,7 +50,7 @@ class CalibrationPlot(QWidget):
         column(self._split, of=self, gap=0)
 
     def show_found(self, estimator_fit: EstimatorFit | None, title: str) -> None:
-        """Show an estimator; `title`: its name on the screen."""
+        """Show how well an estimator fits; `title` is its name on screen."""
         self.found = estimator_fit
         segments = estimator_fit.segments if estimator_fit is not None else ()
         self.scatter.estimator = title
@@ -71,7 +74,7 @@ class CalibrationPlot(QWidget):
         )
 
     def show_playhead(self, at: int | None) -> None:
-        """Mark a request in the charts; None: none."""
+        """Mark a request in the charts; None removes the mark."""
         self.scatter.show_playhead(at)
         self.residuals.show_playhead(at)
 

@@ -21,14 +21,14 @@ _NONE = "no other"
 LONGEST_BUTTON, BESIDE_LINE = "Run 999 settings", 60
 """The longest text of the button beside the settings, and the pixels of its edge and gaps."""
 VALUES, LEAST_VALUES, BESIDE_VALUES = 34, 12, 10
-"""Most and least digits of room for the values of a setting, and digits of room for the word before them."""
+"""Most and least width of the field for the values of a setting, and width of the word before it, in digits."""
 
 
 class ChoiceBar(QWidget):
     """A bar with a button that runs what was chosen, or cancels the run."""
 
     changed = Signal()
-    """The choice has changed."""
+    """Emitted when the choice has changed."""
     run = Signal()
     cancel = Signal()
     NOUN, PLURAL = "policy", "policies"
@@ -39,11 +39,11 @@ class ChoiceBar(QWidget):
         self.button = button("Run", lambda: (self.cancel if self._running else self.run).emit())
 
     def show_run(self, running: bool, missing: int, left: int) -> None:
-        """Let the button cancel the run, or run what has no result yet.
+        """Let the button cancel the run or, if none is running, start the runs without a result.
 
         Args:
-            missing: how many have no result yet.
-            left: the same without the recorded run.
+            missing: number of runs without a result, including the recorded run.
+            left: number of runs without a result, excluding the recorded run.
         """
         self._running = running
         words = f"Run {plural(left, self.NOUN, self.PLURAL)}" if left else "Run"
@@ -137,7 +137,7 @@ class SweepBar(Guarded, ChoiceBar):
         self._fit_values()
 
     def _fit_values(self) -> None:
-        """Give the fields for values the rest of their line, up to a width in which most lists of values fit."""
+        """Give the fields for values the remaining width of their line, up to a width that fits most lists."""
         metrics = self.fontMetrics()
         digit = metrics.horizontalAdvance("0")
         line = self.width() - metrics.horizontalAdvance(LONGEST_BUTTON) - BESIDE_LINE

@@ -1,9 +1,9 @@
-"""Policies side by side over the whole thread: curves, a table with the differences from what happened, the regrets. Or
-one policy under several settings, a sweep.
+"""Policies side by side over the whole thread: curves, a table of differences from the recorded run, and the lost facts
+that were needed again. Or one policy under several settings, a sweep.
 
-Policies run off the GUI thread. They start without being asked for if all that are chosen take at most three seconds
-by what was measured on this thread (`inspector.workbench.pace`); else the button starts them, and a sentence says how
-long they take. Each result is kept while the thread stays the same, so another chip runs only what is missing.
+Policies run off the GUI thread. They start automatically if all chosen policies together are forecast to take at most
+three seconds (`inspector.workbench.pace`). If not, the user starts them with the button, and a sentence says how long
+they take. Results are kept while the thread stays the same, so choosing one more policy runs only that policy.
 """
 
 from collections.abc import Sequence
@@ -59,17 +59,18 @@ from inspector.workbench.state import State
 
 KEPT = 128
 TALL, WIDE = 400, 1_100
-"""Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
+"""Height in pixels from which the table has the whole width, and width in pixels from which the facts needed again
+fit beside the curves."""
 BOTH = 1_300
-"""Pixels of width from which the curves and the scatter stand side by side."""
+"""Width in pixels from which the curves and the scatter are shown side by side."""
 CURVES, TRADE_OFF = "Curves", "Cost and needs"
 NAMED = 90
-"""Width, in digits, from which the policies are chosen by their names."""
+"""Width in digits from which the chips show the names of the policies, not only their letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunUnderway:
-    """How far a run is, and the seconds since its start."""
+    """How far a run is, and the processor time in seconds that it has taken so far."""
 
     progress: ComparisonProgress
     seconds: float
@@ -84,7 +85,7 @@ class FinishedRun:
 
 
 class ComparePanel(PlotPanel):
-    """Shows the results that are there for the chosen policies, and runs the rest at once or by the button."""
+    """Shows the results of the chosen policies. Runs those without a result automatically or on a button press."""
 
     TITLE: ClassVar[str] = "Compare"
 
@@ -98,11 +99,11 @@ class ComparePanel(PlotPanel):
         self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
         self._unasked = False
-        """Were the current runs started without being asked for?"""
+        """Were the current runs started automatically?"""
         self._driven: Sequence[PolicyRun] = ()
         self._pace = Pace()
         self._stopped_by_user: tuple[PolicyRun, ...] = ()
-        """The runs that the user cancelled: they wait for the button."""
+        """The runs that the user cancelled. They start again only when the user presses the button."""
         self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
         self.sweeping = button(
             "sweep", about="Vary the settings of one policy", role="chip", checkable=True
@@ -164,7 +165,7 @@ class ComparePanel(PlotPanel):
         return chart, view
 
     def receive(self, state: State) -> None:
-        """What was worked out for another thread is of no use any more, seen or not."""
+        """Discard the results of the previous thread if the thread has changed, even while the panel is hidden."""
         if self.is_new("thread", state.thread):
             self._cancel()
             self._results.clear()
@@ -172,13 +173,13 @@ class ComparePanel(PlotPanel):
             own = harness_of(state.session) if state.session is not None else None
             if own is not None and self.is_new(
                 "harness", own
-            ):  # else what the user chose since stays
+            ):  # for the same harness, keep what the user chose
                 self.bar.choose_own(own)
                 self.sweep.choose_policy(own)
         super().receive(state)
 
     def show_state(self, state: State) -> None:
-        """Other runs where the thread, the window or the settings are others; the playhead always."""
+        """Show the runs again if the thread, the window or the settings have changed, and move the playhead."""
         former, self._state = self._state, state
         if state.thread is not None:
             self.load_plot()
@@ -190,14 +191,14 @@ class ComparePanel(PlotPanel):
         self._fill()
 
     def take(self, text: str) -> None:
-        """Compare now, even before the panel was seen."""
+        """Start the comparison now, even if the panel has never been visible."""
         self.show_state(self.desk.workbench.state)
         self.run()
 
     def _turn(self, other: QAbstractButton | None = None) -> None:
-        """Show what the two buttons choose; `other` is unchecked, as a sweep is of one session."""
+        """Show the page and the bar that the two buttons choose. `other` is unchecked: a sweep covers one session."""
         if other is not None and other.isChecked():
-            other.setChecked(False)  # which turns again
+            other.setChecked(False)  # its signal calls this method again
             return
         self._cancel()
         session = self._state.session
@@ -227,7 +228,7 @@ class ComparePanel(PlotPanel):
 
     @property
     def is_complete(self) -> bool:
-        """Has every chosen policy its result?"""
+        """Does every chosen policy have a result?"""
         return bool(self._wanted) and not self._found.missing
 
     # -- running -------------------------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ class ComparePanel(PlotPanel):
             self._drive(missing)
 
     def _missing(self) -> list[PolicyRun]:
-        """The runs without a result. What happened comes first: the others are compared with it."""
+        """Return the runs without a result, the recorded run first, because the others are compared with it."""
         return sorted(self._found.missing, key=lambda run: run.policy != BASE)
 
     def _choose(self) -> None:
@@ -247,7 +248,7 @@ class ComparePanel(PlotPanel):
         self._fill()
 
     def _fill(self) -> None:
-        """Run without being asked what is done at once: all that is missing, else only what happened."""
+        """Start the missing runs automatically if they are fast enough; if not, at least the recorded run."""
         if self._unasked and not set(self._driven) <= set(self._wanted):
             self._cancel()  # the window or a setting has changed since
         missing = self._missing()
@@ -312,7 +313,7 @@ class ComparePanel(PlotPanel):
         self._cancel()
 
     def _cancel(self) -> None:
-        """Stop; what is there stays."""
+        """Cancel the running job. The results that it has delivered are kept."""
         if self._job.busy:
             self._job.cancel()
             self._stopped()
@@ -333,7 +334,7 @@ class ComparePanel(PlotPanel):
         self._stack.setCurrentIndex(2 if self.over.isChecked() else bool(reports))
         for bar in (self.bar, self.sweep):
             if bar.button.hasFocus() and not self._found.missing:
-                self.table.setFocus()  # a button that rests hands the focus on, to whoever comes next
+                self.table.setFocus()  # the button is about to be disabled, which would move the focus anywhere
             left = sum(missing_run.policy != BASE for missing_run in self._found.missing)
             runs_all = self._job.busy and not (self._unasked and _names(self._driven) == [BASE])
             bar.show_run(runs_all, len(self._found.missing), left)
@@ -393,7 +394,7 @@ class ComparePanel(PlotPanel):
         self._empty.setText(summary)
 
     def _front_words(self) -> str:
-        """Say which policies no other beats on both cost and needs, and why no single one is called best."""
+        """Return a sentence that names the policies which no other policy beats on both cost and needs."""
         front = self.trade_off.front
         if not front or self._found.missing or len(self.trade_off.standings) < 2:
             return ""
@@ -426,7 +427,7 @@ class ComparePanel(PlotPanel):
         return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline.{time}"
 
     def _go(self, row: int, column: int) -> None:
-        """Go to the request and message that needed a fact or, from the column of the loss, to the loss."""
+        """Go to the request and message that needed a fact or, in column `LOST`, to the compaction that lost it."""
         regret = self.regrets.rows[row]
         if column == LOST:
             stand_at(self.desk.workbench, regret.at.before_request)
@@ -447,7 +448,7 @@ class ComparePanel(PlotPanel):
         self.plot.overlay.show_playhead(self._state.at)
 
     def fit(self) -> None:
-        """Put the table above the plots in a tall panel, else beside them, with as many of the plots as have room."""
+        """Put the table above the plots in a tall panel, else beside them, and show as many of the plots as fit."""
         is_tall = self.height() >= TALL
         digit = self.fontMetrics().horizontalAdvance("0")
         self.bar.name_chips(brief=not is_tall or self.width() < NAMED * digit)
@@ -455,7 +456,7 @@ class ComparePanel(PlotPanel):
         self._fit_plots(is_tall or self.width() >= WIDE)
 
     def _fit_split(self, way: Qt.Orientation) -> None:
-        """Divide table and plots in this direction; size them again when the direction changes or the plot loads."""
+        """Divide table and plots in a direction. Set their sizes when the direction changes or the plot is loaded."""
         if way != self._split.orientation() or not self._split.property("sized"):
             self._split.setOrientation(way)
             self._split.setSizes([5_300, 4_700])
@@ -463,7 +464,7 @@ class ComparePanel(PlotPanel):
             self._split.setProperty("sized", self.plot is not None)
 
     def _fit_plots(self, has_room: bool) -> None:
-        """Show both plots and the facts needed again if they have room, else those that the user switched to."""
+        """Show both plots and the facts needed again if they fit, else only what the user switched to."""
         has_reports = bool(self._found.reports)
         self.regretted.setVisible(not has_room and has_reports)
         self.regrets.setVisible(has_room or self.regretted.isChecked())

@@ -1,5 +1,5 @@
-"""Tokens of every request under each policy, one curve per policy. Curves differ in strokes and letters; the chosen one
-is drawn last, and the others fade."""
+"""Tokens of every request under each policy, one curve per policy. Curves differ in strokes and letters; the chosen
+curve is drawn last, and the others are faded."""
 
 from collections.abc import Sequence
 
@@ -19,14 +19,14 @@ from inspector.gui.widgets.plot import Plot, pg, set_height
 from inspector.workbench.compare import PLAIN
 
 FADED = 120
-"""Opacity of the curves that are not chosen, of 255."""
+"""Opacity of the curves that are not chosen, from 0 to 255."""
 HEADROOM = 1.12
 MARGIN = 34
 """Pixels beside the plot, for the letters."""
 
 
 class ComparePlot(Plot):
-    """A curve for each policy, by its name."""
+    """A plot with one curve for each policy."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Tokens of every request under each policy", (6, 4, MARGIN, 4))
@@ -100,7 +100,7 @@ class ComparePlot(Plot):
             curve.setZValue(10 if name == self._picked else 0)
 
     def _pen_of(self, name: str) -> QPen:
-        """Return the pen of a curve, faded if another one is picked."""
+        """Return the pen of a curve, faded if another curve is picked."""
         pen = style_of(name).pen(self._theme.colours)
         if not self._picked or name == self._picked:
             return pen
@@ -111,13 +111,13 @@ class ComparePlot(Plot):
 
 
 class CompareOverlay(Overlay):
-    """The window, letters, compactions, facts needed again, and on top the playhead."""
+    """Paints the window, letters, compactions, facts needed again and, on top, the playhead."""
 
     _reports: Sequence[ReplayReport] = ()
     _picked: ReplayReport | None = None
 
     def show_reports(self, reports: Sequence[ReplayReport], picked: ReplayReport | None) -> None:
-        """Replace the reports, and the one that is picked."""
+        """Replace the reports and the picked report."""
         self._reports, self._picked = reports, picked
         self.update()
 
@@ -183,7 +183,7 @@ class CompareOverlay(Overlay):
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, style.letter)
 
     def _letter_places(self, area: QRectF, height: float) -> list[tuple[float, str]]:
-        """Return the pixel and the policy of each letter that has room, from the top."""
+        """Return (y coordinate, policy) of each letter that fits, from the top."""
         last_visible = int(self._range.right())
         highest = area.top() + 5
         lowest = area.bottom() - height / 2
@@ -198,7 +198,7 @@ class CompareOverlay(Overlay):
     def _paint_compactions(self, painter: QPainter, area: QRectF, report: ReplayReport) -> None:
         """Paint a triangle over the curve for each compaction, and a stroke at the foot for each clearing of contents.
 
-        Of several at one pixel, one is painted.
+        If several are at the same pixel, only one is painted.
         """
         colour = style_of(report.policy).colour(self._theme.colours)
         strokes = dict[int, float]()
@@ -220,7 +220,7 @@ class CompareOverlay(Overlay):
             paint_pointer(painter, point.x(), tip, colour)
 
     def _paint_regrets(self, painter: QPainter, report: ReplayReport) -> None:
-        """Paint a cross on the curve at each request that needed a lost fact; of several within 3 pixels, one."""
+        """Paint a cross on the curve at each request that needed a lost fact, at most one for every 3 pixels."""
         crosses = dict[int, QPointF]()
         last = len(report.rows) - 1
         for at in {regret.needed_by for regret in report.losses.regrets}:
@@ -238,8 +238,8 @@ def spread_places(
     """Return the places, sorted from the top, moved so that they are `apart` pixels from each other.
 
     Args:
-        places: pixel and name of each.
-        lowest: no place is moved below this pixel.
+        places: (y coordinate, name) of each.
+        lowest: largest y coordinate to which a place may be moved.
     """
     spread = list[tuple[float, str]]()
     for y, name in places:

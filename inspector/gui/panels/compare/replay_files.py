@@ -22,7 +22,7 @@ from inspector.transcripts.files import open_transcript
 
 @dataclass(frozen=True, slots=True)
 class SessionsComparison:
-    """What several sessions say about some policies."""
+    """The result of comparing policies over several sessions."""
 
     summaries: tuple[PolicySummary, ...] = ()
     errors: tuple[tuple[str, str], ...] = ()

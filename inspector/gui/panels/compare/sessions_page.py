@@ -1,4 +1,4 @@
-"""The policies over several sessions: which files, how far the work is, and means of their figures with intervals."""
+"""The page that compares policies over several sessions: files, progress, and mean figures with intervals."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.compare import NAMES
 
 _NAMED = 6
-"""Most files that are named; of more their number is shown."""
+"""Most files that are named; of further files, only the number is shown."""
 _COLUMNS: Sequence[Column[PolicySummary]] = (
     Column("Policy", lambda row: NAMES.get(row.policy, row.policy), 26, least=14),
     Column("Sessions", lambda row: f"{row.sessions:,}", 9, figures=True),
@@ -77,7 +77,10 @@ class _Progress(NamedTuple):
 
 
 class SessionsPage(QWidget):
-    """Chooses files and compares the policies over them. `run` begins; `changed` is emitted when it begins and ends."""
+    """Lets the user choose files and compares the policies over them.
+
+    `changed` is emitted when a comparison begins and when it ends.
+    """
 
     changed = Signal()
 

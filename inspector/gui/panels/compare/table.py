@@ -68,10 +68,10 @@ STYLES: Mapping[str, PolicyStyle] = {
 
 
 def style_of(name: str) -> PolicyStyle:
-    """Return the style of a policy; of an unknown one its initial and dots.
+    """Return the style of a policy; an unknown policy gets its initial and a dotted line.
 
     Args:
-        name: of a policy, or of a point of a sweep, which begins with its number.
+        name: name of a policy, or of a point of a sweep, which begins with the number of the point.
     """
     number = name.partition(" ")[0]
     if number.isdecimal():
@@ -82,7 +82,7 @@ def style_of(name: str) -> PolicyStyle:
 
 
 SAMPLE = QSize(22, 12)
-"""Pixels of a sample of a curve."""
+"""Size in pixels of a sample of a curve."""
 
 
 def paint_sample(painter: QPainter, room: QRectF, name: str, colours: Colours) -> None:
@@ -108,7 +108,7 @@ class PolicyRow:
     report: ReplayReport
     comparison: Comparison
     in_front: bool = False
-    """Is there no feasible policy that beats it on both cost and facts needed again?"""
+    """Is the policy beaten by no feasible policy on both cost and facts needed again?"""
 
     @property
     def name(self) -> str:
@@ -122,7 +122,10 @@ class PolicyRow:
 
     @property
     def too_large(self) -> int:
-        """Number of requests that the model would have refused; 0 for the recorded run, whose window is then wrong."""
+        """Number of requests that the model would have refused.
+
+        0 for the recorded run: its requests were accepted, so if they exceed the window, the window is wrong.
+        """
         return 0 if self.name == BASE else self.report.over
 
     @property
@@ -134,7 +137,7 @@ class PolicyRow:
 
 
 def figure_text(figure: Figure, row: PolicyRow) -> str:
-    """Return a figure of a policy as it is shown."""
+    """Return the text of a figure in the table."""
     words = figure.words(row.report)
     if words:
         return words
@@ -383,7 +386,7 @@ def _split_room(room: QRect) -> tuple[QRect, QRect]:
 
 
 LOST = 1
-"""The column whose click leads to the loss instead of the request that needed the fact."""
+"""Index of the column in which a click goes to the compaction that lost the fact, not to the request that needed it."""
 
 REGRETS: Sequence[Column[Regret]] = (
     Column("needed by", lambda regret: f"{regret.needed_by} ({regret.how})", 11, least=12),
@@ -413,7 +416,7 @@ def no_regret_words(report: ReplayReport) -> str:
 
 
 def infeasible_words(row: PolicyRow) -> str:
-    """Say in a sentence why a policy is infeasible; empty if it is not."""
+    """Return a sentence that says why a policy is infeasible; empty if it is feasible."""
     report = row.report
     if not row.too_large or report.window is None:
         return ""
@@ -424,7 +427,7 @@ def infeasible_words(row: PolicyRow) -> str:
 
 
 def regret_words(report: ReplayReport) -> str:
-    """Say in a sentence what a policy lost, and what of it was needed again."""
+    """Return sentences that say how many facts a policy lost and how many of them were needed again."""
     losses = report.losses
     if not losses.facts:
         return f"{report.title} removed nothing."

@@ -1,4 +1,4 @@
-"""A scatter of what each policy costs against the facts that it makes the agent need again, with its front."""
+"""A scatter chart of the cost of each policy against the lost facts that were needed again, with the Pareto front."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -31,17 +31,17 @@ from inspector.gui.widgets.label_space import LabelSpace
 
 HEADROOM = 1.12
 BESIDE = 0.15
-"""Share of the range of costs left and right of the points."""
+"""Margin at the left and right of the points, as a share of the range of costs."""
 FROM_ZERO = 0.4
-"""Share of the highest cost: if all policies cost more, the axis does not begin at zero."""
+"""Share of the highest cost. If all policies cost more than this, the axis of costs does not begin at zero."""
 NO_STANDINGS = "No cost is known: the model has no price, or the file records no usage."
 CENTRED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
 RADIUS = 5.0
-"""Pixels of a point."""
+"""Radius of a point in pixels."""
 NEAR = 10
-"""Pixels around a point in which the mouse is over it."""
+"""Largest distance in pixels at which the mouse is over a point."""
 MOST_NAMED = 16
-"""Most points that all have letters; in a larger sweep only those of the front and the chosen one have."""
+"""Most points that all have letters. In a larger sweep, only the points of the front and the chosen point have one."""
 
 
 class TradeOffChart(Chart):
@@ -53,7 +53,7 @@ class TradeOffChart(Chart):
         super().__init__(theme, "Cost against facts needed again")
         self._reports: Sequence[ReplayReport] = ()
         self.standings: tuple[Standing, ...] = ()
-        """Figures of each policy whose price is known."""
+        """Figures of each policy whose cost is known."""
         self._titles: dict[str, str] = {}
         self._chosen = ""
 
@@ -73,7 +73,7 @@ class TradeOffChart(Chart):
 
     @property
     def front(self) -> list[Standing]:
-        """The policies that no other beats on both counts, the cheapest first."""
+        """The policies that no other policy beats on both cost and needs, the cheapest first."""
         front = [standing for standing in self.standings if standing.in_front]
         return sorted(front, key=lambda standing: standing.cost_usd or 0)
 
@@ -94,7 +94,7 @@ class TradeOffChart(Chart):
 
     @property
     def area(self) -> QRectF:
-        """The pixels of the points."""
+        """The rectangle of the points in pixels."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("0.00") + AXIS_GAP
         foot = 2 * metrics.height() + 12
@@ -118,7 +118,7 @@ class TradeOffChart(Chart):
         return across, up
 
     def place_of(self, standing: Standing) -> QPointF:
-        """Return the pixel of a policy."""
+        """Return the position of a policy's point in pixels."""
         across, up = self._scales()
         x = across.pixel(float(standing.cost_usd or 0))
         return QPointF(x, up.pixel(standing.needed_per_1000 or 0.0))
@@ -150,7 +150,7 @@ class TradeOffChart(Chart):
     def _paint_letters(
         self, painter: QPainter, area: QRectF, front_line: Sequence[QPointF]
     ) -> None:
-        """Write the letters of the policies where they cover no point and, if possible, not the front."""
+        """Write the letters of the policies so that they cover no point and, if possible, not the line of the front."""
         labels = LabelSpace(area.adjusted(0, -12, 14, 4), lambda room: _crosses(front_line, room))
         for standing in self.standings:
             point = QRectF(0, 0, 2 * RADIUS, 2 * RADIUS)
@@ -229,7 +229,7 @@ class TradeOffChart(Chart):
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def standing_at(self, place: QPointF) -> Standing | None:
-        """Return the policy whose point is nearest to a place, at most NEAR pixels away."""
+        """Return the policy whose point is nearest to a position; None if none is within NEAR pixels."""
         distances = [
             (self.place_of(standing) - place).manhattanLength() for standing in self.standings
         ]

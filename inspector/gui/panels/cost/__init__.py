@@ -1,1 +1,1 @@
-"""What the session cost: dollars along the requests, why the cache broke, which compactions paid."""
+"""The Cost panel: dollars of each request, causes of cache misses, and which compactions paid for themselves."""

@@ -1,4 +1,4 @@
-"""What to change: a row for each piece of advice, which leads to the request where it can be seen."""
+"""The list of advice on what to change. A click on a piece of advice goes to the request that shows the problem."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,7 @@ from inspector.gui.widgets.small import EmphasisLabel
 
 
 class AdviceList(Guarded, QFrame):
-    """A caption and at most three rows; hidden without advice."""
+    """A caption and at most three rows of advice; hidden if there is no advice."""
 
     def __init__(self, follow: Callable[[Advice], None]) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class AdviceList(Guarded, QFrame):
         self.hide()
 
     def show_advice(self, pieces: Sequence[Advice]) -> None:
-        """Show these pieces from now on."""
+        """Replace the advice that is shown; at most three pieces are shown."""
         self.pieces = pieces
         for place, row in enumerate(self.rows):
             row.show_piece(pieces[place] if place < len(pieces) else None)
@@ -39,7 +39,7 @@ class AdviceList(Guarded, QFrame):
 
 
 class AdviceRow(Guarded, QFrame):
-    """One piece of advice; a click, Return or the space bar follows it."""
+    """One piece of advice. A click, Return or the space bar calls `follow` with it."""
 
     def __init__(self, follow: Callable[[Advice], None]) -> None:
         super().__init__()

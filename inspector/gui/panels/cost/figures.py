@@ -16,7 +16,7 @@ from inspector.core.words import plural
 from inspector.gui.look.number_formats import dollars, grouped
 
 MOST_BARS = 4_000
-"""More requests than this are drawn in groups, each as the dearest of its requests."""
+"""Most requests that have a bar each. If there are more, each bar shows the most expensive request of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class CostRow:
     """A row of the table: a cache miss, a compaction, or the sum of a group of cache misses."""
 
     request: int | None
-    """None: the sum of the rows below it."""
+    """None if the row is the sum of the rows below it."""
     what: str
     tokens: str
     cost: str
@@ -44,13 +44,13 @@ CAUSE_NAMES: Mapping[BreakCause, str] = {
     "other-cache": "another cache",
     "unknown": "unknown",
 }
-"""Causes of cache misses, as a column shows them."""
+"""Names of the causes of cache misses in the table."""
 
 
 def cost_rows(cost: ThreadCost) -> list[CostRow]:
     """Return cache misses grouped by cause, the most expensive cause first, and after them the compactions.
 
-    A group of several begins with its sum. Within a group the rows have the order of the requests.
+    A group of more than one miss begins with a row of its sum. Within a group, rows are in the order of the requests.
     """
     by_cause = defaultdict[BreakCause, list[Rebilling]](list)
     for miss in cost.breaks:
@@ -152,7 +152,7 @@ class CostFigures:
     cost: ThreadCost
     rows: list[CostRow]
     says: str
-    """The sums in sentences."""
+    """Sentences that give the sums."""
     kinds: frozenset[str]
     """Kinds of tokens that were paid for."""
     edges: list[float]
@@ -160,7 +160,7 @@ class CostFigures:
     tops: list[list[float]]
     """Upper ends of the bars in dollars, by kind of token."""
     running: list[float]
-    """Dollars of all requests up to each."""
+    """Dollars of all requests up to each request."""
     advice: tuple[Advice, ...] = ()
 
 

@@ -27,11 +27,11 @@ from inspector.workbench.state import State
 TALL = 420
 """Height in pixels from which the plot is above the table instead of beside it, and the text about a row is shown."""
 _MORE_SHARE, _LEAST_LINES = 0.12, 1
-"""Share of the height that the text about a row may take, and its least number of lines."""
+"""Share of the panel's height that the text about a row may take, and its least number of lines."""
 _ADVICE_LINES = 34
-"""Height in lines below which advice is hidden; the command `info` prints it, too."""
+"""Height of the panel in lines of text below which advice is hidden. The command `info` prints the advice, too."""
 BESIDE = [330, 670]
-"""Shares of plot and table beside each other."""
+"""Relative widths of the plot and the table when they are side by side."""
 NOTHING = "Open a transcript to see what it cost."
 NO_USAGE = "This thread reports no usage: what it cost is not known."
 HINT = "Select a row to see its evidence; double-click it to go to its request."
@@ -50,7 +50,7 @@ COLUMNS: Sequence[Column[CostRow]] = (
 
 
 class CostPanel(PlotPanel):
-    """The sums, the advice, the plot, the table, and the full text of the selected row."""
+    """Shows the sums, the advice, the plot, the table, and the full text of the selected row."""
 
     TITLE: ClassVar[str] = "Cost"
 
@@ -119,7 +119,7 @@ class CostPanel(PlotPanel):
             self._explain(-1)
 
     def _work_out(self, session: Session, thread: Thread) -> None:
-        """Compute the figures of a thread; while it grows, its former figures stay until then."""
+        """Compute the figures of a thread. If it has only grown, its former figures are shown until they are ready."""
         cached = self._whole[1] if self._whole is not None and self._whole[0] is session else None
         if self.is_new("thread", session.path, thread.id):
             self.figures = None
@@ -158,7 +158,7 @@ class CostPanel(PlotPanel):
         self._draw()
 
     def _explain(self, place: int, _column: int = -1) -> None:
-        """Show the evidence of a row; without a row, how the prompt of the selected request changed."""
+        """Show the evidence of a row or, if there is no such row, how the prompt of the selected request changed."""
         rows = self.table.rows
         if not 0 <= place < len(rows):
             self.table.empty = "" if rows else "No cache miss and no compaction."
@@ -186,7 +186,7 @@ class CostPanel(PlotPanel):
         return (f"Request {at:,}: {change.sentence}", *change.diff)
 
     def _follow(self, piece: Advice) -> None:
-        """Go to the request at which a piece of advice can be seen."""
+        """Go to the request that shows the problem of a piece of advice."""
         if piece.request is not None:
             go_to(self.desk.workbench, piece.thread or self._state.thread_id, piece.request, "")
 
@@ -214,7 +214,7 @@ class CostPanel(PlotPanel):
             self.plot.overlay.show_playhead(self._state.at)
 
     def say(self, words: str) -> None:
-        """Show a text about what is under the mouse; empty: the sums again."""
+        """Show a text about the item under the mouse; if the text is empty, show the sums again."""
         if self.figures is not None:
             self.says.setText(words or self.figures.says)
 

@@ -26,12 +26,12 @@ NAMES = dict(
     zip(BILL_KINDS, ("input", "cache read", "write 5 min", "write 1 h", "output"), strict=True)
 )
 _LEGEND_KINDS = (*BILL_KINDS[1:], BILL_KINDS[0])
-"""The kinds in the order of the legend, which ends where there is no room."""
+"""The kinds of tokens in the order of the legend, which leaves out the last ones if they do not fit."""
 HEADROOM = 1.25
 _TOTAL_SHARE, _TOTAL_LINES = 0.3, 4
-"""Share of the height that the running total takes, and lines of text below which it is hidden."""
+"""Share of the height that the running total takes, and its height in lines of text below which it is hidden."""
 _LEGEND_HEIGHT = 22
-"""Pixels above the highest triangle."""
+"""Pixels kept free for the legend above the highest triangle."""
 
 
 def _spell_request(place: float) -> str:
@@ -41,7 +41,7 @@ def _spell_request(place: float) -> str:
 
 
 class CostPlot(Plot):
-    """The dollars of each request as a bar."""
+    """A plot with a bar for the dollars of each request and, below it, the running total."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Dollars of every request", (6, 4, 8, 4))
@@ -56,12 +56,12 @@ class CostPlot(Plot):
         self._curves = {
             kind: self.plot.plot(stepMode="center", fillLevel=0) for kind in reversed(BILL_KINDS)
         }
-        """The highest sum first: each later curve covers the lower part of the earlier ones."""
+        """The curves from the highest sum down: each later curve covers the lower part of the earlier curves."""
         self.overlay = CostOverlay(self._graphics, theme, self._boxes[0])
         self.restyle()
 
     def show_figures(self, figures: CostFigures | None) -> None:
-        """Show the cost of a thread; None: an empty plot."""
+        """Show the cost of a thread; None shows an empty plot."""
         if figures is None:
             self._cost = None
             no_tops: Sequence[Sequence[float]] = [[] for _ in BILL_KINDS]
@@ -115,7 +115,7 @@ class CostPlot(Plot):
         return " · ".join(words)
 
     def _sum_to(self, at: int) -> Decimal:
-        """Return the dollars of all requests up to one."""
+        """Return the dollars of all requests up to and including `at`."""
         assert self._cost is not None
         bills = self._cost.bills[: at + 1]
         return sum((bill.total for bill in bills if bill is not None), Decimal(0))
@@ -135,7 +135,7 @@ def _fit_axis(plot: pg.PlotItem, axis: Axis, top: float) -> None:
 
 
 class CostOverlay(Overlay):
-    """Cache misses as triangles over their bars, compactions as lines, the legend, the playhead."""
+    """Paints cache misses as triangles over their bars, compactions as lines, the legend and the playhead."""
 
     _figures: CostFigures | None = None
 
@@ -145,7 +145,7 @@ class CostOverlay(Overlay):
         self.update()
 
     def _is_crossed(self, room: QRectF) -> bool:
-        """Is a bar higher than the lower edge of a rectangle?"""
+        """Does a bar within the width of a rectangle reach above its lower edge?"""
         if self._figures is None or not self._pixels.width():
             return False
         per_pixel = self._range.width() / self._pixels.width()
@@ -189,7 +189,7 @@ class CostOverlay(Overlay):
             paint_pointer(painter, point.x(), tip, colour)
 
     def _paint_legend(self, painter: QPainter, area: QRectF, figures: CostFigures) -> None:
-        """Paint the names of colours and marks at the top, as many as have room."""
+        """Paint the names of colours and marks at the top, as many as fit."""
         colours, metrics = self._theme.colours, QFontMetricsF(painter.font())
         x, top = area.left() + 8, area.top()
         for colour, name, is_mark in self._legend_entries(figures):

@@ -1,1 +1,1 @@
-"""Two buffers side by side."""
+"""The Diff panel: two buffers side by side."""

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
 _APART = 2
 _ROUNDING = 20
-"""Tokens that the rows may lack because each is rounded; a smaller difference, or one below 1%, is not mentioned."""
+"""Tokens by which the sum of the rows may be wrong because each row is rounded. A difference up to this number, or up
+to 1%, is not mentioned."""
 UNDO, GO_BEFORE = "Undo", "Go before"
 _GO_BEFORE = "Go to the buffer before the recorded compaction, and run a tier of your choice there"
 START = "the step's start"
@@ -43,7 +44,7 @@ class DiffBar(Guarded, QWidget):
     filtered = Signal()
     """Emitted when the user chose which fates to show."""
     against = Signal(object)
-    """What to compare with: the index of a step, ORIGIN, or None for the start of the step."""
+    """Emitted with the buffer to compare with: the index of a step, ORIGIN, or None for the start of the step."""
 
     def __init__(
         self,
@@ -109,7 +110,7 @@ class DiffBar(Guarded, QWidget):
         return self.width() >= tools_width + self.headline.least + 30
 
     def _name_chips(self, brief: bool) -> None:
-        """Write `Cleared 74` on the chips or, briefly and between branches (where the names do not fit), `C 74`."""
+        """Write `Cleared 74` on the chips, or `C 74` if `brief` or if branches are compared, whose names do not fit."""
         if self._comparison is None:
             return
         is_short = brief or self._comparison.sides.is_across
@@ -119,7 +120,7 @@ class DiffBar(Guarded, QWidget):
             chip.setText(f"{word} {count}")
 
     def show_choices(self, steps: Steps | None, preview: bool) -> None:
-        """Offer what a step can be compared with; a preview is only compared with the buffer that it starts from."""
+        """Offer the buffers to compare a step with. A preview is only compared with the buffer from which it starts."""
         with QSignalBlocker(self.choice):
             self.choice.clear()
             self._enable(steps, preview)
@@ -160,7 +161,7 @@ class DiffBar(Guarded, QWidget):
         self._say()
 
     def show_payback(self, economics: "Economics | None") -> None:
-        """Show whether the recorded compaction paid for itself; None: unknown yet, or another step is shown."""
+        """Show whether the recorded compaction paid for itself; None if that is not known or another step is shown."""
         if economics != self._economics:
             self._economics = economics
             self._say()

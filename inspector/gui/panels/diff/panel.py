@@ -1,4 +1,4 @@
-"""The diff: what a step or a preview does to each message, side by side, and the changed lines of the chosen one."""
+"""The diff: what a step or a preview does to each message, side by side, and the changed lines of one message."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
@@ -27,7 +27,8 @@ from inspector.workbench.state import State
 from inspector.workbench.steps import RECORDED, Steps
 
 WIDE, TALL = 900, 340
-"""Pixels from which there is room for the text of the chosen message beside or below the rows."""
+"""Width in pixels from which the text of the chosen message fits beside the rows, and height in pixels from which it
+fits below them."""
 UNCHANGED = "Nothing changed: every message is the same."
 LEFT_OUT = "These rows are left out. Enter or a click shows them."
 """Shown in place of the text of a message."""
@@ -42,12 +43,12 @@ class DiffReading(TextReader):
         self._job = LatestJob(desk.bridge)
 
     def read(self, of: DiffRow | None, rival: Message | None = None, words: str = "") -> None:
-        """Show a row.
+        """Show the text of the message of a row.
 
         Args:
             of: the row; None: show only `words`.
-            rival: a summary of the other side to compare with.
-            words: shown in place of a row, or the name of its fate if two branches are compared.
+            rival: the summary on the other side, with which the message is compared.
+            words: the text to show if there is no row; else the name of its fate if two branches are compared.
         """
         if of is self._of and (of is not None or not words):
             return
@@ -135,7 +136,7 @@ class DiffPanel(Panel):
         self._job.run(lambda task: list_rows(compare_sides(chosen), fates), self._show_listing)
 
     def _show_why(self, drops: Iterable[Drop], place: int) -> None:
-        """Say how a change before a request is known, if no record announces it."""
+        """Show the evidence for a change before a request, if the file records no compaction there."""
         silent = [drop.why for drop in drops if drop.request == place and drop.compaction is None]
         self.why.setText(
             f"The file records no compaction here. {' '.join(silent)}" if silent else ""
@@ -217,7 +218,7 @@ class DiffPanel(Panel):
             self.bar.text.click()
 
     def _open(self, place: int) -> bool:
-        """Show the rows that are left out at this place; return False if there are none."""
+        """Show the rows that the row at `place` leaves out; return False if it leaves none out."""
         if not 0 <= place < self.model.rowCount() or self.model.row_at(place).of is not None:
             return False
         with QSignalBlocker(self.view.selectionModel()):
@@ -227,7 +228,7 @@ class DiffPanel(Panel):
 
     @property
     def chosen(self) -> DiffRow | None:
-        """The chosen row; None: it holds the place of rows that are left out."""
+        """The chosen row; None if no row is chosen, or one that only says which rows are left out."""
         place = self.view.currentIndex().row()
         return self.model.row_at(place).of if 0 <= place < self.model.rowCount() else None
 
@@ -257,7 +258,8 @@ class DiffPanel(Panel):
         self._read()
 
     def fit(self) -> None:
-        """Show the text beside the rows if there is room, else below them; unless asked, only if both have room."""
+        """Show the text beside the rows in a wide panel, else below them. Hide it if the user switched it off or, by
+        default, if both do not fit."""
         is_wide, is_tall = self.width() >= WIDE, self.height() >= TALL
         way = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         turned = way != self._splitter.orientation()
@@ -294,12 +296,12 @@ _MEANINGS = {
 
 
 def diff_sections(of: DiffRow, rival: Message | None = None, words: str = "") -> Sequence[Section]:
-    """Return a heading and the text. O(text), for a changed message times the changed lines / 64.
+    """Return the heading and the text of a row. O(text); for a changed message, times the changed lines / 64.
 
     Args:
         of: the row.
         rival: the summary of the same messages on the other side.
-        words: the name of its fate if two branches are compared.
+        words: the name of the row's fate if two branches are compared.
     """
     fate = of.fate
     heading = f"{LETTERS[fate.name]} · {words or _MEANINGS[fate.name]} · {_tokens(of)}"

@@ -1,5 +1,8 @@
-"""The rows of the diff: one line a message, with its tokens before, the letter of its fate, and its tokens after; what
-is left out is one row a stretch. The letter and the bold number tell what changed, no ground does."""
+"""The rows of the diff: one line for each message with its tokens before, the letter of its fate, and its tokens after.
+
+Consecutive messages that are left out share one row. A change is shown by the letter and a bold number, not by a
+background colour.
+"""
 
 from bisect import bisect_right
 from collections import Counter
@@ -31,13 +34,13 @@ from inspector.workbench.diff import FATES, LETTERS, Diff, Listing
 from inspector.workbench.message_rows import NO_CALLS, MessageRow, message_row
 
 ROOMY = 64
-"""Figures of width from which role and tool have a column each."""
+"""Width in digits from which role and tool have a column each."""
 LEAST, MOST = 9, 15
-"""Figures of room for the name of a tool."""
+"""Least and most width of the tool column in digits."""
 EDGE, GAP = 8, 10
-"""Pixels beside a row's content, and between its columns."""
+"""Pixels at the left and right end of a row, and between its columns."""
 NUMBER, TOKENS = 4, 7
-"""Figures of a place in the buffer, and of a count of tokens."""
+"""Widths in digits of the column of message numbers and of the columns of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,10 @@ class DiffSide:
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """What one row shows: a message (`of` and one side at least), or a stretch that is left out (`out` says what)."""
+    """The content of one row: a message (`of` and at least one side), or messages left out (described by `out`).
+
+    The row shows the rows of the comparison from `start` to `end` (exclusive).
+    """
 
     start: int
     end: int
@@ -72,7 +78,7 @@ class DiffModel(PaintedModel):
 
     @property
     def comparison(self) -> Diff | None:
-        """The comparison shown; None: none yet."""
+        """The comparison shown; None if there is none yet."""
         return self.listing.comparison if self.listing else None
 
     def show(self, listing: Listing | None) -> None:
@@ -88,7 +94,7 @@ class DiffModel(PaintedModel):
 
     @property
     def listed(self) -> Sequence[tuple[int, int]]:
-        """(start, end) of each row."""
+        """(start, end) of each row: the rows of the comparison that it shows, `end` exclusive."""
         return self.listing.rows if self.listing else ()
 
     def row_at(self, place: int) -> DiffLine:
@@ -99,7 +105,7 @@ class DiffModel(PaintedModel):
         return cached
 
     def place_of(self, message_id: str) -> int:
-        """Where this message is shown, -1 where it is not, or is left out. O(log rows)."""
+        """Return the row that shows a message; -1 if there is none or the message is left out. O(log rows)."""
         at = self.comparison.places.get(message_id, -1) if self.comparison else -1
         if at < 0:
             return -1
@@ -108,7 +114,7 @@ class DiffModel(PaintedModel):
         return low if end - start == 1 else -1
 
     def change_after(self, place: int, steps: int) -> int:
-        """Where the next change begins (or with -1 the one before), -1 for none."""
+        """Return the row at which the next change (or with `steps` -1 the previous one) begins; -1 if there is none."""
         beginnings = self.listing.changes if self.listing else ()
         if steps > 0:
             return next((at for at in beginnings if at > place), -1)
@@ -138,7 +144,7 @@ class DiffModel(PaintedModel):
 
 
 def diff_row_text(line: DiffLine, fate: str) -> str:
-    """A row as it is read out. `fate`: what its fate is called here."""
+    """Return the text of a row for screen readers. `fate` is the name of its fate in this comparison."""
     if line.of is None:
         return line.out
     side = line.before or line.after
@@ -149,7 +155,7 @@ def diff_row_text(line: DiffLine, fate: str) -> str:
 
 
 def _left_out(comparison: Diff, rows: Sequence[DiffRow]) -> str:
-    """`143 kept · 41,200 tokens`, `12 summarised, 3 cleared · −9,100`."""
+    """Return `143 kept · 41,200 tokens` or `12 summarised, 3 cleared · −9,100 tokens`."""
     counts = Counter(row.fate.name for row in rows)
     text = ", ".join(
         f"{grouped(counts[name])} {comparison.sides.words[name]}" for name in FATES if counts[name]
@@ -163,10 +169,10 @@ class DiffDelegate(PaintedRow):
     """Paints a row of the comparison."""
 
     tool = LEAST
-    """Figures of room for the name of a tool."""
+    """Width of the tool column in digits."""
 
     def name_tools(self, names: Iterable[str]) -> None:
-        """The rows that come have these tools."""
+        """Fit the width of the tool column to the names of the tools in the next rows."""
         if (room := min(MOST, max([LEAST, *(len(name) + 1 for name in names)]))) != self.tool:
             self.tool = room
             self.forget()
@@ -188,7 +194,7 @@ class DiffDelegate(PaintedRow):
     def _paint_message(
         self, painter: QPainter, rect: QRect, row: DiffLine, of: DiffRow, marked: int, c: Colours
     ) -> None:
-        """The message as it is after, else as it was."""
+        """Paint the message of the side after or, if there is none, that of the side before."""
         columns, side = (
             diff_columns(rect, painter.fontMetrics(), self.tool),
             row.after or row.before,
@@ -214,7 +220,10 @@ class DiffDelegate(PaintedRow):
 
 @dataclass(frozen=True, slots=True)
 class DiffColumns:
-    """Where the columns of a row are. Without `tool` in a narrow one: a result then has its tool's name as its role."""
+    """The rectangles of the columns of a row.
+
+    `tool` is None in a narrow row, in which a result shows the name of its tool instead of its role.
+    """
 
     number: QRect
     role: QRect
@@ -226,7 +235,11 @@ class DiffColumns:
 
 
 def diff_columns(rect: QRect, metrics: QFontMetrics, tool: int) -> DiffColumns:
-    """Place the columns; the subject takes what is left. `tool`: figures of room for the name of a tool."""
+    """Return the rectangles of the columns; the subject takes the remaining width.
+
+    Args:
+        tool: width of the tool column in digits.
+    """
     digit, high = metrics.horizontalAdvance("0"), rect.height()
 
     def column(left: int, width: int) -> QRect:
@@ -247,7 +260,7 @@ def diff_columns(rect: QRect, metrics: QFontMetrics, tool: int) -> DiffColumns:
 
 
 def diff_heads(columns: DiffColumns) -> Iterable[ColumnHead]:
-    """Yield the name of each column with its place."""
+    """Yield the name of each column with its rectangle."""
     yield ColumnHead(columns.number, "#", RIGHT)
     yield ColumnHead(columns.role, "Role")
     if columns.tool is not None:

@@ -1,1 +1,1 @@
-"""The thirty-second answer: three sentences, each with a way to more."""
+"""The panel At a glance: three short answers, each with a link to the panel with the details."""

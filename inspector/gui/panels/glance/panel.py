@@ -1,4 +1,4 @@
-"""The three answers, there before the first click: what filled the window, what was lost, what it cost."""
+"""Three short answers, shown as soon as a session is open: what filled the window, what was lost, what it cost."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from inspector.workbench.state import State
 
 @dataclass(frozen=True, slots=True)
 class CardText:
-    """What a card says besides its answer."""
+    """The texts of a card besides its answer."""
 
     caption: str
     panel: str
@@ -42,7 +42,7 @@ class CardText:
     term: str
     """The glossary's term for the caption."""
     pending: str
-    """What is being done while the answer is not known."""
+    """The sentence shown while the answer is being computed."""
 
 
 CARDS: dict[Question, CardText] = {
@@ -72,20 +72,20 @@ READING = "Reading the file…"
 NO_SESSION = "Nothing is open."
 
 LATE_MS = 1_000
-"""Milliseconds that a session has more requests than an answer is about before that is said."""
+"""Milliseconds after which a card says that the session has more requests than its answer covers."""
 _SIDE, _EDGE, _GAP, _INSET = 16, 7, GAP, CARD_INSET
 """Margins in pixels: beside the cards, above and below them, between them, and inside them beside the text."""
 _LEAST_SHARE = 0.22
-"""Share of the width that a card has at least, where a longer answer takes more than its third."""
+"""Smallest share of the width that a card gets if another card with a longer answer gets more than a third."""
 _WORTH_LINES = 2
-"""Lines that unequal widths must save."""
+"""Number of lines of height that unequal widths must save to be used."""
 _MOST_SHARE, _MOST_LINES = 0.16, 5
-"""Most height of the cards as a share of the window's, and the lines that they may have in any case. The last sentences
-of longer answers are only in the tooltip, so that the buffer below keeps its rows."""
+"""Largest height of the cards as a share of the window's height, and the lines that they may have in any case. The last
+sentences of longer answers are only in the tooltip, so that the buffer below keeps its rows."""
 _LOW_LINES, _FEWEST_LINES = 34, 1
-"""In a window of fewer lines, the cards show that many lines of an answer."""
+"""In a window lower than `_LOW_LINES` lines, the cards may have only `_FEWEST_LINES` lines in any case."""
 _RESERVED_LINES = 4
-"""Lines for which a card has room before its answer is known, so that little moves when it comes."""
+"""Lines for which a card has room before its answer is known, so that the layout changes little when it is shown."""
 
 
 class GlancePanel(Panel):
@@ -152,18 +152,18 @@ class GlancePanel(Panel):
 
         lane: Lane = (
             "compute" if question == "filled" else "card"
-        )  # the others go over the whole session
+        )  # the other answers need the whole session
         job.run(session, depends_on, lambda task: work_out(), show, lane=lane)
         if not self._late.isActive():
             self._late.start()
 
     def _say_late(self) -> None:
-        """Say of each answer how much of the session it is about, if that is not all of it."""
+        """Show on each card up to which request its answer goes, if the session has more requests."""
         for question, card in self.cards.items():
             card.show_extent(self._jobs[question].is_late)
 
     def _answerer(self, question: Question) -> Callable[[], ShortAnswer]:
-        """Return what works out an answer about what is open now, on any thread."""
+        """Return a function that computes an answer about the current session and may run on any thread."""
         state, bench = self._state, self.desk.workbench
         session, thread = state.session, state.thread
         assert session is not None
@@ -177,17 +177,17 @@ class GlancePanel(Panel):
         )
 
     def fit(self) -> None:
-        """As high as the longest answer; during the resize the cards would keep their old height."""
+        """Adapt the height to the longest answer after the resize: during it, the cards would keep their old height."""
         self._soon.start()
 
     def changeEvent(self, event: QEvent) -> None:
-        """With another font: the labels have it only after this event."""
+        """Adapt the height after a change of the font, because the labels use the new font only after this event."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._soon.start()
 
     def _fit(self) -> None:
-        """Make the panel as high as the longest answer needs, as far as the window is high enough."""
+        """Make the panel as high as the longest answer needs, up to the limit for the height of the window."""
         cards = tuple(self.cards.values())
         for card in cards:
             card.show_details()
@@ -221,7 +221,7 @@ class GlancePanel(Panel):
         return by_length if is_worth_it else equal
 
     def _most_height(self) -> int | None:
-        """Return the most pixels of a card; None: unlimited, as the panel is in a separate window."""
+        """Return the largest height of a card in pixels; None if the panel is in a separate window, without a limit."""
         window = self.window()
         if not isinstance(window, QMainWindow):
             return None
@@ -243,7 +243,7 @@ def _height_of(cards: Sequence["AnswerCard"], widths: Sequence[int]) -> int:
 
 
 class AnswerCard(Guarded, QFrame):
-    """An answer; a click, Return or the space bar goes to its subject."""
+    """A card with an answer. A click, Return or the space bar calls `go` with the answer."""
 
     def __init__(self, text: CardText, go: Callable[[ShortAnswer], None]) -> None:
         super().__init__()
@@ -255,7 +255,7 @@ class AnswerCard(Guarded, QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
-        )  # as wide as the panel says
+        )  # the panel sets the width
         self.headline = EmphasisLabel()
         self.detail = label(role="quiet", wrap=True)
         self.link = label(role="link")
@@ -273,7 +273,7 @@ class AnswerCard(Guarded, QFrame):
         return self.answer.text if self.answer is not None else self.headline.text()
 
     def show_answer(self, answer: ShortAnswer | None, pending: str = "") -> None:
-        """Show an answer; None: show the sentence `pending` until it is known."""
+        """Show an answer; None shows the sentence `pending` until the answer is known."""
         self.answer = answer
         if answer is None:
             self.headline.show_words(pending, quiet=True)
@@ -322,7 +322,7 @@ class AnswerCard(Guarded, QFrame):
 
     @property
     def caption_width(self) -> int:
-        """Pixels that the caption needs."""
+        """Width in pixels that the caption needs."""
         return self._caption.sizeHint().width() + 2 * _INSET + 2
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -330,7 +330,7 @@ class AnswerCard(Guarded, QFrame):
         self._fit_link()
 
     def _fit_link(self) -> None:
-        """Hide the link where there is no room for it beside the caption: all of the card can be pressed."""
+        """Hide the link if it does not fit beside the caption. A click anywhere on the card does the same."""
         room = self.width() - self.caption_width - self.fontMetrics().horizontalAdvance("  ")
         self.link.setVisible(room >= self.link.sizeHint().width())
 
