@@ -1,7 +1,7 @@
-"""Transcripts in folders and zip files, and evaluation logs that are zip files: which sessions they hold, and one of
-them read.
+"""Read transcripts in folders and zip files, including evaluation logs, which are zip files.
 
-Nothing is unpacked to disk. Of an evaluation log only the wanted sample is read.
+Lists the sessions that they hold and reads one of them. Nothing is unpacked to disk. Of an evaluation log only the
+wanted sample is read.
 """
 
 import os
@@ -53,15 +53,15 @@ _SUFFIXES = frozenset(
 )
 _LOG = ".eval"
 _NOTE = ".meta.json"
-"""How notes beside a transcript are called."""
+"""Suffix of the files with notes that some clients write beside a transcript."""
 _MOST, _LOOKED = 10_000, 200_000
-"""Files that are listed of a folder, and names that are looked at for them."""
+"""Most files that are listed for a folder, and most names that are checked to find them."""
 _TRIED = 50
-"""Files of which a head is read, to find the first transcript."""
+"""Most files whose head is read to find the first transcript."""
 
 
 def sessions_in_folder(folder: Path) -> list[HeldSession]:
-    """Return its files that may be transcripts, in it or below, the one that was changed last first."""
+    """Return the files in a folder and below it that may be transcripts, most recently changed first."""
     times_and_names: list[tuple[float, str]] = []
     below = (
         Path(at, name) for at, folders, files in os.walk(folder) for name in (*folders, *files)
@@ -73,14 +73,14 @@ def sessions_in_folder(folder: Path) -> list[HeldSession]:
             about = path.stat()
             if path.suffix in _SUFFIXES and path.is_file() and about.st_size:
                 times_and_names.append((-about.st_mtime, str(path.relative_to(folder))))
-        except OSError:  # it went away, or is not for us to see
+        except OSError:  # it was removed in the meantime, or we may not read it
             continue
     names = [name for _, name in sorted(times_and_names)]
     return [HeldSession(name, path=str(folder / name)) for name in _sessions(names)]
 
 
 def _sessions(names: Sequence[str]) -> list[str]:
-    """Return those that are no mere part of a session which is a folder."""
+    """Return the names of whole sessions: without parts of a session that is a folder, and without notes."""
     listed = set(map(PurePath, names))
     return [
         name for name in names if not _is_part(PurePath(name), listed) and not name.endswith(_NOTE)
@@ -88,7 +88,7 @@ def _sessions(names: Sequence[str]) -> list[str]:
 
 
 def _is_part(path: PurePath, listed: set[PurePath]) -> bool:
-    """Is it a file of a session whose main file is listed, too?"""
+    """Is the file a part of a session whose main file is also listed?"""
     for format_ in all_formats()[0]:
         if not format_.of_folder:
             continue
@@ -100,7 +100,7 @@ def _is_part(path: PurePath, listed: set[PurePath]) -> bool:
 
 
 def first_in_folder(folder: Path, held: Sequence[HeldSession]) -> Path:
-    """The first of them that a format knows. Raises NothingToRead."""
+    """Return the path of the first session that a format recognises. Raises NothingToRead."""
     for session in held[:_TRIED]:
         if _is_known(partial(open_source, Path(session.path))):
             return Path(session.path)
@@ -116,8 +116,10 @@ def _is_known(file: Callable[[], TranscriptFile | DatabaseSession]) -> bool:
 
 
 class ZippedFile(TranscriptFile):
-    """A transcript in a zip file: the one that is wanted (`MEMBER`, `MEMBER#SESSION` of one that holds many), else the
-    first that a format knows."""
+    """A transcript in a zip file: the wanted one, or else the first that a format recognises.
+
+    The wanted one is named `MEMBER`, or `MEMBER#SESSION` if the member holds several sessions.
+    """
 
     def __init__(self, path: Path, session: str, progress: ReadProgress, growing: bool) -> None:
         with open_archive(path) as archive:
@@ -145,7 +147,7 @@ class ZippedFile(TranscriptFile):
         return "is a zip archive without a transcript"
 
     def _parted(self, session: str) -> tuple[str, str]:
-        """Return the member, and the session in it."""
+        """Split the wanted name into the archive's member and the session in it."""
         member = session
         while member and member not in self._names:
             member = member.rpartition(SIGN)[0]
@@ -161,7 +163,7 @@ class ZippedFile(TranscriptFile):
         return whole
 
     def beside(self, patterns: Sequence[str]) -> list[tuple[Path, str]]:
-        """Return the other files of the archive that patterns find: path, and name as of a file beside this one."""
+        """Return (path, name relative to this file) of the archive's other files that match a pattern."""
         others = [PurePosixPath(name) for name in self._names if name != self.member]
         names = sorted(
             other.relative_to(self._folder)
@@ -172,7 +174,7 @@ class ZippedFile(TranscriptFile):
         return [(session_path(self.path, str(self._folder / name)), str(name)) for name in matching]
 
     def companion(self, name: str) -> TranscriptFile:
-        """Open one of these other files."""
+        """Open one of the files that `beside` returned."""
         source = partial(MemberSource, self.path, str(self._folder / name))
         return TranscriptFile(self.path, self._progress, name, self._growing, source)
 
@@ -183,7 +185,7 @@ def _may_be_transcript(member: zipfile.ZipInfo) -> bool:
 
 
 def _matches_any(name: PurePosixPath, patterns: Sequence[str]) -> bool:
-    """Does any of these patterns match the whole of a name?"""
+    """Does a pattern match the whole name?"""
     return any(
         name.match(pattern) and len(name.parts) == pattern.count("/") + 1 for pattern in patterns
     )
@@ -203,14 +205,17 @@ def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
 
 
 def is_eval_log(path: Path, member: str = "") -> bool:
-    """Is the zip file, or one that is a file of it, an evaluation log?"""
+    """Is the zip file, or a zip file that is its member, an evaluation log?"""
     with open_archive(path, member) as archive:
         names = archive.namelist()
     return "header.json" in names or "_journal/start.json" in names
 
 
 class EvalLog(TranscriptFile):
-    """An evaluation log: its head, the samples by name, and the wanted one whole. As the document of a `.json` log."""
+    """An evaluation log: its header, the names of its samples, and the wanted sample in full.
+
+    It is read as the document that a `.json` log would hold.
+    """
 
     def __init__(self, path: Path, session: str, progress: ReadProgress, growing: bool) -> None:
         super().__init__(path, progress, growing=growing)
@@ -221,7 +226,7 @@ class EvalLog(TranscriptFile):
 
 
 def _document(path: Path, member: str, session: str) -> Any:
-    """Return an evaluation log as the document of a `.json` log, with only one sample whole."""
+    """Return an evaluation log as the document that a `.json` log would hold, with only one sample in full."""
     with open_archive(path, member) as archive:
         names, read = archive.namelist(), partial(read_json_member, path, archive)
         header = read("header.json" if "header.json" in names else "_journal/start.json")
@@ -229,7 +234,9 @@ def _document(path: Path, member: str, session: str) -> Any:
             _named(name) for name in names if name.startswith("samples/") and name.endswith(".json")
         ]
         samples.sort(key=lambda sample: (_number(sample["id"]), sample["id"], sample["epoch"]))
-        with suppress(NothingToRead):  # the inputs of samples are repeated for lists of them
+        with suppress(
+            NothingToRead
+        ):  # the summaries repeat the inputs, so that samples can be listed
             summaries = objects_of(read("summaries.json") if "summaries.json" in names else [])
             inputs = {
                 (str(row.get("id")), str(row.get("epoch"))): row.get("input") for row in summaries
@@ -251,18 +258,18 @@ def _named(member: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> int:
-    """Samples 1, 2, ... 10 in this order; those with names before them."""
+    """Return the number of a sample for sorting; -1 for a sample whose id is not a number."""
     number = digits_of(text)
     return -1 if number is None else number
 
 
-# ---- whatever a path names -------------------------------------------------------------------------------------------
+# ---- any path -------------------------------------------------------------------------------------------------------
 
 
 def open_source(
     path: Path, progress: ReadProgress | None = None, growing: bool = False
 ) -> TranscriptFile | DatabaseSession:
-    """Whatever the path names, to be read; `growing` = it will be followed. Raises NothingToRead."""
+    """Open whatever a path names for reading. `growing`: it will be followed. Raises NothingToRead."""
     progress = progress or ReadProgress()
     if database := database_of(path):
         return DatabaseSession(*database, progress)

@@ -15,7 +15,7 @@ from inspector.transcripts.unpack import LONGEST_PACKED, Source, describe_excess
 
 try:
     from lzma import LZMAError
-except ImportError:  # a Python without it says so by RuntimeError
+except ImportError:  # Python without lzma raises RuntimeError instead
     LZMAError = zlib.error  # type: ignore[misc,assignment]
 
 _CHUNK = 1 << 18
@@ -29,12 +29,12 @@ _BAD = (
     OSError,
     ValueError,
 )
-"""What unpacking may raise: damaged (its names, too), packed in a way that is unknown here, or with a password."""
+"""Exceptions of unpacking: a damaged archive or name, an unknown compression, or a password."""
 
 
 @contextmanager
 def open_archive(path: Path, member: str = "") -> Iterator[zipfile.ZipFile]:
-    """The archive, or the one that is a file of it. Raises NothingToRead for whatever is wrong with it."""
+    """Open an archive, or an archive that is a member of it. Raises NothingToRead if it cannot be unpacked."""
     try:
         with zipfile.ZipFile(path) as archive:
             if not member:

@@ -1,4 +1,4 @@
-"""Bytes in records (packed bodies of a cassette), written as JSON: `{"$bytes": "..."}` in base64."""
+"""Write bytes in records (packed bodies of a cassette) as JSON: `{"$bytes": "..."}` in base64."""
 
 import gzip
 import io
@@ -13,7 +13,7 @@ _MARK = "$bytes"
 
 
 def mark_bytes(value: Any) -> Any:
-    """Return a value with its bytes as objects that JSON can hold."""
+    """Return a value with its bytes replaced by objects that JSON can hold."""
     if isinstance(value, bytes):
         return {_MARK: b64encode(value).decode("ascii")}
     if isinstance(value, dict):
@@ -24,7 +24,7 @@ def mark_bytes(value: Any) -> Any:
 
 
 def unmark_bytes(value: Any) -> Any:
-    """Return a value with these objects as bytes again."""
+    """Return a value with the objects of `mark_bytes` replaced by bytes."""
     if is_marked(value):
         return _decode(value)
     if isinstance(value, dict):
@@ -40,17 +40,20 @@ def is_marked(value: Any) -> bool:
 
 
 def has_bytes(written: str) -> bool:
-    """May a value that is given as JSON hold bytes?"""
+    """Can a value given as JSON hold bytes? O(length); a text that contains the marker counts, too."""
     return _MARK in written
 
 
 def read_marked_text(value: Any) -> str:
-    """Return the text that bytes hold, unpacked; empty for what is no text."""
+    """Return the text that marked bytes hold, unpacked; empty if they are not text."""
     return _read_text(_decode(value)) or ""
 
 
 def change_marked_text(value: Any, change: Callable[[str], str]) -> Any:
-    """Change the text that bytes hold, packed as before. Leave out what is not text: it cannot be reviewed."""
+    """Change the text that marked bytes hold, and pack it as before. Bytes that are not text are removed: they cannot
+    be
+    reviewed.
+    """
     data = _decode(value)
     text = _read_text(data)
     if text is None:

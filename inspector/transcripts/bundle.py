@@ -1,7 +1,7 @@
-"""A bundle (`.ctx`): a zip file with the records of one session and what somebody found in it.
+"""A bundle (`.ctx`): a zip file with the records of one session and a user's note, pins and steps.
 
-`bundle.json` says the format of the records and holds note, pins and steps; `records.jsonl` has a line for each record,
-as its reader was fed. Other members are ignored. Nothing is unpacked to disk.
+`bundle.json` names the format of the records and holds the note, pins and steps. `records.jsonl` has a line for each
+record, as it was fed to its reader. Other members are ignored. Nothing is unpacked to disk.
 """
 
 import io
@@ -24,11 +24,11 @@ KIND, VERSION = "context-inspector bundle", 1
 SUFFIX = ".ctx"
 MANIFEST, RECORDS = "bundle.json", "records.jsonl"
 _TIME = (1980, 1, 1, 0, 0, 0)
-"""Of the members: the same content gives the same bytes."""
+"""Time of all members, fixed so that the same content gives the same bytes."""
 
 
 class BundleRecord(NamedTuple):
-    """What a reader was fed: the line and the file that it was on, and the value as JSON."""
+    """A value that was fed to a reader: its line, its file, and the value as JSON."""
 
     line: int
     file: str
@@ -36,14 +36,14 @@ class BundleRecord(NamedTuple):
 
 
 def is_bundle(path: Path) -> bool:
-    """Is a zip file a bundle? Raises NothingToRead for a damaged one."""
+    """Is the zip file a bundle? Raises NothingToRead if it is damaged."""
     with open_archive(path) as archive:
         names = archive.namelist()
     return MANIFEST in names and RECORDS in names
 
 
 def write_bundle(manifest: Mapping[str, Any], records: Iterable[BundleRecord]) -> bytes:
-    """Return a bundle."""
+    """Return the bytes of a bundle."""
     whole = {"kind": KIND, "version": VERSION, **manifest}
     lines = [
         f'{{"line":{line},"file":{dumps(file)},"value":{written}}}\n'
@@ -59,10 +59,10 @@ def write_bundle(manifest: Mapping[str, Any], records: Iterable[BundleRecord]) -
 
 
 class BundleFile(TranscriptFile):
-    """The records of a bundle, fed as if they came from the files that they were in."""
+    """Reads a bundle: its records are fed as if they came from their original files."""
 
     def __init__(self, path: Path, progress: ReadProgress, growing: bool) -> None:
-        """Raises NothingToRead for a bundle of a later version, or one that is damaged."""
+        """Read the manifest. Raises NothingToRead if the bundle is damaged or was written by a later version."""
         with open_archive(path) as archive:
             manifest = read_json_member(path, archive, MANIFEST)
         if not isinstance(manifest, Mapping) or manifest.get("kind") != KIND:
@@ -82,14 +82,14 @@ class BundleFile(TranscriptFile):
         super().__init__(path, progress, growing=growing, source=source)
 
     def read_as_text(self) -> None:
-        """Do nothing: the records of a text are its lines."""
+        """Do nothing: the records of a text transcript are already its lines."""
 
     def expect_repeated(self, path: Sequence[str]) -> None:
-        """A list stands under these names in the values of many records."""
+        """Expect many records whose values hold a list under these names."""
         super().expect_repeated(("value", *path))
 
     def lines(self) -> Iterator[Value]:
-        """Yield all records of the session's own file: line and value."""
+        """Yield (line, value) of all records of the session's own file."""
         feeder, source = Feeder(), MemberSource(self.path, RECORDS)
         for chunk in source.chunks():
             feeder.longest = source.longest
@@ -104,7 +104,7 @@ class BundleFile(TranscriptFile):
 
 
 def _unwrap(line_and_record: Value) -> Value:
-    """Return the line and the value of a record; of what is none, no value."""
+    """Return the line and the value of a record; (0, None) if it is not a record."""
     _, record = line_and_record
     if not isinstance(record, Mapping):
         return 0, None

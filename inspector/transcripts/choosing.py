@@ -16,7 +16,7 @@ from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import TranscriptFile
 
 _WEAK = 0.5
-"""A foreign format is no surer than this by what kind of file it is alone: a database, an archive."""
+"""How sure a foreign format can be if only the kind of file (a database, an archive) suggests it."""
 
 
 def choose_formats(
@@ -24,7 +24,7 @@ def choose_formats(
 ) -> tuple[list[Format], Head]:
     """Return the formats that may read a file, the surest first, and the head that they were chosen by.
 
-    A list of records that nothing can be made of is taken as the lines that it lists.
+    If no format recognises the file and it is a list of objects, its items are taken as lines.
 
     Raises UnknownFormat, NothingToRead.
     """
@@ -42,12 +42,12 @@ def choose_formats(
 
 
 def is_read(session: Session, records: int) -> bool:
-    """Did the reader understand the file? `records`: how many values it was fed."""
+    """Did the reader understand the file? `records` is the number of values that it was fed."""
     return _count_requests(session) > 0 and not _is_mostly_problems(session, records)
 
 
 def refuse_unread(session: Session, head: Head, chosen: Format, records: int) -> None:
-    """Refuse a file of which no reader made a request, unless `chosen` is sure of it and some of it could be read.
+    """Refuse a file in which no reader found a request, unless `chosen` is sure of it and part of it could be read.
 
     Raises UnknownFormat.
     """

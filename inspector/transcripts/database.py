@@ -1,10 +1,9 @@
-"""An SQLite database that somebody else is writing: read without a lock, nothing ever written to it or beside it.
+"""Read an SQLite database that another program is writing, without locks and without writing anything.
 
-SQLite's own ways cannot do that: a read-only connection (`mode=ro`) to a database in WAL mode takes locks, writes into
-the `-shm` file and is in the way of the writer's checkpoint; `immutable=1` does not see the write-ahead log. So SQLite
-gets files here that are opened for reading only and whose locks do nothing, and keeps its index of the log in
-memory.
-Whether all that was read is of one moment is checked afterwards.
+SQLite's own modes cannot do that. A read-only connection (`mode=ro`) to a database in WAL mode takes locks, writes into
+the `-shm` file and blocks the writer's checkpoint; `immutable=1` ignores the write-ahead log. This module therefore
+gives SQLite files that are opened for reading only and whose locks do nothing, and keeps SQLite's index of the log in
+memory. Afterwards it checks that the database did not change during the reading.
 """
 
 import os
@@ -23,20 +22,20 @@ MAGIC = b"SQLite format 3\x00"
 SIGN = "#"
 _LOG_HEADER = 32
 _SETTLED_NS = 12_000_000
-"""A file that was written less long ago may be written again at the same time of its clock: that ticks every 10 ms."""
+"""Age of a file, in ns, below which a later write might get the same timestamp: the file clock ticks every 10 ms."""
 _KINDS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL
 _SETTINGS = (
     "pragma locking_mode = exclusive; pragma temp_store = memory; pragma trusted_schema = off"
 )
-"""Exclusive: the index of the log is in our own memory instead of the `-shm` file that its writers share."""
+"""Exclusive mode keeps the index of the log in this process instead of the `-shm` file that the writers share."""
 
 
 class Torn(Exception):
-    """It changed while it was read: what was read does not belong together. Look again."""
+    """The database changed while it was read, so the result is inconsistent. Try again."""
 
 
 class DamagedDatabase(Torn):
-    """What was read makes no sense, though nothing changed meanwhile: another look will find the same."""
+    """The content is invalid although nothing changed in the meantime: another try will find the same."""
 
 
 class _UnlockedFile(apsw.VFSFile):
@@ -51,7 +50,7 @@ class _UnlockedFile(apsw.VFSFile):
 
 
 class _ReadOnlyFiles(apsw.VFS):
-    """The system's own files, opened for reading only. A log that is not there is an empty one."""
+    """The system's own files, opened for reading only. A missing log is treated as an empty one."""
 
     def __init__(self) -> None:
         self.name = "context-inspector"
@@ -74,7 +73,7 @@ _FILES = _ReadOnlyFiles()
 def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
     """Open the database read-only for queries.
 
-    Raises NothingToRead if it is no database, and Torn if it changed meanwhile (checked on entry and again on exit).
+    Raises NothingToRead if it is not a database, and Torn if it changed in the meantime (checked on entry and on exit).
     """
     before = _moment(path)
     if 0 <= time.time_ns() - before[0].changed_ns < _SETTLED_NS:
@@ -90,9 +89,7 @@ def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
             connection.close()
     except (apsw.NotADBError, apsw.SQLError) as why:
         raise NothingToRead(f"{path} is not the database that it should be: {why}") from None
-    except (
-        apsw.ReadOnlyError
-    ):  # a journal beside it says that a change of the file itself is under way
+    except apsw.ReadOnlyError:  # a journal beside it means that the file itself is being changed
         raise Torn(f"{path} is being written") from None
     except (apsw.CorruptError, UnicodeDecodeError) as why:
         raise DamagedDatabase(f"{path} is damaged: {why}") from None
@@ -102,13 +99,13 @@ def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
         if _moment(path) != before:
             raise Torn(
                 f"{path} changed while it was read"
-            )  # whatever else was found meanwhile does not count
+            )  # this replaces any other error, which may be a consequence
 
 
 def _moment(path: Path) -> tuple[FileStat, bytes]:
-    """The same before and after: all that lay between is of one moment.
+    """Return the state of a database. If it is the same before and after reading, the result is consistent.
 
-    The log only grows until a checkpoint has moved it into the main file; the next one has another header.
+    The log only grows until a checkpoint has moved it into the main file; the next log has another header.
     """
     try:
         about = file_stat(path)
@@ -131,9 +128,9 @@ def _log_of(path: Path) -> Path:
 
 
 def split_session_path(path: Path) -> tuple[Path, str]:
-    """The file on disk, and the session in it that is wanted (empty = whichever comes first).
+    """Split a path into the file on disk and the wanted session in it (empty: the first one).
 
-    Of a folder it is one of its files that a name means.
+    If the file is a folder, the session is the name of a file in it, and the path of that file is returned.
     """
     text = at = str(path)
     while SIGN in at and not os.path.exists(path):
@@ -147,29 +144,31 @@ def split_session_path(path: Path) -> tuple[Path, str]:
 
 
 def database_of(path: Path) -> tuple[Path, str] | None:
-    """The database and the session that a path names (empty = the newest one); None where it names no database."""
+    """Return the database and the session (empty: the newest) that a path names; None if it names no database."""
     file, session = split_session_path(path)
     return (file, session) if begins_with(file, MAGIC) else None
 
 
 def begins_with(path: Path, magic: bytes) -> bool:
-    """Is it a file with these first bytes?"""
+    """Is it a regular file that begins with these bytes?"""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return False
         with path.open("rb", buffering=0) as file:
             return file.read(len(magic)) == magic
-    except (OSError, ValueError):  # whoever reads it says why
+    except (OSError, ValueError):  # reading the file will report the error
         return False
 
 
 def session_path(path: Path, session: str) -> Path:
-    """The name of a session in a file of many."""
+    """Return the path that names a session in a file of several."""
     return Path(f"{path}{SIGN}{session}")
 
 
 def transcript_stat(path: Path) -> FileStat | None:
-    """Return `file_stat` of whatever the path names: what a database's writer appends is in its log."""
+    """Return `file_stat` of the file that the path names. For a database, its log is included, to which writers
+    append.
+    """
     path = split_session_path(path)[0]
     now = file_stat(path)
     if now is None or (log := file_stat(_log_of(path))) is None:

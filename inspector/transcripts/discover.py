@@ -1,6 +1,6 @@
-"""Transcripts found on this machine, under the agents' home folders, and the newest one of a project's folder.
+"""Find transcripts on this machine under the agents' home folders, and the newest one of a project's folder.
 
-Cheap: of each file only the head is read.
+This is cheap: only the head of each file is read.
 """
 
 import os
@@ -39,9 +39,9 @@ from inspector.transcripts.unpack import FileStat, find_files, is_packed
 
 _TITLE = 120
 _STAMP = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
-"""Copilot CLI puts it before what was typed."""
+"""The timestamp that Copilot CLI puts before the text that the user typed."""
 _OFTEN = 0.3
-"""Seconds between two looks; of a crowded home a tenth of the time at most."""
+"""Shortest time between two searches, in seconds. In a crowded home, searching takes at most a tenth of the time."""
 _DATABASES = (".db", ".sqlite")
 _CRUSH_LIST, _LONGEST_LIST = "projects.json", 1 << 20
 _ROOT, _WORKING, _LONGEST = ".project_root", "working_directory", 4096
@@ -56,21 +56,21 @@ class FoundSession:
     path: Path
     format: str
     size: int
-    """Bytes on disk; of a session in a database, those of all of it."""
+    """Bytes on disk; for a session in a database, the size of the whole database."""
     modified: datetime
     project: str
-    """The folder that the agent worked in; empty where the head of the file does not tell."""
+    """The folder that the agent worked in; empty if the head of the file does not name it."""
     title: str
-    """The beginning of the first prompt that was typed; empty where the head holds none."""
+    """The beginning of the first prompt that the user typed; empty if the head of the file holds none."""
 
     @property
     def when(self) -> str:
-        """Time of the last change, local, for people."""
+        """Return the local time of the last change as text."""
         return f"{self.modified.astimezone():%Y-%m-%d %H:%M}"
 
 
 def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSession]:
-    """The sessions that were changed last, newest first; what cannot be read is left out."""
+    """Return the most recently changed sessions, newest first, at most `limit`. Unreadable ones are left out."""
     sessions: list[FoundSession] = []
     for modified, path, size, row in sorted(
         _candidates(home, _main_sessions), key=itemgetter(0, 1), reverse=True
@@ -90,7 +90,7 @@ def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSess
 def _candidates(
     home: Path | None, rows: Callable[[Path], list[StoredSession]]
 ) -> Iterator[tuple[float, Path, int, StoredSession | None]]:
-    """As `transcript_files`; of a database each session (`rows`), as if it were a file."""
+    """Yield `transcript_files`, but for a database each session that `rows` returns."""
     for modified, path, size in transcript_files(home):
         if path.suffix in _DATABASES:
             yield from (
@@ -101,7 +101,7 @@ def _candidates(
 
 
 def _main_sessions(path: Path) -> list[StoredSession]:
-    """The sessions in a database that no other one started; none where it cannot be read."""
+    """Return the sessions in a database that no other session started; empty if it cannot be read."""
     try:
         return [row for row in sessions_in(path) if not row.parent]
     except NothingToRead:
@@ -109,7 +109,7 @@ def _main_sessions(path: Path) -> list[StoredSession]:
 
 
 def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
-    """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
+    """Yield (time of the last change, path, bytes) of all files that may be transcripts, except empty ones."""
     for folder in (folder for folder_of in all_formats()[0] for folder in folder_of.folders):
         moved = os.environ.get(folder.variable) if home is None else None
         for path in find_files(
@@ -118,14 +118,19 @@ def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
             for candidate in _crush_databases(path) if path.name == _CRUSH_LIST else (path,):
                 try:
                     about = candidate.stat()
-                except (OSError, ValueError):  # it went away, or is not for us to see
+                except (
+                    OSError,
+                    ValueError,
+                ):  # it was removed in the meantime, or we may not read it
                     continue
                 if about.st_size:
                     yield about.st_mtime, candidate, about.st_size
 
 
 def _crush_databases(path: Path) -> Iterator[Path]:
-    """Crush keeps its sessions in the folders that it works in, and a list of these under the home folder."""
+    """Yield the databases in a list of projects. Crush stores its sessions in the project folders that this list
+    names.
+    """
     for project in objects_of(fields_of(value_in(_beginning(path))).get("projects")):
         match project:
             case {"path": str(folder), "data_dir": str(data)}:
@@ -144,8 +149,10 @@ def _look(path: Path, size: int, modified: datetime) -> FoundSession | None:
 
 
 def describe_session(path: Path) -> FoundSession | None:
-    """The session at a path, or the one in a file with many that it names; None if the file is gone. What cannot be
-    read has neither format nor title."""
+    """Describe the session at a path, which may name a session in a file of several; None if the file is missing.
+
+    A session that cannot be read has neither format nor title.
+    """
     file, inner_session = split_session_path(path)
     try:
         about = file.stat()
@@ -164,7 +171,7 @@ def describe_session(path: Path) -> FoundSession | None:
 
 
 def _title(chosen: Format, head: Head) -> str:
-    """As the transcript says, else the first thing that the user typed, as far as the head goes."""
+    """Return the transcript's title, or else the first text that the user typed, as far as the head contains them."""
     reader = chosen.start()
     for line, value in enumerate(head.values, 1):
         reader.feed(line, value)
@@ -173,8 +180,10 @@ def _title(chosen: Format, head: Head) -> str:
 
 
 def _typed(message: Message) -> str:
-    """The first line that the user typed: clients put what they add in tags or under a heading, and mark what they know
-    not to be typed."""
+    """Return the first line that the user typed; empty for a message that a client wrote.
+
+    Clients put their own additions in tags or under a heading, and mark messages that they know were not typed.
+    """
     text = _STAMP.sub("", message.text, count=1).strip()
     if message.role != "user" or message.mark or text.startswith(("<", "# AGENTS.md")):
         return ""
@@ -186,7 +195,7 @@ def _shortened(line: str) -> str:
 
 
 def project_of(values: Sequence[Any]) -> str:
-    """The folder that the agent worked in, as the first values tell; empty where they do not."""
+    """Return the folder that the agent worked in according to the first values; empty if they do not name it."""
     for value in values:
         inner = (
             [value.get(key) for key in ("payload", "row", "data")]
@@ -210,7 +219,7 @@ def project_of(values: Sequence[Any]) -> str:
 
 
 def _workspace(values: Sequence[Any]) -> str:
-    """The first folder that Gemini CLI or Cline tells the model at the beginning of a session."""
+    """Return the first folder that Gemini CLI or Cline names to the model at the start of a session; empty if none."""
     for value in values:
         if isinstance(value, list) and (match := _DIRECTORY.search(dumps(value[:10]))):
             return match[1].replace("\\\\", "\\")
@@ -245,7 +254,7 @@ def project_beside(path: Path) -> str:
 
 
 def _beginning(path: Path, longest: int = _LONGEST_LIST) -> bytes:
-    """The bytes of a small file; none of a larger one, or where there is none."""
+    """Return the bytes of a small file; empty if the file is missing or larger than `longest`."""
     try:
         with path.open("rb") as file:
             data = file.read(longest)
@@ -255,21 +264,21 @@ def _beginning(path: Path, longest: int = _LONGEST_LIST) -> bytes:
 
 
 class NewestSession:
-    """Looks for a session of `folder`: first the one changed last, later only such as were not there before."""
+    """Looks for a session of `folder`: at first the most recently changed one, later only sessions that are new."""
 
     def __init__(self, folder: Path, home: Path | None = None) -> None:
         absolute = Path(os.path.abspath(folder.expanduser()))
         self._folder, self._home = absolute.resolve(), home
         self._hashes = {sha256(str(path).encode()).hexdigest() for path in (absolute, self._folder)}
-        """By these Gemini CLI calls the folder."""
+        """Hashes by which Gemini CLI may identify the folder."""
         self._known: dict[Path, int] = {}
-        """Files that need no further look, and how large those were that did not tell their folder yet."""
+        """Files that have been checked: -1, or the size at which a file did not yet name its folder."""
         self._databases: dict[Path, tuple[FileStat | None, list[StoredSession]]] = {}
-        """By database: its state, and its sessions of this folder then."""
+        """For each database: its state, and the sessions of this folder that it held then."""
         self._due = 0.0
 
     def look(self) -> Path | None:
-        """The session to follow from now on; None where it stays as it is."""
+        """Return the path of the session to follow from now on; None if that has not changed."""
         begun = monotonic()
         if begun < self._due:
             return None
@@ -298,20 +307,22 @@ class NewestSession:
         return Path(project).resolve() == self._folder
 
     def _ours(self, path: Path) -> Path | None:
-        """The path, where its head says that it is a session of this folder, and no sub-agent's."""
-        if is_packed(path):  # nobody appends to it
+        """Return the path if its head says that it is a session of this folder and not a sub-agent's; otherwise
+        None.
+        """
+        if is_packed(path):  # packed files do not grow
             self._known[path] = -1
             return None
         try:
             values = TranscriptFile(path).head().values
-        except InspectorError:  # not yet; it is looked at again when it has grown
+        except InspectorError:  # not readable yet; it is checked again when it has grown
             return None
         if (ours := self._is_ours(path, values)) is not None:
             self._known[path] = -1
         return path if ours and not _is_sub_agent(path, values[0]) else None
 
     def _is_ours(self, path: Path, values: Sequence[Any]) -> bool | None:
-        """Is it a session of this folder? None while it does not tell."""
+        """Is it a session of this folder? None if the head does not say."""
         if project := project_of(values) or project_beside(path):
             return self._is_folder(project)
         hashed = text_at(next(iter(values), None), "projectHash")
@@ -319,7 +330,7 @@ class NewestSession:
 
 
 def project_folder(path: Path) -> str:
-    """The folder that the agent of this transcript worked in; empty where it does not tell. Raises NothingToRead."""
+    """Return the folder that the agent of a transcript worked in; empty if it is unknown. Raises NothingToRead."""
     return project_of(open_source(path).head().values) or project_beside(path)
 
 

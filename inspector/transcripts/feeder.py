@@ -1,6 +1,6 @@
-"""Bytes to lines to parsed values, for a reader: the one core that opening and following share.
+"""Turn bytes into lines and lines into parsed values for a reader. Opening and following share this code.
 
-Every byte is looked at a fixed number of times, however long the lines are. A line that cannot be read becomes a
+Every byte is inspected a fixed number of times, however long the lines are. A line that cannot be read becomes a
 Problem with its number; the other lines are read.
 """
 
@@ -17,7 +17,7 @@ from inspector.transcripts.unpack import LONGEST
 
 Line: TypeAlias = bytes | bytearray | memoryview
 Value: TypeAlias = tuple[int, Any]
-"""A value with the number of its line."""
+"""(line number, value)."""
 
 _KEPT = 1000
 _EXCERPT = 120
@@ -26,34 +26,39 @@ _TORN = "torn last line: its {:,} bytes are no complete JSON value; it was left 
 
 
 class Feeder:
-    """Makes values of the lines of one file, whatever pieces the bytes come in."""
+    """Parses the lines of one file, however its bytes are divided into chunks."""
 
     def __init__(self, file: str = "", is_text: bool = False) -> None:
-        """`is_text`: the lines are taken as they are."""
+        """Prepare to parse a file.
+
+        Args:
+            file: Name of the file, for problems.
+            is_text: The lines are not parsed; each value is the text of a line.
+        """
         self._is_text = is_text
         self.line = 0
-        """Lines so far."""
+        """Number of lines so far."""
         self.values = 0
-        """Values so far."""
+        """Number of values so far."""
         self.longest = LONGEST
-        """Bytes that a line may have; a longer one is left out."""
+        """Most bytes of a line; a longer line is left out."""
         self.parse: Callable[[Line, list[str]], Any] = loads
-        """Makes a value of a line, as `jsontext.loads` does."""
+        """Parses a line, as `jsontext.loads` does."""
         self.opens = False
-        """The first line is the beginning of a longer JSON value: the file may be one document."""
+        """True if the first line is only the beginning of a JSON value, so that the file may be one JSON document."""
         self._file = file
         self._rest = bytearray()
         self._early = False
-        """A line was read before its end came (`read_early`)."""
+        """True if the last line was read before its newline arrived (`read_early`)."""
         self._dropped = 0
         self._problems: list[Problem] = []
         self._more = 0
         self._odd: list[str] = []
-        """What was odd in the line that was parsed last, but could be read."""
+        """Oddities in the most recently parsed line that did not prevent reading it."""
 
     @property
     def problems(self) -> list[Problem]:
-        """What could not be read: the first thousand one by one, then their number."""
+        """Return what could not be read: the first thousand problems one by one, then the number of the others."""
         if not self._more:
             return list(self._problems)
         return [
@@ -62,7 +67,7 @@ class Feeder:
         ]
 
     def read(self, chunk: bytes) -> list[Value]:
-        """Return the values of the lines that end in the next bytes; what follows the last newline waits for more."""
+        """Return the values of the lines that end in the chunk. The bytes after the last newline wait for more."""
         if self._early and chunk:
             chunk = self._without_early_end(chunk)
         values: list[Value] = []
@@ -79,7 +84,7 @@ class Feeder:
         return values
 
     def _without_early_end(self, chunk: bytes) -> bytes:
-        """Remove the end of a line that was read early: it is no line."""
+        """Remove the end of a line that was already read early, which would count as a blank line."""
         end = chunk.find(b"\n") + 1
         if end > 0 and not chunk[:end].strip():
             self._early = False
@@ -88,13 +93,13 @@ class Feeder:
         return b"" if self._early else chunk
 
     def finish(self) -> Sequence[Value]:
-        """There is no more: what stands after the last newline, a whole value or a torn one."""
+        """Return what follows the last newline, now that the file has ended. A torn value becomes a Problem."""
         return self._end_of_line(last=True) if self._rest.strip(_BLANK) or self._dropped else ()
 
     def read_early(self) -> Sequence[Value]:
-        """Return the value of the last line although it has no newline yet, if it is complete; else nothing.
+        """Return the value of the last line if it is complete although it has no newline yet; otherwise nothing.
 
-        Call when the file has no more bytes for now. An incomplete line waits for its rest.
+        Call when the file has no more bytes for now. An incomplete line waits for its remaining bytes.
         """
         if self._is_text or not self._rest[-16:].rstrip().endswith((b"}", b"]")):
             return ()
@@ -107,7 +112,9 @@ class Feeder:
         return self._found(value)
 
     def torn(self) -> list[Problem]:
-        """What stands after the last newline and is no whole value, as a problem: for who does not wait."""
+        """Return the incomplete value after the last newline as a problem, for callers that do not wait for more
+        bytes.
+        """
         if self._is_text or not self._rest.strip(_BLANK):
             return []
         return [
@@ -155,7 +162,7 @@ class Feeder:
         return [(self.line, value) for value in values]
 
     def _mend(self, line: bytes, why: str, last: bool) -> Sequence[Value]:
-        """Read a line that is not one JSON value: empty, with NUL bytes, several values, torn, or something else."""
+        """Read a line that is not one JSON value: empty, with NUL bytes, with several values, torn, or not JSON."""
         if not line.strip():
             return ()
         if nuls := line.count(0):
@@ -170,7 +177,9 @@ class Feeder:
         place = _PLACE.search(why)
         is_cut_off = place is not None and int(place[2]) >= len(text.rstrip())
         self.opens = self.opens or (is_cut_off and not self.values and not self._problems)
-        reason = _PLACE.sub(r" at column \1", why)  # without a line number that is not the file's
+        reason = _PLACE.sub(
+            r" at column \1", why
+        )  # without the parser's line number, which is not that of the file
         self._problem(f"not JSON: {reason}; the line was left out", line)
         return ()
 
@@ -182,7 +191,7 @@ class Feeder:
         self._problem(what, line)
         if not line.strip():
             return ()
-        self.line -= 1  # the same line once more
+        self.line -= 1  # the same line is parsed again
         return self._line(line, last)
 
     def _problem(self, what: str, line: bytes) -> None:
@@ -206,8 +215,9 @@ _PLACE = re.compile(r": line \d+ column (\d+) \(char (\d+)\)$")
 
 
 def values_of(text: str) -> list[tuple[int, Any]]:
-    """The JSON values that follow one another, with the lines (from 1) that they begin on; none where there is
-    anything else."""
+    """Return consecutive JSON values with the lines (from 1) that they begin on; empty if the text holds anything
+    else.
+    """
     decoder = json.JSONDecoder()
     values: list[tuple[int, Any]] = []
     at, line = 0, 1
@@ -228,23 +238,23 @@ _NOT_BLANK = re.compile(r"\S")
 
 
 class RepeatedList:
-    """Parses lines whose list begins like that of an earlier line, and parses the common beginning once.
+    """Parses lines that repeat the list of an earlier line and extend it. The common beginning is parsed only once.
 
     The result is that of `jsontext.loads` for the whole line; the lists share their items.
     """
 
     _SIZES = range(1 << 14, 1 << 23)
-    """Of lines that are worth it, and of which a copy may be made."""
+    """Lengths in bytes of lines that are worth this and may be copied."""
     _SAME = token_hex(16)
-    """Replaces the items that are known, while the rest is parsed. No file can hold it."""
+    """A random text that replaces the known items while the rest of the line is parsed, so no file can contain it."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        """`path`: the names that lead to the list in a line's object."""
+        """`path`: the names that lead to the list in the object on a line."""
         self._path = path
         self._mark = b'"%b":[' % path[-1].encode()
         self._items: list[Any] = []
         self._written = b""
-        """The items of the last such list, and how they were written."""
+        """The JSON text of the last list, as it was written. `_items` are its parsed items."""
 
     def parse(self, line: Line, odd_words: list[str]) -> Any:
         """Parse a line as `jsontext.loads` does."""
@@ -271,7 +281,7 @@ class RepeatedList:
         return value if isinstance(value, list) else []
 
     def _keep(self, items: list[Any], text: bytes, start: int) -> None:
-        """Keep a list in mind that grew, if what is new is written as we write it: that tells where it ends."""
+        """Remember a list if its new items are written the way we write JSON, because only then its end is known."""
         new = dumped(items[len(self._items) :])[1:-1]
         if self._items and new:
             new = b"," + new

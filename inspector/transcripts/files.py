@@ -1,7 +1,8 @@
-"""Opens a transcript: unpacking, line by line, companions, progress, cancel.
+"""Open a transcript: unpack it, read it line by line, read its companions, report progress, allow cancelling.
 
-Files are only ever read, never locked. Whatever cannot be read is a Problem of the session; where nothing can be read,
-one sentence (NothingToRead, UnknownFormat).
+Files are only read, never locked. Unreadable parts become Problems of the session. If nothing can be read, the
+exception
+(NothingToRead, UnknownFormat) holds one sentence.
 """
 
 import gc
@@ -34,11 +35,11 @@ from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import ZIP, FileStat, Source, file_stat, find_files
 
 _MOST_IDS = 10
-"""Sessions that a sentence names."""
+"""Most sessions that an error message names."""
 
 
 class TranscriptReading:
-    """A transcript with its companions, as far as it was read; one that is `growing` can be read on."""
+    """A transcript with its companions, as far as it was read. If it is `growing`, more can be read later."""
 
     def __init__(
         self,
@@ -48,7 +49,9 @@ class TranscriptReading:
         growing: bool,
         chosen: Format | None = None,
     ) -> None:
-        """`chosen`: one of `choices` that is not the first. Raises NothingToRead, UnknownFormat, Cancelled."""
+        """`chosen`: a format of `choices` to use instead of the first. Raises NothingToRead, UnknownFormat,
+        Cancelled.
+        """
         is_folder = os.path.isdir(path)
         self._folder = sessions_in_folder(path) if is_folder else []
         self.path = first_in_folder(path, self._folder) if is_folder else path
@@ -63,7 +66,7 @@ class TranscriptReading:
         self.reader = self.format.start()
         self._file, self._wanted = split_session_path(self.path)
         self.inner = ""
-        """Which session of a file of many is read; empty for the first."""
+        """The session that is read in a file of several; empty for the first."""
         if isinstance(main, TranscriptFile):
             if self.format.is_text:
                 main.read_as_text()
@@ -76,19 +79,19 @@ class TranscriptReading:
                 self.reader = self.format.start(self.inner)
         self.files: list[TranscriptFile | DatabaseSession] = [main]
         self._passed: dict[Path, FileStat | None] = {}
-        """Files that are no companions (None), or held nothing when they were as the value says."""
+        """Files that are not companions (None), or that held nothing yet in the recorded state."""
         self._session_id = ""
         self._is_id_known = False
-        """Was nothing fed since the id was looked at?"""
+        """True if nothing was fed since the session's id was checked."""
 
     def by_other_formats(self) -> Iterator["TranscriptReading"]:
-        """Yield a reading of the same file, not begun, by each of the other formats that may read it."""
+        """Yield a new reading of the same file for each of the other formats that may read it."""
         for other in self.choices[1:]:
             self.progress.done = 0
             yield TranscriptReading(self._opened, None, self.progress, self._growing, other)
 
     def understands(self) -> bool:
-        """Did the reader make requests of what it was fed?"""
+        """Did the reader find requests in what it was fed?"""
         return is_read(self.reader.session(), self.files[0].records)
 
     def read_main(self, first: Callable[[Session], None] | None = None) -> None:
@@ -103,13 +106,13 @@ class TranscriptReading:
             )
 
     def read_more(self) -> bool:
-        """Feed what was appended to the files; was there anything? Raises Rewritten."""
+        """Feed what was appended to the files. Return whether there was anything. Raises Rewritten."""
         fed = [file.read_more() for file in self.files]
         self._is_id_known &= not any(fed)
         return any(fed)
 
     def new_companions(self) -> list[tuple[Path, str]]:
-        """Return path and name of the files that may belong to the session and were not looked at yet."""
+        """Return (path, name) of the files that may belong to the session and were not checked yet."""
         if not self._is_id_known:
             self._look_at_id()
         main = self.files[0]
@@ -121,7 +124,9 @@ class TranscriptReading:
         return self._new_files_beside()
 
     def _look_at_id(self) -> None:
-        """Forget which files are no companions if the id of the session has changed: they may be some of this one."""
+        """Forget which files were rejected as companions if the session's id has changed: they may belong to the new
+        session.
+        """
         self._is_id_known = True
         session_id = self.reader.session().id if self._growing else ""
         if session_id != self._session_id:
@@ -147,7 +152,9 @@ class TranscriptReading:
         return then is not None and then != file_stat(path)
 
     def read_companion(self, path: Path, name: str, session: Session) -> bool:
-        """Feed that file, if it is a companion. Says whether it was. Raises NothingToRead, Cancelled."""
+        """Feed a file if it is a companion of the session. Return whether it is one. Raises NothingToRead,
+        Cancelled.
+        """
         self._passed[path] = file_stat(path) if self._growing else None
         main = self.files[0]
         zipped = main.companion(name) if isinstance(main, ZippedFile) else None
@@ -188,7 +195,7 @@ class TranscriptReading:
         )
 
     def _held_sessions(self, session: Session) -> list[HeldSession]:
-        """Return the sessions of the folder, archive or file, with their paths; none if it holds one."""
+        """Return the sessions of the folder, archive or file with their paths; empty if it holds only one."""
         main, file, listed = self.files[0], self._file, self._folder or self.files[0].held
         if isinstance(main, ZippedFile) and session.held and (self._wanted or not listed):
             file, listed = session_path(file, main.member), []
@@ -200,7 +207,7 @@ class TranscriptReading:
 
 
 def _inner_session(main: TranscriptFile, wanted: str) -> str:
-    """Return which session of a file of many is to be read; empty for the first."""
+    """Return the session to read in a file of several; empty for the first."""
     if isinstance(main, ZippedFile):
         return main.inner
     if isinstance(main, BundleFile):
@@ -217,11 +224,18 @@ def open_transcript(
     cancelled: Callable[[], bool] | None = None,
     keep: Callable[[TranscriptReading], None] | None = None,
 ) -> Session:
-    """The session that a transcript holds, with the threads of its companions.
+    """Open a transcript and return its session, with the threads of its companions.
 
-    `progress` is called with (bytes done, bytes in all); `first` gets the beginning of a long session as soon as it can
-    be shown; `cancelled` is asked for every chunk; `keep` gets what a follower continues (`follow.Follower`). Raises
-    NothingToRead, UnknownFormat, Cancelled, each with a sentence.
+    Args:
+        path: The transcript; `FILE#SESSION` names a session in a file of several.
+        format: Name of the format; None detects it.
+        progress: Called with (bytes done, bytes in total).
+        first: Called with the beginning of a long session as soon as it can be shown.
+        cancelled: Asked for every chunk.
+        keep: Called with the reading, which a follower can continue (`follow.Follower`).
+
+    Raises:
+        NothingToRead, UnknownFormat, Cancelled: each with one sentence.
     """
     path, about = Path(path), ReadProgress(progress, cancelled)
     with no_collection():
@@ -242,7 +256,7 @@ def open_transcript(
 
 
 def whole_exchanges(path: Path | str) -> Iterator[WholeExchange]:
-    """Every exchange of the recording in the order in which they ended; those without an answer last.
+    """Yield every exchange of a recording in the order in which they ended; exchanges without an answer come last.
 
     Raises NothingToRead.
     """
@@ -264,12 +278,12 @@ def _recorded_lines(path: Path) -> Iterator[Value]:
 
 
 def find_exchange(path: Path | str, line: int) -> WholeExchange | None:
-    """Return the exchange whose request is in that line. O(file)."""
+    """Return the exchange whose request is on `line`; None if there is none. O(file)."""
     return next((exchange for exchange in whole_exchanges(path) if exchange.line == line), None)
 
 
 def find_session_path(path: Path, session: str) -> Path:
-    """Return the name of a session in a file or folder of many, by its id or its number. Raises NothingToRead."""
+    """Return the path of a session, given by id or number, in a file or folder of several. Raises NothingToRead."""
     if not os.path.isdir(path):
         return session_path(path, session)
     held = sessions_in_folder(path)
@@ -282,7 +296,7 @@ def find_session_path(path: Path, session: str) -> Path:
 def read_whole(
     transcript: TranscriptReading, first: Callable[[Session], None] | None = None
 ) -> list[Problem]:
-    """Feed the main file and its companions. The problems are those of companions that cannot be read."""
+    """Feed the main file and its companions. Return the problems of companions that cannot be read."""
     companions = transcript.new_companions()
     sizes = (file_stat(companion) for companion, _ in companions)
     transcript.progress.total = transcript.files[0].size + sum(
@@ -295,9 +309,9 @@ def read_whole(
 def read_otherwise(
     transcript: TranscriptReading, lost: list[Problem]
 ) -> tuple[TranscriptReading, list[Problem]]:
-    """Return the first reading that understands the file, with its lost companions: this one, or by another format.
+    """Return the first reading that understands the file, and its problems: this one, or one by another format.
 
-    Raises UnknownFormat where there is none and the first makes nothing of the file.
+    If no reading does, return this one. Raises UnknownFormat if it found nothing in the file.
     """
     is_sure = transcript.shared is not None and bool(transcript.reader.session().threads)
     if is_sure or transcript.understands():
@@ -322,7 +336,7 @@ def read_otherwise(
 def _read_companions(
     transcript: TranscriptReading, companions: list[tuple[Path, str]]
 ) -> list[Problem]:
-    """Feed those that are some. The problems are those of companions that cannot be read."""
+    """Feed the files that are companions. Return the problems of those that cannot be read."""
     lost, session = list[Problem](), transcript.reader.session()
     for path, name in companions:
         try:
@@ -333,7 +347,7 @@ def _read_companions(
 
 
 def refuse_nothing(transcript: TranscriptReading) -> None:
-    """A format that was asked for by name, and could make nothing of the file, was the wrong one: UnknownFormat."""
+    """Raise UnknownFormat if the format that the user named found nothing in the file."""
     messages = (
         message for thread in transcript.reader.session().threads for message in thread.messages
     )
@@ -351,9 +365,11 @@ def refuse_nothing(transcript: TranscriptReading) -> None:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Nothing that is read here makes circles: the collector would walk a million new objects for nothing.
+    """Switch the garbage collector off while reading, where it would visit a million new objects for nothing.
 
-    Not while reading, and not later either: what is there afterwards is frozen, and is freed when it is let go.
+    Nothing that is read here forms reference cycles. All objects are frozen at the end, so later collections skip them
+    too;
+    they are still freed when the last reference goes away.
     """
     was = gc.isenabled()
     gc.disable()

@@ -1,7 +1,7 @@
-"""Follows a transcript that an agent is writing: every new request within a moment, an appended line at its own cost.
+"""Follow a transcript that an agent is writing: every new request appears at once, and only appended lines are read.
 
-Looks a few times a second, reads what was appended, never locks and never writes. A torn line waits for its rest; a
-file that was truncated, replaced or rewritten is read again; companions (sub-agents) that appear later are found.
+The file is checked a few times a second; it is never locked or written. A torn line waits for its remaining bytes. A
+file that was truncated, replaced or rewritten is read again. Companions (sub-agents) that appear later are found.
 """
 
 import os
@@ -27,15 +27,17 @@ from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat, file_stat, is_packed
 
 OFTEN = 0.1
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 PATIENCE = 2.0
-"""Seconds that a file may be unreadable, without being written to, before that is reported."""
+"""Seconds for which a file may be unreadable without being written to, before this is reported."""
 _COMPANIONS, _COMPANIONS_MOST = 0.2, 1.0
-"""Seconds between two looks for new companions, and seconds that they grow to while nothing is written."""
+"""Seconds between two searches for new companions, and the longest interval while nothing is written."""
 
 Publish = Callable[[Session], None]
 Rest = Callable[[float], bool]
-"""Waits for this many seconds, or until it is time to stop; True = stop. `threading.Event().wait` is one."""
+"""Waits for the given seconds or until the following is to stop. Returns True to stop. `threading.Event().wait`
+fits.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class FollowNews:
 
     sentence: str
     is_lost: bool = False
-    """The file cannot be read for now. True until the next news."""
+    """True if the file cannot be read for now. This holds until the next news."""
 
 
 TellNews = Callable[[FollowNews], None]
@@ -55,7 +57,7 @@ def _tell_nobody(news: FollowNews) -> None:
 
 
 class PackedFile(InspectorError):
-    """A packed file cannot be followed."""
+    """Raised for a packed file, which cannot be followed."""
 
 
 def follow(
@@ -67,11 +69,19 @@ def follow(
     opened: TranscriptReading | None = None,
     tell: TellNews = _tell_nobody,
 ) -> None:
-    """Publish the session as it is, and again whenever it has grown, until `rest` says stop.
+    """Publish the session now and whenever it has grown, until `rest` returns True.
 
-    Where it was `opened` before, nothing is read twice, and only what has come since is published. `tell` hears when
-    the file no longer exists or cannot be read, when it is back (it is followed again), and when it was exchanged.
-    Raises NothingToRead, UnknownFormat and PackedFile where there never was anything to follow.
+    Args:
+        path: The transcript.
+        publish: Called with the session.
+        rest: Waits between two checks.
+        format: Name of the format; None detects it.
+        opened: A reading that was opened before: nothing is read twice, and only later changes are published.
+        tell: Called when the file is missing or unreadable, when it is back (it is followed again), and when it was
+            replaced.
+
+    Raises:
+        NothingToRead, UnknownFormat, PackedFile: there never was anything to follow.
     """
     follower = Follower(
         path, publish, format=format, cancelled=lambda: rest(0), opened=opened, tell=tell
@@ -94,7 +104,7 @@ def follow_newest(
     opened: TranscriptReading | None = None,
     tell: TellNews = _tell_nobody,
 ) -> None:
-    """Follow the newest session of a project's folder, and the next as soon as one starts. It may start later."""
+    """Follow the newest session of a project's folder, and later each newer one. The first may also start later."""
     newest, follower, took = NewestSession(Path(folder), home), None, 0.0
     try:
         while not rest(max(OFTEN, took)):
@@ -112,7 +122,9 @@ def follow_newest(
 
 
 class Follower:
-    """One transcript with its companions. `look` does all the work; who calls it decides when, and on which thread."""
+    """Follows one transcript with its companions. `look` does all the work; the caller decides when and on which
+    thread.
+    """
 
     def __init__(
         self,
@@ -126,16 +138,16 @@ class Follower:
     ) -> None:
         self.path, self._publish, self._format, self._tell = Path(path), publish, format, tell
         self._why = ""
-        """Why what was there cannot be read any more; empty while it can."""
+        """Why the file can no longer be read; empty while it can."""
         self._missed: tuple[str, float] | None = None
-        """Such a reason, and when it is reported."""
+        """A reason for which the file cannot be read, and the time at which it is reported."""
         self._told_lost = False
         self._rewritten = ""
-        """How the file was exchanged, until it has been read again."""
+        """How the file was replaced or changed, until it has been read again."""
         self._progress = ReadProgress(cancelled=cancelled)
         self._transcript: TranscriptReading | None = None
         self._due, self._fed = 0.0, monotonic()
-        """When companions are looked for next, and when something was read last."""
+        """When companions are searched for next, and when something was read last."""
         self._tried: FileStat | None = None
         self._since = monotonic()
         self._ever = False
@@ -146,9 +158,9 @@ class Follower:
             raise NothingToRead(f"there is no file {self.path}")
 
     def look(self) -> float:
-        """Read what is new and publish the session if there was anything. Raises as `follow` says, and Cancelled.
+        """Read what is new, and publish the session if there was anything. Raises as `follow` says, and Cancelled.
 
-        The seconds that reading took: who rests for as long leaves half of the processor to who shows it.
+        Returns the seconds that reading took. A caller that rests as long leaves half of the processor to the display.
         """
         begun = monotonic()
         try:
@@ -167,7 +179,7 @@ class Follower:
         return took
 
     def _report(self) -> None:
-        """Tell what happened to the file, each once: a loss only when the file has not come back for a while."""
+        """Report once what happened to the file. A loss is reported only if the file is still missing after a while."""
         exists = file_stat(split_session_path(self.path)[0]) is not None
         why = self._why if exists else f"{self.path} no longer exists"
         if why:
@@ -192,7 +204,7 @@ class Follower:
             self._tell(FollowNews(f"{why}. {later}", is_lost=True))
 
     def _begin(self) -> bool:
-        """Read all there is. A file that cannot be read yet is tried again as soon as it has changed."""
+        """Read the whole file. A file that cannot be read yet is tried again as soon as it has changed."""
         now = transcript_stat(self.path)
         if not self._is_worth_a_try(now):
             return False
@@ -218,11 +230,11 @@ class Follower:
         return not self._is_waited_for(now)
 
     def _is_waited_for(self, now: FileStat | None) -> bool:
-        """May the file still become one that can be read?"""
+        """May the file still become readable?"""
         return self._ever or now is None or now.size == 0 or self._since + PATIENCE > monotonic()
 
     def _named(self, failure: str) -> str:
-        """The sentence of a failure, which says which file it is about."""
+        """Return the message of a failure, with the path if the message does not name it."""
         return failure if str(self.path) in failure else f"{self.path}: {failure}"
 
     def _read(self) -> None:
@@ -246,12 +258,12 @@ class Follower:
         return (monotonic() >= self._due and self._read_companions(transcript)) or fed
 
     def _read_companions(self, transcript: TranscriptReading) -> bool:
-        """Feed the companions that have come since; were there any? A tenth of the time at most."""
+        """Feed the companions that are new. Return whether there were any. Takes a tenth of the time at most."""
         begun, has_found = monotonic(), False
         if companions := transcript.new_companions():
             session = transcript.reader.session()
             for path, name in companions:
-                with suppress(NothingToRead):  # it is looked at again when it has changed
+                with suppress(NothingToRead):  # it is checked again when it has changed
                     has_found = transcript.read_companion(path, name, session) or has_found
         now = monotonic()
         quiet = min(_COMPANIONS_MOST, (now - self._fed) / 10)

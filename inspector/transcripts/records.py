@@ -1,4 +1,4 @@
-"""The records of a session, as its reader is fed: what a bundle holds, whatever file or database they are from."""
+"""The records of a session as they are fed to its reader: the content of a bundle, whatever file they come from."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,23 +18,23 @@ from inspector.transcripts.transcript_file import ReadProgress
 
 @dataclass(frozen=True, slots=True)
 class SessionRecords:
-    """All records of a session, and what reads them."""
+    """All records of a session, and the format that reads them."""
 
     format: str
     inner: str
-    """Which session of a file of many it is; empty for the first."""
+    """The session that was read in a file of several; empty for the first."""
     records: Sequence[BundleRecord]
 
 
 class _RecordingReader:
-    """Keeps what a reader is fed."""
+    """Passes values on to a reader and keeps them."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self.records: list[BundleRecord] = []
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Keep a value and feed it."""
+        """Keep a value and feed it to the reader."""
         self.records.append(BundleRecord(line, file, dumps(mark_bytes(value))))
         self._reader.feed(line, value, file)
 
@@ -55,7 +55,7 @@ def read_records(session: Session, cancelled: Callable[[], bool] | None = None) 
 
 
 def build_session(format_name: str, inner: str, records: Iterable[BundleRecord]) -> Session:
-    """Return the session that records make. O(records)."""
+    """Return the session that the records make up. O(records)."""
     (format_,) = candidates(Head([]), format_name, all_formats()[0])
     reader = format_.start(inner) if inner else format_.start()
     for line, file, written in records:

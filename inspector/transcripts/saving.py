@@ -1,6 +1,6 @@
-"""Writes what was made: through a temporary file, never over a file that is there unless told to, never over a source.
+"""Write output files: through a temporary file, never over an existing file unless forced, and never over a source.
 
-What the user opened stays as it is, even where they ask for it: the agent that wrote it owns it.
+A transcript that the user opened is never changed, even if they ask for it: it belongs to the agent that wrote it.
 """
 
 import os
@@ -26,7 +26,7 @@ from inspector.transcripts.files import whole_exchanges
 
 MAX_TOKENS = 32_000
 NATIVE = "native"
-"""The shape that means: a transcript in the session's own format."""
+"""The shape of a transcript in the session's own format."""
 _PAYLOADS: Mapping[str, Callable[[Buffer, str, int], dict[str, Any]]] = MappingProxyType(
     {
         "anthropic": anthropic.write_anthropic_body,
@@ -38,12 +38,12 @@ SHAPES = (*_PAYLOADS, NATIVE)
 
 
 def can_be_native(format: str) -> bool:  # noqa: A002
-    """Can a transcript of that format be written?"""
+    """Can a transcript of this format be written?"""
     return format in WRITERS
 
 
 def buffer_text(buffer: Buffer, shape: str, format: str, model: str) -> str:  # noqa: A002
-    """The buffer as a request body, or as a transcript that its agent can resume: a new session with its own id.
+    """Return the buffer as a request body, or as a transcript that its agent can resume: a new session with its own id.
 
     Raises InspectorError for a format that cannot be written.
     """
@@ -60,10 +60,16 @@ def check_target(path: str, force: bool) -> None:
 
 
 def save_text(text: str | bytes | Iterable[str], path: str, force: bool, source: str = "") -> None:
-    """Whole or not at all; a long one in pieces. `source` is the transcript it was made from.
+    """Write a file completely or not at all; a long text may come in pieces.
 
-    Raises InspectorError where the file exists and `force` is not set, where it is the source itself, and where it
-    cannot be written.
+    Args:
+        text: The content.
+        path: The file.
+        force: Replace an existing file.
+        source: The transcript that the content was made from; empty if there is none.
+
+    Raises:
+        InspectorError: The file exists and `force` is not set, it is the source itself, or it cannot be written.
     """
     target = Path(path)
     if source and _is_same(target, Path(source)):
@@ -79,7 +85,7 @@ def save_text(text: str | bytes | Iterable[str], path: str, force: bool, source:
 
 
 def save_har(session: Session, target: str, force: bool) -> None:
-    """The exchanges of a recording as an HTTP archive. Raises InspectorError, also where the session has none."""
+    """Save the exchanges of a recording as an HTTP archive. Raises InspectorError, also if the session has none."""
     if session.format != "proxy":
         raise InspectorError(
             f"{session.path} is no recording of the proxy: it holds no exchanges to export."
@@ -90,7 +96,7 @@ def save_har(session: Session, target: str, force: bool) -> None:
 def _write(text: str | bytes | Iterable[str], target: Path) -> None:
     handle, draft = tempfile.mkstemp(
         dir=target.parent, prefix=".draft-"
-    )  # its own name may be as long as names can be
+    )  # a short name of its own: the target's name may already have the greatest length allowed
     try:
         if isinstance(text, bytes):
             with os.fdopen(handle, "wb") as binary:
@@ -107,5 +113,5 @@ def _write(text: str | bytes | Iterable[str], target: Path) -> None:
 def _is_same(path: Path, other: Path) -> bool:
     try:
         return path.samefile(split_session_path(other)[0])
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return False

@@ -1,7 +1,7 @@
-"""Databases of agents: which sessions they hold, and one of them read like a file, then followed.
+"""Read the sessions in agents' databases: list them, read one of them like a file, and follow it.
 
-A session is read with those that it started (its sub-agents). Rows are compared by their content. A row that is missing
-means that the user took turns back, and then all is read again.
+A session is read with the sessions that it started (its sub-agents). Rows are compared by their content. A missing row
+means that the user took turns back; then all rows are read again.
 """
 
 import json
@@ -31,11 +31,13 @@ from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat
 
 _TRIES, _SOON, _REST = 100, 4, 0.013
-"""How often it is read once more where it changed meanwhile (to open it, to look again), after how many seconds."""
+"""How often reading is repeated if the database changed (when opening, when checking again), and the pause in
+seconds.
+"""
 _SHARE = 3
-"""The pause after a look, as a multiple of the time it took: most of the time is for others."""
+"""The pause after a check, as a multiple of its duration, so that most of the time is left to other work."""
 _IN_MS = 10**11
-"""A time since 1970 that is as large as this is in ms."""
+"""Times since 1970 that are at least this large are in ms; smaller ones are in seconds."""
 _STEP = 2000
 """Rows between two reports of progress."""
 Row = dict[str, Any]
@@ -44,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StoreLayout:
-    """How an agent keeps its sessions: tables and columns."""
+    """The tables and columns in which an agent stores its sessions."""
 
     format: str
     agent: str
@@ -54,31 +56,31 @@ class StoreLayout:
     """Tables whose rows belong to a session (`session_id`), in the order in which they are fed."""
     parent: str
     times: tuple[str, str]
-    """Columns: when it was created, and updated last."""
+    """Names of the columns with the time of creation and of the last update."""
     about: tuple[str, ...]
-    """The columns of a session that are fed."""
+    """The columns of a session that are fed to the reader."""
     json: frozenset[str]
     others: tuple[str, ...] = ()
-    """Further tables by which it is known."""
+    """Further tables by which the layout is recognised."""
     archived: str = ""
-    """The column that says when it was put away; empty where none does."""
+    """The column with the time at which a session was archived; empty if the layout has none."""
     seconds: bool = False
-    """Its times are seconds, as a rule, and not ms."""
+    """True if times are usually in seconds, not ms."""
     prefix: str = ""
-    """Of the names of tables, as rows are fed."""
+    """Prefix of the table names under which rows are fed to the reader."""
     id: str = "id"
-    """The column that names a session."""
+    """The column with the id of a session."""
     title: str = "title"
-    """The column that says what it is about."""
+    """The column with the title of a session."""
     row: str = "id"
-    """The column that names a row of a session."""
+    """The column with the id of a session's row."""
     order: str = "rowid"
-    """By which its rows are fed."""
+    """The column that determines the order in which rows are fed."""
     is_log: bool = False
-    """Rows are only added: if one that was read has changed, all rows are read again."""
+    """True if rows are only added. If a row that was read has changed, all rows are read again."""
 
     def holds(self, tables: set[str]) -> bool:
-        """Are these the tables of such a database?"""
+        """Do these table names belong to a database with this layout?"""
         return tables.issuperset((self.sessions, *self.tables, *self.others))
 
 
@@ -86,7 +88,7 @@ LAYOUTS = (
     StoreLayout(
         format="opencode",
         agent="opencode",
-        sessions="session_v2",  # since 2.0; the tables of before stay as they were
+        sessions="session_v2",  # since 2.0; the older tables are kept unchanged
         tables=("session_message",),
         parent="parent_id",
         times=("time_created", "time_updated"),
@@ -125,7 +127,7 @@ LAYOUTS = (
             "summary_message_id",
         ),
         json=frozenset(("parts",)),
-        seconds=True,  # whatever its schema says
+        seconds=True,  # despite what its schema says
         prefix="crush.",
     ),
     StoreLayout(
@@ -133,7 +135,7 @@ LAYOUTS = (
         agent="OpenClaw",
         sessions="session_windows",
         tables=("transcript_events",),
-        parent="parent_session_key",  # a key, which several sessions have after one another: each stands alone
+        parent="parent_session_key",  # a key that several successive sessions share, so each session is read alone
         times=("created_at", "updated_at"),
         about=("session_id", "session_key", "parent_session_key"),
         json=frozenset(("event_json",)),
@@ -146,12 +148,12 @@ LAYOUTS = (
     ),
 )
 _CRUSH_FOLDER = ".crush"
-"""Crush keeps its database in the folder that it works in."""
+"""Crush keeps its database in this folder of the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """A session of the database."""
+    """A session in a database."""
 
     format: str
     id: str
@@ -159,14 +161,14 @@ class StoredSession:
     directory: str
     title: str
     created: int
-    """ms since 1970, as is `updated`."""
+    """Time of creation in ms since 1970; `updated` has the same unit."""
     updated: int
     archived: bool
     row: Row
 
 
 def sessions_in(path: Path) -> list[StoredSession]:
-    """The sessions of a database, the one that was changed last first. Raises NothingToRead."""
+    """Return the sessions of a database, most recently changed first. Raises NothingToRead."""
     return _patiently(path, lambda database, layout: _sessions(path, database, layout))
 
 
@@ -217,7 +219,9 @@ def _layout_of(path: Path, database: apsw.Connection) -> StoreLayout:
 
 
 def _columns(database: apsw.Connection, layout: StoreLayout, table: str) -> tuple[list[str], str]:
-    """The columns of a table, and how they are selected: JSON as bytes, whatever text it is."""
+    """Return the columns of a table, and the SQL that selects them. JSON columns are selected as bytes, even if
+    invalid.
+    """
     names = [
         name for (name,) in database.execute("select name from pragma_table_info(?)", (table,))
     ]
@@ -264,7 +268,7 @@ def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
 
 
 def _parsed(layout: StoreLayout, names: Iterable[str], values: Iterable[Any]) -> Row:
-    """With the JSON of some columns read; what is none stays a text, and the reader says so."""
+    """Return a row with its JSON columns parsed. Invalid JSON remains text, which the reader reports."""
     row: Row = dict(zip(names, values, strict=True))
     for name in layout.json & row.keys():
         if isinstance(value := row[name], bytes):
@@ -276,63 +280,63 @@ def _parsed(layout: StoreLayout, names: Iterable[str], values: Iterable[Any]) ->
 
 
 def _ms(layout: StoreLayout, time: Any) -> int:
-    """Return a time in ms since 1970; 0 for what is no time."""
+    """Return a time in ms since 1970; 0 if the value is not a time."""
     if not isinstance(time, int):
         return 0
     return 1000 * time if layout.seconds and time < _IN_MS else time
 
 
 class DatabaseSession:
-    """A session in a database; to be opened and followed as a `TranscriptFile` is.
+    """A session in a database, which is opened and followed like a `TranscriptFile`.
 
-    Raises NothingToRead where it is no agent's that is known, or cannot be read for long.
+    Raises NothingToRead if the database belongs to no known agent, or cannot be read for a long time.
     """
 
     held: Sequence[HeldSession] = ()
-    """Told by the reader."""
+    """Always empty: the reader lists the sessions."""
 
     def __init__(self, path: Path, session: str, progress: ReadProgress) -> None:
         self.path, self._wanted, self._progress = path, session, progress
         self._stat: FileStat | None = None
         self._due = 0.0
         self._rows: list[Row] = []
-        """Read, and not fed yet."""
+        """Rows that were read and not fed yet."""
         self._chosen: str | None = None
         self._begun = 0
-        """When the newest session was begun that was there at first."""
+        """Creation time of the newest session that existed at first."""
         self._known: dict[str, dict[Any, int]] = {}
-        """By table and id: the rows that were read, and what they held."""
+        """The rows that were read, by table and id, each with a hash of its content."""
         self._feed: Callable[[int, Any], None] = lambda line, row: None
 
     @property
     def records(self) -> int:
-        """How many rows of the database were read."""
+        """Return the number of rows that were read."""
         return sum(map(len, self._known.values()))
 
     @property
     def size(self) -> int:
-        """Bytes on disk, of all sessions in it."""
+        """Return the size of the whole database on disk, in bytes."""
         about = transcript_stat(self.path)
         return about.size if about else 0
 
     @property
     def problems(self) -> list[Problem]:
-        """None of the file's: the reader finds those of the rows."""
+        """Return no problems: the reader finds those of the rows."""
         return []
 
     def torn(self) -> list[Problem]:
-        """None: what is read is of one moment."""
+        """Return no problems: a database is read in a consistent state."""
         return []
 
     def head(self) -> Head:
-        """What the session is; its messages are read, but not fed."""
+        """Return the first rows of the session for detection. All rows are read, but not fed yet."""
         if not self._rows:
             self._stat = transcript_stat(self.path)
             self._rows = self._take(_patiently(self.path, self._changes))
         return Head(self._rows[:60], None, MAGIC)
 
     def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
-        """Feed all of it, and from now on what has changed. Raises NothingToRead, Cancelled."""
+        """Feed all rows; later calls of `read_more` feed changes. Raises NothingToRead, Cancelled."""
         self.head()
         self._feed, size = reader.feed, self.size
         for n, row in enumerate(self._rows):
@@ -344,7 +348,10 @@ class DatabaseSession:
         self._rows.clear()
 
     def read_more(self) -> bool:
-        """Feed what has changed; was there anything? Nothing while somebody is writing. Raises Rewritten."""
+        """Feed the rows that have changed. Return whether there were any; False while the database is being written.
+
+        Raises Rewritten.
+        """
         now, begun = transcript_stat(self.path), time.monotonic()
         if now == self._stat or begun < self._due:
             return False
@@ -358,7 +365,7 @@ class DatabaseSession:
         return bool(rows)
 
     def _take(self, changes: "_Changes") -> list[Row]:
-        """Only now, when all of it was of one moment, is it known."""
+        """Return the changed rows and remember the new state, which is known to be consistent only now."""
         if self._chosen is None:
             self._begun = changes.newest
         self._chosen, self._known = changes.chosen, changes.known_rows
@@ -394,7 +401,10 @@ class DatabaseSession:
         return _Changes(chosen.id, max(session.created for session in sessions), known_rows, rows)
 
     def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:
-        """The one that was asked for; else the main one that was changed last, and any that was begun since."""
+        """Return the wanted session; without one, the main session that was changed last.
+
+        Raises Rewritten if a newer main session was created since.
+        """
         if self._wanted:
             listed = sorted(sessions, key=lambda session: bool(session.parent))
             place = find_place([HeldSession(session.id) for session in listed], self._wanted)
@@ -419,7 +429,7 @@ class DatabaseSession:
         sessions: Sequence[str],
         rows: list[Row],
     ) -> dict[Any, int]:
-        """Adds the rows that are new or hold something else. Returns all that there are now."""
+        """Append the rows that are new or changed to `rows`. Return the ids and hashes of all current rows."""
         names, selected = _columns(database, layout, table)
         before, now, place = (
             self._known.get(table, {}),
@@ -445,7 +455,7 @@ class DatabaseSession:
 def _storage_order(changed: tuple[Any, Row]) -> tuple[int, Any]:
     """Return the sort key of a row by the column it is ordered by, whose values may be of any storage class.
 
-    SQLite sorts NULL before numbers, these before texts, these before blobs.
+    SQLite sorts NULL before numbers, numbers before texts, and texts before blobs.
     """
     place, _ = changed
     match place:
@@ -461,17 +471,17 @@ def _storage_order(changed: tuple[Any, Row]) -> tuple[int, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """What one look at the database has found."""
+    """The result of one check of the database."""
 
     chosen: str
     newest: int
-    """When the newest session was begun."""
+    """Creation time of the newest session."""
     known_rows: dict[str, dict[Any, int]]
     rows: list[Row]
 
 
 def _tree(sessions: Iterable[StoredSession], chosen: StoredSession) -> list[StoredSession]:
-    """The session and all that it started, and they in turn."""
+    """Return a session and all sessions that it started, directly or indirectly."""
     below: dict[str, list[StoredSession]] = {}
     for member in sessions:
         below.setdefault(member.parent, []).append(member)

@@ -1,7 +1,7 @@
-"""One file of a transcript: its head, for detection, then all of it into a reader, then what is appended to it.
+"""One file of a transcript: read its head for detection, then all of it into a reader, then what is appended.
 
-It is opened for reading only, only while there is something to read, and never locked. What was read is known again by
-its beginning and its last bytes; where they are others, the file was truncated, replaced or rewritten (Rewritten).
+The file is opened for reading only, only while there is something to read, and is never locked. Its beginning and the
+last bytes that were read are remembered. If they change, the file was truncated, replaced or rewritten (Rewritten).
 """
 
 import csv
@@ -23,40 +23,41 @@ from inspector.transcripts.unpack import LONGEST, PACKED, ZIP, Source, file_stat
 
 _HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
 _FIRST_PICTURE = 200_000
-"""Unpacked bytes after which the first picture is shown; asked again at twice as many while there is nothing in it."""
+"""Unpacked bytes after which the first picture is shown; if it would be empty, the next try is at twice as many."""
 _START, _TAIL, _CHUNK = 1024, 256, 1 << 18
-"""Bytes by which what was read is known again, and how many are read at once of what was appended."""
+"""Bytes of the beginning and of the end that are remembered, and bytes that are read at once of what was appended."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 _CASSETTE = re.compile(
     rb"(?:#.*\n|---.*\n|\w+:[^\n]*\n|[ \t]*\r?\n){0,20}?(?:http_)?interactions:[ \t]*\r?\n"
 )
-"""How the one kind of transcript begins that is YAML."""
+"""Matches the beginning of a cassette, the only kind of transcript that is YAML."""
 _TABLE = re.compile(rb'(?:\xef\xbb\xbf)?"?\w+"?(?:,"?[\w.]+"?){3,}\r?\n')
-"""How a table begins, with the names of its columns."""
+"""Matches the beginning of a table (CSV): the names of its columns."""
 
 
 class Rewritten(Exception):
     """The file no longer begins with what was read, so it must be read again from the beginning.
 
-    The text says which file and how it changed; it is empty for files that are rewritten with every change (documents,
+    The message says which file and how it changed; it is empty for files that are rewritten with every change
+    (documents,
     databases).
     """
 
 
 @dataclass(slots=True)
 class ReadProgress:
-    """Who wants to know how far it is, and may stop it."""
+    """Reports how far reading has come, and can cancel it."""
 
     progress: Callable[[int, int], None] | None = None
     cancelled: Callable[[], bool] | None = None
     total: int = 0
     done: int = 0
-    """Bytes of the files that are finished."""
+    """Bytes of the files that are completely read."""
 
     def step(self, path: Path, done: int = 0, size: int = 0) -> None:
-        """Count the bytes that were read of one more file. Raises Cancelled."""
+        """Report that `done` bytes of the current file were read. Raises Cancelled."""
         if self.cancelled is not None and self.cancelled():
             raise Cancelled(f"opening {path} was cancelled")
         if self.progress is not None:
@@ -65,10 +66,10 @@ class ReadProgress:
 
 
 class TranscriptFile:
-    """First its head, then, with a reader for it, all of it. One that is `growing` is read on with `read_more`."""
+    """Reads a file: first its head, then, with a reader, all of it. If it is `growing`, `read_more` continues."""
 
     held: Sequence[HeldSession] = ()
-    """The files of the archive that holds it."""
+    """The files of the archive that holds this file."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class TranscriptFile:
         growing: bool = False,
         source: Callable[[], Source] | None = None,
     ) -> None:
-        """`source`: where its bytes come from, if not the file as it is."""
+        """`source`: opens the bytes, if they are not those of the file on disk."""
         self.path, self._file, self._growing = path, file, growing
         self._new_source = source or partial(Source, path)
         self._progress = progress or ReadProgress()
@@ -93,12 +94,12 @@ class TranscriptFile:
         self._read_all = False
         self._unpacked = 0
         self._quiet = False
-        """The last line was looked at since something was written."""
+        """True if the last line was checked since the file was last written."""
         self._first, self._last, self._done = b"", b"", 0
-        """By what the part that was read is known again, and its length."""
+        """The remembered first and last bytes of the part that was read, and the length of that part."""
 
     def _next(self) -> Iterable[Value]:
-        """The values of the next chunk, each to be taken; at the end those of the last line."""
+        """Return the values of the next chunk; at the end of the file, those of the last line."""
         chunk = next(self._chunks, None)
         self._progress.step(self.path, self._source.done, self._source.size)
         if chunk is None:
@@ -111,7 +112,7 @@ class TranscriptFile:
         return self._feeder.read(chunk)
 
     def head(self) -> Head:
-        """Return the beginning of the file, as far as it needs to be known. Raises NothingToRead."""
+        """Return the beginning of the file, as much as detection needs. Raises NothingToRead."""
         self._read_head()
         if _CASSETTE.match(self._data):
             self._read_as("YAML", _yaml)
@@ -135,7 +136,7 @@ class TranscriptFile:
         return Head(values, self._document, self._data)
 
     def _check_empty(self) -> None:
-        """Raise NothingToRead for a file without values that is blank, or that would hold lines of JSON."""
+        """Raise NothingToRead if a file without values is blank or consists of damaged JSON lines."""
         if not self._data.strip(b" \t\r\n\0"):
             why = "; ".join(problem.what for problem in self._source.problems)
             raise NothingToRead(
@@ -149,13 +150,15 @@ class TranscriptFile:
             )
 
     def is_one(self, document: Any) -> Head:
-        """All that the file holds is this value, whatever its bytes are."""
+        """Replace the file's content by one value, and return its head."""
         self._document = document
         self._is_read(self._source, [(1, document)])
         return Head([document], document)
 
     def spread(self) -> Head | None:
-        """Return the objects of the one list that the file is, as if each were a line; None if it is no such list."""
+        """Return the items of a file that is one list of objects, as if each were a line; None if it is no such
+        list.
+        """
         items = self._document
         if (
             not isinstance(items, list)
@@ -185,7 +188,9 @@ class TranscriptFile:
         )
 
     def _read_document(self) -> bool:
-        """Read the whole file as one JSON value, or as several over many lines; False where it is a file of lines."""
+        """Read the whole file as one JSON value, or as several that span lines. Return False if it consists of JSON
+        lines.
+        """
         source, data = self._read_whole()
         odd: list[str] = []
         try:
@@ -203,7 +208,7 @@ class TranscriptFile:
         return True
 
     def _read_as(self, what: str, parse: Callable[[bytes], Any]) -> None:
-        """Read the whole file as one value. Raises NothingToRead."""
+        """Parse the whole file as one value. Raises NothingToRead."""
         source, data = self._read_whole()
         try:
             self._document = parse(bytes(data))
@@ -233,11 +238,11 @@ class TranscriptFile:
         self._feeder.values = len(values)
 
     def expect_repeated(self, path: Sequence[str]) -> None:
-        """A list stands under these names in many lines, and is written whole each time that it has grown."""
+        """Expect many lines that hold a list under these names and repeat it whole each time it has grown."""
         self._feeder.parse = RepeatedList(path).parse
 
     def read_as_text(self) -> None:
-        """Begin again: the lines are to be fed as they are."""
+        """Start again, and feed the lines as unparsed text."""
         self._chunks.close()
         self._source = self._new_source()
         self._chunks = self._source.chunks()
@@ -245,7 +250,7 @@ class TranscriptFile:
         self._feeder = Feeder(self._file, is_text=True)
 
     def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
-        """Feed all of the file to the reader. Raises NothingToRead where it holds no value."""
+        """Feed the whole file to the reader. Raises NothingToRead if it holds no value."""
         self._reader = reader
         self._take(self._kept)
         self._kept.clear()
@@ -270,7 +275,7 @@ class TranscriptFile:
 
     @property
     def records(self) -> int:
-        """How many values were read."""
+        """Return the number of values that were read."""
         return self._feeder.values
 
     @property
@@ -280,20 +285,20 @@ class TranscriptFile:
 
     @property
     def problems(self) -> list[Problem]:
-        """What the file itself made difficult, under its name."""
+        """Return the problems of the file itself, under its name."""
         return [
             *(replace(problem, file=self._file) for problem in self._source.problems),
             *self._feeder.problems,
         ]
 
-    # ---- what is appended ------------------------------------------------------------------------------------------
+    # ---- appended content -------------------------------------------------------------------------------------------
 
     def torn(self) -> list[Problem]:
-        """The last line, if it waits for its rest."""
+        """Return the last line as a problem if it is incomplete."""
         return self._feeder.torn()
 
     def _remember(self) -> None:
-        """All that there was has been fed: keep in mind how it looked."""
+        """Remember the first and last bytes of the part that was fed."""
         self._done = self._source.done
         try:
             with self.path.open("rb", buffering=0) as file:
@@ -308,15 +313,17 @@ class TranscriptFile:
 
     @property
     def _whole(self) -> bool:
-        """One JSON document, or bytes that cannot be read from the middle: every change is a new file.
+        """Must the file be read again as a whole after every change?
 
-        A transcript of one value may be such a document; it costs little to read it once more.
+        True for a single JSON document and for bytes that cannot be read from the middle. A transcript with only one
+        value may
+        be such a document; reading it again costs little.
         """
         is_single = not self._file and self._feeder.values <= 1
         return is_single or self._is_document or self._first.startswith((*_UTF16, *PACKED, ZIP))
 
     def read_more(self) -> bool:
-        """Feed what was appended; was there anything? O(what was appended). Raises Rewritten."""
+        """Feed what was appended. Return whether there was anything. O(appended bytes). Raises Rewritten."""
         now = file_stat(self.path)
         if now == self._stat or now is None:
             return self._rest_of_line()
@@ -335,7 +342,7 @@ class TranscriptFile:
                 ):
                     raise Rewritten(f"{self.path} was rewritten")
                 return self._feed_from(file.fileno())
-        except OSError as error:  # it went away this moment, or is no longer for us to see
+        except OSError as error:  # the file was removed just now, or we may no longer read it
             raise Rewritten from error
 
     def _feed_from(self, handle: int) -> bool:
@@ -351,7 +358,9 @@ class TranscriptFile:
         return self._feeder.line > before
 
     def _rest_of_line(self) -> bool:
-        """Nothing was written for a while: the last line may be whole although its end is missing."""
+        """Read the last line early, because nothing was written for a while and it may be complete without a
+        newline.
+        """
         if self._quiet or self._whole:
             return False
         self._quiet = True
@@ -369,12 +378,12 @@ def _yaml(data: bytes) -> Any:
 
 
 def _table(data: bytes) -> Any:
-    """Return the rows of a table (CSV): an object each, of texts."""
+    """Return the rows of a table (CSV) as objects with text fields."""
     csv.field_size_limit(LONGEST)
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""))
     return [_without_empty(row) for row in rows]
 
 
 def _without_empty(row: Mapping[str | Any, str | Any]) -> dict[str, str]:
-    """Return the named fields of a row that hold something."""
+    """Return the fields of a row that have a name and a value."""
     return {key: field for key, field in row.items() if key and field}

@@ -1,7 +1,7 @@
-"""The bytes of a transcript, chunk by chunk: only regular files, only read, unpacked where they were packed.
+"""Read the bytes of a transcript chunk by chunk, and unpack them if they are packed. Only regular files are read.
 
-What the file is (gzip, zstd, UTF-16, a byte-order mark) is known by its first bytes. A pipe or a device is never
-opened, as that could block for ever.
+The first bytes show what the file is (gzip, zstd, UTF-16, a byte-order mark). A pipe or a device is never opened,
+because that could block for ever.
 """
 
 import codecs
@@ -18,16 +18,18 @@ from inspector.core.errors import NothingToRead
 from inspector.core.session import Problem
 
 _FIRST, _CHUNK = 1 << 16, 1 << 17
-"""Bytes that are read at once: their values are in memory together."""
+"""Bytes that are read at once; the values of a chunk are in memory together."""
 GZIP, ZIP, ZSTD = b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 PACKED = (GZIP, ZSTD)
 LONGEST = 1 << 30
-"""Bytes. A longer line, or a longer document of one value, is left out."""
+"""Most bytes of a line, or of a document that is one value; a longer one is left out."""
 LONGEST_PACKED = 1 << 26
-"""The same in a packed file: a megabyte may unpack to a gigabyte, which would fill the memory."""
+"""The same limit for a packed file: a megabyte may unpack to a gigabyte, which would fill the memory."""
 _PLENTY, _RATIO = 1 << 28, 200
-"""Unpacked bytes that are always allowed. A larger file is refused if it unpacks to many times its size, because
-transcripts reach about thirty times."""
+"""Unpacked bytes that are always allowed, and the largest allowed ratio of unpacked to packed size beyond that.
+
+Transcripts reach a ratio of about thirty.
+"""
 _KINDS = (
     (stat.S_ISDIR, "is a folder; name a file in it"),
     (stat.S_ISFIFO, "is a pipe, not a file"),
@@ -38,17 +40,17 @@ _KINDS = (
 
 
 class FileStat(NamedTuple):
-    """The state of a file. All equal = it was not changed."""
+    """The state of a file. If two states are equal, the file was not changed."""
 
     device: int
     inode: int
     size: int
     changed_ns: int
-    """When it was changed last."""
+    """Time of the last change, in ns."""
 
 
 def file_stat(path: Path) -> FileStat | None:
-    """How the file stands now; None where there is none (a rotation may just be under way). Raises NothingToRead."""
+    """Return the state of a file; None if it does not exist (a rotation may be under way). Raises NothingToRead."""
     try:
         about = os.stat(path)
     except FileNotFoundError:
@@ -59,7 +61,7 @@ def file_stat(path: Path) -> FileStat | None:
 
 
 def find_files(folder: Path, pattern: str) -> Iterator[Path]:
-    """What a pattern finds, until a folder goes away under it."""
+    """Yield the files that match a pattern. Stop if the folder is removed meanwhile."""
     with suppress(OSError):
         yield from folder.glob(pattern)
 
@@ -76,37 +78,37 @@ def describe_excess(unpacked: int) -> Problem:
 
 
 def is_packed(path: Path) -> bool:
-    """Does it begin as gzip or zstd does?"""
+    """Does the file begin like gzip or zstd?"""
     try:
         if not path.is_file():  # a pipe is never opened
             return False
         with path.open("rb", buffering=0) as file:
             return file.read(len(ZSTD)).startswith(PACKED)
-    except OSError:  # whoever reads all of it says why
+    except OSError:  # reading the file will report the error
         return False
 
 
 class Source:
-    """One file, to be read once from its beginning. Raises NothingToRead where there is nothing to read."""
+    """One file, to be read once from its beginning. Raises NothingToRead if there is nothing to read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.size = 0
-        """Bytes on disk when it was opened; the file may grow meanwhile."""
+        """Bytes on disk when the file was opened; it may have grown since."""
         self.done = 0
-        """Bytes on disk that were read."""
+        """Bytes on disk that have been read."""
         self.longest = LONGEST
-        """Bytes that a line of it may have."""
+        """Most bytes that a line of the file may have."""
         self.problems: list[Problem] = []
 
     def chunks(self) -> Generator[bytes, None, None]:
-        """The unpacked bytes. The first chunks are small, so that there is something to show early."""
+        """Yield the unpacked bytes. The first chunks are small, so that something can be shown early."""
         with _opened(self.path) as file:
             self.size = os.fstat(file.fileno()).st_size
             yield from self._of(self._raw(file))
 
     def _of(self, raw: Iterator[bytes]) -> Iterator[bytes]:
-        """These bytes, unpacked where they were packed."""
+        """Yield these bytes, unpacked if they are packed."""
         start = next(raw, b"")
         if not start:
             raise NothingToRead(f"{self.path} is empty")
@@ -130,7 +132,7 @@ class Source:
             self.problems.append(Problem(0, what))
 
     def _unpacked(self, start: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
-        """All members of a packed file; a damaged or torn one gives what was readable."""
+        """Yield the content of all members of a packed file; of a damaged or torn file, what could be unpacked."""
         magic = GZIP if start.startswith(GZIP) else ZSTD
         member = _member(magic)
         self.longest, unpacked_so_far = LONGEST_PACKED, 0
@@ -167,12 +169,15 @@ class Source:
 
 
 def _member(magic: bytes) -> Any:
-    """What unpacks one member: zlib's own, or one like it."""
+    """Return an object that unpacks one member: zlib's own, or one with the same interface."""
     return zlib.decompressobj(wbits=31) if magic == GZIP else _ZstdFrame()
 
 
 class _ZstdFrame:
-    """Unpacks one frame as zlib's object does a member. Of so small a piece no more can come than a few megabytes."""
+    """Unpacks one zstd frame with the interface of zlib's decompression object.
+
+    The input is processed in small pieces, so that no piece unpacks to more than a few megabytes.
+    """
 
     _PIECE = 512
 
@@ -185,16 +190,16 @@ class _ZstdFrame:
 
     @property
     def eof(self) -> bool:
-        """Has the end of the frame come?"""
+        """Has the end of the frame been reached?"""
         return self._inner.eof
 
     @property
     def unused_data(self) -> bytes:
-        """The bytes that follow the frame."""
+        """Return the bytes that follow the frame."""
         return self._inner.unused_data + bytes(self.unconsumed_tail)
 
     def decompress(self, data: memoryview | bytes, most: int) -> bytes:
-        """A piece of the data; the rest waits in `unconsumed_tail`."""
+        """Unpack a piece of the data; the rest is kept in `unconsumed_tail`."""
         del most
         view = memoryview(data)
         self.unconsumed_tail = view[self._PIECE :]
@@ -204,12 +209,12 @@ class _ZstdFrame:
             raise zlib.error(str(error)) from None
 
     def flush(self) -> bytes:
-        """Return nothing: a frame keeps no bytes back."""
+        """Return nothing: no bytes of a frame are held back."""
         return b""
 
 
 _WINDOW = 1 << 27
-"""Bytes that a frame may ask to be kept in memory."""
+"""Most bytes of memory that a frame may require."""
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -223,7 +228,7 @@ def _opened(path: Path) -> BinaryIO:
         raise NothingToRead(f"there is no file {path}") from None
     except OSError as error:
         raise NothingToRead(f"{path} cannot be read: {error.strerror or error}") from None
-    except ValueError as error:  # a NUL in the name
+    except ValueError as error:  # the name contains a NUL
         raise NothingToRead(f"{str(path)!r} is no name of a file: {error}") from None
     _check(path, os.fstat(handle).st_mode)
     return file
@@ -236,7 +241,7 @@ def _check(path: Path, mode: int) -> None:
 
 
 def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Without a byte-order mark; UTF-16 (what a Windows shell writes) as UTF-8."""
+    """Yield the bytes as UTF-8 without a byte-order mark. UTF-16 (written by Windows shells) is converted."""
     start = next(chunks, b"")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")

@@ -1,7 +1,7 @@
-"""YAML in: one document, as the values that JSON has, and bytes for `!!binary`; times stay text.
+"""Parse one YAML document into the values of JSON, with bytes for `!!binary`. Times stay text.
 
-The words are PyYAML's (libyaml where it is there); put together here, because depth and aliases have to be bounded, and
-no tag of the file may choose a type.
+PyYAML (with libyaml if it is available) does the parsing. The values are put together here, because depth and aliases
+must be bounded and no tag of the file may choose a type.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ import yaml
 from inspector.core.jsontext import DEEPEST, without_surrogates
 
 _HEAVIEST = 1 << 28
-"""Characters and values, those that aliases repeat among them."""
+"""Most characters and values, counting those that aliases repeat."""
 _LARGEST = 10**18
-"""A number beyond it stays text."""
+"""A number with a larger magnitude stays text."""
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NAMES = ("null", "bool", "int", "float", "binary")
 _TOO_DEEP = "nested too deeply"
@@ -23,20 +23,20 @@ _TYPES = {f"tag:yaml.org,2002:{name}" for name in _NAMES}
 
 
 class NotYaml(ValueError):
-    """The text is no YAML that can be read here. `str(error)` says why, in a few words."""
+    """The text is not YAML that can be read here. `str(error)` gives the reason in a few words."""
 
 
 class _Composer:
-    """Puts the values of one document together."""
+    """Builds the values of one document."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
         self._anchors: dict[str, tuple[Any, int, int]] = {}
-        """By name of an anchor: the value, its weight, and how deep lists and maps are nested in it."""
+        """For each anchor: the value, its weight, and how deep lists and maps are nested in it."""
         self._weight = 0
 
     def document(self) -> Any:
-        """The one that there is; None where there is none."""
+        """Return the value of the only document; None if there is none."""
         root, documents = None, 0
         while (event := self._loader.get_event()) is not None:
             documents += isinstance(event, yaml.DocumentStartEvent)
@@ -49,7 +49,7 @@ class _Composer:
     def _value(self, event: Any, depth: int) -> tuple[Any, int]:
         """Return the value that begins with this event, and how deep lists and maps are nested in it.
 
-        `depth`: how many stand around it.
+        `depth` is the number of lists and maps around it.
         """
         before = self._weight
         if isinstance(event, yaml.AliasEvent):
@@ -100,7 +100,7 @@ class _Composer:
         return fields, height
 
     def _nodes(self, depth: int) -> Iterator[tuple[int, yaml.Event]]:
-        """Iterate over the first events of the items of a list or map; in a map keys and values take turns."""
+        """Yield (index, first event) of each item of a list or map; in a map, keys and values alternate."""
         if depth >= DEEPEST:
             raise NotYaml(_TOO_DEEP)
         self._weigh(1)

@@ -1,8 +1,8 @@
-"""Analyses what the State is about to show: one analysis at a time, and while a session grows the newest one waits.
+"""Analyse what the State is about to show: one analysis at a time; while a session grows, only the newest one waits.
 
-A followed session may grow faster than it can be analysed. Each analysis then ends and is shown, and the next one
-begins with the newest session: those between are never analysed. An analysis whose result is no longer needed is
-cancelled.
+A followed session may grow faster than it can be analysed. The running analysis then ends and is shown, and the next
+one begins with the newest version of the session; versions in between are never analysed. An analysis whose result is
+no longer needed is cancelled.
 """
 
 from collections.abc import Callable
@@ -30,12 +30,12 @@ FindWindow: TypeAlias = Callable[[State, int | None], Window]
 
 
 class Work(Protocol):
-    """Runs `job` somewhere, then `done(result)` on the thread that asked.
+    """Run `job` somewhere, then call `done(result)` on the thread that asked.
 
     Args:
-        fell: Called first with the exception of a job that failed, which is then raised on the asking thread.
+        fell: Called first with the exception of a job that failed; the exception is then raised on the asking thread.
         waits: The job mostly waits for files, models or servers.
-        first: All other jobs pause while it runs.
+        first: All other jobs pause while this one runs.
 
     Returns:
         A function that cancels the job; None if it cannot be cancelled.
@@ -58,7 +58,7 @@ def at_once(
     waits: bool = False,
     first: bool = False,
 ) -> None:
-    """Work without another thread."""
+    """Run the job on the calling thread: a `Work` without other threads."""
     try:
         result = job()
     except BaseException as error:
@@ -70,7 +70,7 @@ def at_once(
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A session that is to be shown. `more`: it is still being read."""
+    """A session that is about to be shown. `more` is True while its file is still being read."""
 
     session: Session
     more: bool
@@ -79,33 +79,33 @@ class Growth:
 @dataclass(slots=True, eq=False)
 class _Running:
     growth: Growth | None
-    """What it shows in the end, if that is another session."""
+    """The session that the analysis will show; None if the session does not change."""
     cancel: Cancel | None = field(default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What was worked out of a state."""
+    """The results computed for the state `of`."""
 
     of: State
     pressures: Pressures | None = None
     drops: "Drops | None" = None
     window: Window | None = None
-    """Where the state stands; None unless the session grew."""
+    """The model's window at the state's current request; computed here only if the session grew."""
     believed: PolicyBelief | None = None
-    """None unless most of it was known when the session was shorter."""
+    """The policy's own counts; computed here only if most of them were known when the session was shorter."""
     verdicts: Previews | None = None
-    """Which tiers are due; None unless that was known when the session was shorter."""
+    """Which tiers are due; computed here only if that was known when the session was shorter."""
 
 
 class AnalysedBench(Protocol):
-    """What the queue needs of the Workbench."""
+    """The part of the Workbench that the queue needs."""
 
     @property
     def state(self) -> State: ...
 
     def place(self, state: State) -> State:
-        """Put the playhead where it belongs in a session that grew."""
+        """Move the playhead to its proper request in a session that grew."""
         ...
 
     def find_window(self, state: State, at: int | None) -> Window: ...
@@ -119,12 +119,12 @@ class AnalysedBench(Protocol):
         ...
 
     def reopen(self, growth: Growth) -> None:
-        """Begin again with a session that had to wait."""
+        """Open a session that had to wait."""
         ...
 
 
 class AnalysisQueue:
-    """Runs the analyses of a Workbench."""
+    """Runs the analyses of a Workbench, one at a time."""
 
     def __init__(self, bench: AnalysedBench, work: Work) -> None:
         self._bench, self._work = bench, work
@@ -132,7 +132,7 @@ class AnalysisQueue:
         self._waiting: Growth | None = None
 
     def keep_waiting(self, growth: Growth) -> bool:
-        """Keep a session for later if a shorter one of the same file is being analysed; say whether it waits."""
+        """Keep a session for later if a shorter version of it is being analysed. Return True if it has to wait."""
         running = self._running.growth if self._running is not None else None
         newest = self._waiting or running
         if newest is None or newest.session.path != growth.session.path or not growth.session.path:
@@ -156,10 +156,12 @@ class AnalysisQueue:
         self._waiting = None
 
     def run(self, change: Change, landed: Callable[[], None], growth: Growth | None = None) -> None:
-        """Analyse what the changed state needs, show it, then call `landed`. Cancels the analysis that is running.
+        """Analyse what the changed state needs, show the result, then call `landed`. Cancel the analysis that is
+        running.
 
-        The change is applied again to the state at that time: the user may have moved in the meantime. A session that
-        was being analysed, or waited, is shown after it unless it is of another file than `growth`.
+        `change` is applied again when the result arrives, because the user may have moved in the meantime. A session
+        that was
+        being analysed or was waiting is shown afterwards, unless `growth` is given.
         """
         interrupted = self._stop()
         self._waiting = self._waiting or interrupted
@@ -203,7 +205,7 @@ class AnalysisQueue:
             self._weigh_exactly()
 
     def _weigh_exactly(self) -> None:
-        """Follow a first picture that did not wait for the tokenizer, unless a fuller one comes anyway."""
+        """Repeat an analysis that did not wait for the tokenizer, unless the file is still being read."""
         if not self._bench.state.is_being_read:
             self.run(lambda state: state, lambda: None)
 
@@ -213,7 +215,7 @@ class AnalysisQueue:
             self._bench.reopen(waiting)
 
     def _stop(self) -> Growth | None:
-        """Cancel what is running. Return the session that it would have shown."""
+        """Cancel the running analysis. Return the session that it would have shown."""
         running, self._running = self._running, None
         if running is None:
             return None
@@ -228,19 +230,21 @@ def count_requests(session: Session) -> int:
 
 
 def is_rough(pressures: Pressures) -> bool:
-    """Were they weighed before the tokenizer was there?"""
+    """Were the pressures computed without the tokenizer, from rough sizes?"""
     return isinstance(pressures.by, Weigher) and pressures.by.is_rough
 
 
 def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> Analysis:
-    """The pressures of the chosen thread, and its drops; nothing while nothing is open.
+    """Compute the pressures and drops of the chosen thread; an empty analysis if nothing is open.
 
-    O(messages) the first time; of a thread that grew, what is new in it, with the window and what the policy believes.
+    O(messages) the first time; if the thread grew, O(new messages), and the window and the policy's own count are
+    computed
+    too.
 
     Args:
-        state: what is about to be shown.
-        find_window: finds the model's window at a request.
-        quickly: without the tokenizer, which takes 0.3 s to load: the first picture does not wait for it.
+        state: The state that is about to be shown.
+        find_window: Finds the model's window at a request.
+        quickly: Do without the tokenizer, which takes 0.3 s to load, so that the first picture does not wait for it.
     """
     from inspector.core.drops import thread_drops  # not before something is open
 

@@ -1,7 +1,7 @@
-"""Policies side by side: each driven over the whole chosen thread, compared with what happened.
+"""Compare policies: each is run over the whole chosen thread and compared with the recorded session.
 
-A `PolicyRun` says what to drive, a `Comparison` holds the results of several. `recorded` is in each: it is the base
-line. Summaries are made offline, and nothing is written.
+A `PolicyRun` says what to run; a `Comparison` holds the results of several runs. Every comparison includes `recorded`
+as its baseline. Summaries are made offline, and nothing is written.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,14 +28,16 @@ BASE, PLAIN = RECORDED, "none"
 NAMES: Mapping[str, str] = {BASE: TITLE, **TITLES}
 """Titles of everything that can be compared, by name."""
 DEFAULT = (BASE, DEFAULT_POLICY, "pulse", "pi", "learn-claude-code", PLAIN)
-"""The usual choice, with the policy of the harness that wrote the session (`harness_of`)."""
+"""The policies that are compared by default; the policy of the client that wrote the session (`harness_of`) is
+added.
+"""
 MOST_POINTS = 64
-"""Most points of a sweep."""
+"""Largest number of points (combinations of settings) in a sweep."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyRun:
-    """A policy to be driven over a thread. Equal runs have equal reports."""
+    """A policy to run over a thread. Equal runs have equal reports."""
 
     thread: SameObject
     policy: str
@@ -43,7 +45,7 @@ class PolicyRun:
     settings: SettingPairs = ()
     remote: bool = False
     pins: tuple[str, ...] = ()
-    """Texts that should stay, beside the constraints that are found."""
+    """Texts that must be kept, in addition to the constraints that are detected."""
     number: int = 0
     """Number of a point of a sweep, from 1; 0 outside a sweep."""
     point: SettingPairs = ()
@@ -57,7 +59,7 @@ class PolicyRun:
 
     @property
     def title(self) -> str:
-        """Return the title; of a point of a sweep, the values that vary."""
+        """Return the title; for a point of a sweep, the values that vary."""
         return " · ".join(value for _, value in self.point) or NAMES[self.policy]
 
 
@@ -91,8 +93,9 @@ class ComparisonProgress:
 def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[PolicyRun, ...]:
     """Return one run per chosen policy, in the catalogue's order, the recorded session first; empty without requests.
 
-    The user's settings hold for the policy that they were set for. `window` (tokens): that of the session's model, or
-    the user's, which holds for all.
+    The user's settings apply only to the policy that they were made for. `window` is the size in tokens for all runs:
+    the
+    model's, or the user's own.
     """
     thread, choices, names = state.thread, state.choices, {*chosen, BASE}
     if thread is None or not thread.requests:
@@ -141,7 +144,7 @@ def sweep_runs(
 def sweepable(state: State, name: str, window: int | None) -> dict[str, tuple[str, ...]]:
     """Return the settings of a policy that a sweep can vary, each with suggested values.
 
-    They are all values of a choice; of a number the current value and some around it.
+    For a choice these are all its values; for a number, the current value and some values around it.
     """
     by = find_policy(name)
     now = by.settings(preset_of(state, by), window)
@@ -176,7 +179,7 @@ def compare(
     cancelled: Callable[[], bool] = lambda: False,
     calls: Sequence[SideCall] = (),
 ) -> None:
-    """Drive the runs one after the other, and pass on each result when it is there. O(requests x buffer) per run.
+    """Run the policies one after the other and pass each result to `arrived`. O(requests x buffer) per run.
 
     Args:
         thread: The recording that all runs start from.
@@ -184,7 +187,7 @@ def compare(
         arrived: Called with each run and its result.
         underway: Called with the progress.
         cancelled: Asked between requests.
-        calls: The side calls beside the conversation.
+        calls: The side calls recorded with the conversation.
 
     Raises:
         Cancelled: `cancelled` returned True.
@@ -240,16 +243,16 @@ Number: TypeAlias = int | Decimal
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of a report that policies are compared by."""
+    """A figure of a report, by which policies are compared."""
 
     name: str
     unit: Unit
     what: str
-    """One sentence."""
+    """A description of the figure, in one sentence."""
     of: Callable[[ReplayReport], Number | None]
-    """None if it is not known."""
+    """Returns the value of the figure; None if it is unknown."""
     words: Callable[[ReplayReport], str] = lambda _: ""
-    """The figure in words, if the number alone would be too exact; else empty."""
+    """Returns the figure in words if the number alone would be too exact; otherwise an empty text."""
 
 
 def _lost_words(report: ReplayReport) -> str:
@@ -344,12 +347,12 @@ FIGURES: tuple[Figure, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The finished reports, in the order of the runs, and the base line among them."""
+    """The finished reports, in the order of the runs, and the report of the baseline."""
 
     reports: tuple[ReplayReport, ...] = ()
     base: ReplayReport | None = None
     impossible: tuple[tuple[str, str], ...] = ()
-    """(name of the run, why)."""
+    """(name of the run, reason why it cannot begin)."""
     missing: tuple[PolicyRun, ...] = ()
     """Runs without a result yet."""
 
@@ -358,7 +361,7 @@ class Comparison:
         return next((report for report in self.reports if report.policy == name), None)
 
     def difference(self, figure: Figure, report: ReplayReport) -> Number | None:
-        """Return a figure less that of the recorded session; None if one of them is not known exactly."""
+        """Return a figure minus that of the recorded session; None if one of the two is not known exactly."""
         if self.base is None or figure.words(report) or figure.words(self.base):
             return None
         mine, plainly = figure.of(report), figure.of(self.base)
@@ -366,7 +369,7 @@ class Comparison:
 
 
 def comparison(chosen_runs: Sequence[PolicyRun], results: Results) -> Comparison:
-    """Return the comparison of these runs, with the results so far."""
+    """Return the comparison of these runs, with the results that have arrived so far."""
     finished = [(run, results[run]) for run in chosen_runs if run in results]
     reports = tuple(
         _titled(result, run) for run, result in finished if isinstance(result, ReplayReport)
@@ -381,5 +384,5 @@ def comparison(chosen_runs: Sequence[PolicyRun], results: Results) -> Comparison
 
 
 def _titled(report: ReplayReport, run: PolicyRun) -> ReplayReport:
-    """Return a report under the name of its point of a sweep."""
+    """Return a report under the name of its point if it belongs to a sweep; other reports unchanged."""
     return replace(report, policy=run.name, title=run.title) if run.number else report

@@ -1,4 +1,4 @@
-"""The two buffers that the diff compares at the current place, and its rows. Also used for what was lost."""
+"""The two buffers that the diff compares at the current place, and its rows. The page of lost facts uses them too."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -40,30 +40,35 @@ _ACROSS: Mapping[FateName, str] = MappingProxyType(
     }
 )
 AROUND = 2
-"""Kept messages that are shown on either side of a change."""
+"""Number of kept messages that are shown before and after a change."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """The two buffers that are compared: of steps that were taken (`steps`), or of a preview (`outcome`)."""
+    """The two buffers that are compared: before and after steps (`steps`), or before and after a preview
+    (`outcome`).
+    """
 
     name: str
     before: Buffer
     after: Buffer
     sizer: Sizer
-    """The measure of both buffers; of the buffer before only if there is a `later`."""
+    """Computes the token counts of both buffers, or of only the buffer before if there is a `later`."""
     steps: Steps | None = None
     outcome: Outcome[object] | None = None
     later: Sizer | None = None
-    """The measure of the buffer after, if the recording has both: then gauge, buffer and diff show the same numbers."""
+    """Computes the token counts of the buffer after, if both buffers were recorded: then gauge, buffer and diff show
+    the
+    same numbers.
+    """
     whole: tuple[int, int] | None = None
-    """Tokens of both by these two measures, with those that are not in the file."""
+    """(before, after): the tokens of each buffer by its own sizer, including tokens that are not in the file."""
     ground: Buffer | None = None
-    """Of a preview after steps: the recorded buffer that the steps start from."""
+    """For a preview after steps: the recorded buffer that the steps start from."""
 
     @property
     def grounds(self) -> tuple[Buffer, Buffer]:
-        """Return the recorded buffers that the two start from: the sizes of those are known."""
+        """Return the recorded buffers that the two buffers start from. The sizes of recorded buffers are known."""
         if self.steps is None:
             ground = self.before if self.ground is None else self.ground
             return ground, ground
@@ -76,12 +81,12 @@ class Sides:
 
     @property
     def words(self) -> Mapping[FateName, str]:
-        """Return the names of the fates on the screen."""
+        """Return the names of the fates as the screen shows them."""
         return _ACROSS if self.is_across else _AS_THEY_ARE
 
     @property
     def preview(self) -> bool:
-        """Is it a preview of a step that was not taken?"""
+        """Does this compare the buffer with a preview, not with a step that was taken?"""
         return self.outcome is not None
 
     def is_same(self, other: "Sides | None") -> bool:
@@ -106,7 +111,10 @@ class Sides:
 
 
 def sides(state: State) -> Sides | None:
-    """Return what is compared at the current place: the shown preview, else the steps; None if there is neither."""
+    """Return the buffers that are compared at the current place: those of the shown preview, or else of the steps.
+
+    None if there is neither a preview nor a step.
+    """
     preview, steps = state.preview, state.steps
     if preview is not None and preview.outcome is not None and state.previews is not None:
         before, outcome = state.previews.context.buffer, preview.outcome
@@ -129,7 +137,9 @@ def sides(state: State) -> Sides | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diff:
-    """The rows of the diff. `before` and `after` hold each row's place in that buffer; -1 if it is not in it."""
+    """The rows of the diff. `before` and `after` hold each row's index in that buffer; -1 if the buffer lacks the
+    message.
+    """
 
     sides: Sides
     rows: tuple[DiffRow, ...]
@@ -137,21 +147,21 @@ class Diff:
     after: Sequence[int]
     counts: Mapping[FateName, int]
     before_size: Pressure
-    """The size of the whole buffer before."""
+    """The size of the whole buffer before the change."""
     after_size: Pressure
-    """The size of the whole buffer after."""
+    """The size of the whole buffer after the change."""
     delta: int
-    """Tokens by which the changed rows make the next prompt larger; negative: freed."""
+    """Tokens by which the changed rows enlarge the next prompt; negative if they free tokens."""
     rest: int = 0
-    """The same for the tokens that are not in the file, which a recorded change may affect, too."""
+    """Tokens by which the part that is not in the file grows; a recorded change may affect that part, too."""
     prompt: int = 0
-    """The same for system prompt and tools, if they changed."""
+    """Tokens by which the system prompt and the tools grow, if they changed."""
     anew: int = 0
-    """The same for the kept rows, which the measure of the buffer after may count differently."""
+    """Tokens by which the kept rows grow, because the sizer of the buffer after may count them differently."""
     places: Mapping[str, int] = field(default_factory=dict)
-    """Row by message id."""
+    """Index of each row by message id."""
     calls: CallIndex = field(default_factory=CallIndex)
-    """Name of the tool by call id."""
+    """Looks up the name of a tool by call id."""
 
 
 def compare_sides(sides: Sides) -> Diff:
@@ -190,8 +200,7 @@ def compare_sides(sides: Sides) -> Diff:
 
 
 def _kept_delta(sides: Sides, changed: int) -> int:
-    """Return the difference of the whole buffers that the changes do not explain: the kept rows have another
-    measure."""
+    """Return the part of the size difference that no change explains: `later` counts the kept rows differently."""
     if sides.whole is None:
         return 0
     before, after = sides.whole
@@ -209,10 +218,11 @@ def _prompt_delta(sides: Sides) -> int:
 def sized_rows(
     fates: Sequence[Fate], before: Buffer, after: Buffer, size: Sizer, later: Sizer | None = None
 ) -> tuple[DiffRow, ...]:
-    """Return every row in the tokens that the gauge shows.
+    """Return all rows, with the token counts that the gauge shows.
 
-    The changed rows add up to the difference of the two buffers. If `later` measures the buffer after, the rows of each
-    side add up to that buffer.
+    The changed rows add up to the difference between the two buffers. If `later` is given, the rows of each side add up
+    to
+    the size of that buffer.
     """
     counted = rows(fates, size.estimator)
     if later is not None:
@@ -232,7 +242,9 @@ def sized_rows(
 
 
 def _gained(row: DiffRow, more: int) -> DiffRow:
-    """Return the row with `more` tokens after than before. A removed message has none after, a new one none before."""
+    """Return the row with `more` tokens after than before. A removed message has 0 tokens after, a new message 0
+    before.
+    """
     if row.fate.after is None:
         return replace(row, tokens_before=-more, tokens_after=0)
     if row.fate.before is None:
@@ -241,14 +253,13 @@ def _gained(row: DiffRow, more: int) -> DiffRow:
 
 
 def _numbers(buffer: Buffer, standing: Iterable[Message | None]) -> list[int]:
-    """Number each message as the buffer panel does; -1 where there is none."""
+    """Return the index of each message in the buffer, as the buffer panel numbers them; -1 for None."""
     places = {message.id: number for number, message in enumerate(buffer.messages)}
     return [-1 if message is None else places[message.id] for message in standing]
 
 
 def _order(sized: Sequence[DiffRow]) -> list[int]:
-    """Return the order of the rows: new messages come before the removed messages next to them, so a summary is
-    first."""
+    """Return the order of the rows: new messages precede the removed messages next to them, so a summary is first."""
     order: list[int] = []
     for together, run in groupby(
         range(len(sized)), lambda n: None in (sized[n].fate.before, sized[n].fate.after)
@@ -261,10 +272,10 @@ def _order(sized: Sequence[DiffRow]) -> list[int]:
 
 
 def rival(comparison: Diff, at: int) -> Message | None:
-    """Return the summary on the other side that replaces the same messages as the one in row `at`.
+    """Return the summary on the other side that replaces the same messages as the summary in row `at`.
 
-    Two branches that summarise the same messages have one each, and these can be compared line by line. None if there
-    is none, or several.
+    Two branches that summarise the same messages have one summary each, and these can be compared line by line. None if
+    the other side has no such summary, or several.
     """
     rows = comparison.rows
     fate = rows[at].fate
@@ -278,7 +289,7 @@ def rival(comparison: Diff, at: int) -> Message | None:
 
 
 def _changed_stretch(rows: Sequence[DiffRow], at: int) -> tuple[int, int]:
-    """Return (start, end) of the neighbouring rows of `at` that are in only one of the two buffers."""
+    """Return (start, end) of the run of neighbouring rows around `at` that are in only one of the two buffers."""
     low, high = at, at + 1
     while low > 0 and _is_one_sided(rows[low - 1].fate):
         low -= 1
@@ -294,16 +305,16 @@ def _is_one_sided(fate: Fate) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
-    """The rows of a comparison that are listed, and the places in the list where its changes begin."""
+    """The rows of a comparison that are listed, and the indices in the list at which changes begin."""
 
     comparison: Diff
     selected: frozenset[FateName]
     rows: Sequence[tuple[int, int]]
-    """(start, end) of the comparison's rows: a single row that is shown, or a stretch that is left out."""
+    """(start, end) ranges of the comparison's rows: a single row that is shown, or a stretch that is left out."""
     changes: Sequence[int]
 
     def opened(self, place: int) -> "Listing":
-        """Return the list with the rows of the stretch at `place` shown."""
+        """Return the list with the rows of the stretch at index `place` shown."""
         start, end = self.rows[place]
         rows = [
             *self.rows[:place],
@@ -343,7 +354,7 @@ def list_stretches(
 def _shown_places(
     names: Sequence[FateName], selected: Collection[FateName], around: int
 ) -> list[int]:
-    """Return the places of the rows that are selected, or kept and within `around` rows of a selected change."""
+    """Return the indices of the rows that are selected, or kept and within `around` rows of a selected change."""
     is_shown = bytearray(len(names))
     for at, name in enumerate(names):
         if name not in selected:
@@ -356,7 +367,7 @@ def _shown_places(
 
 
 def change_places(comparison: Diff, listed: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the places in `listed` where a change begins: neighbouring rows of one fate are one change."""
+    """Return the indices in `listed` at which a change begins: neighbouring rows with the same fate are one change."""
     names = ["kept"] + [
         comparison.rows[start].fate.name if end - start == 1 else "kept" for start, end in listed
     ]

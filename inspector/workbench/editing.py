@@ -1,4 +1,4 @@
-"""The intents of a person who changes the buffer by hand. Each is a step like a tier's: undone, branched, replayed."""
+"""Manual edits of the buffer. Each edit is a step like that of a tier: it can be undone, branched and replayed."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,10 +23,12 @@ from inspector.workbench.steps import Origin, Steps
 
 
 class Editing:
-    """Held by the Workbench as `editing`. A tier that waits is not dropped by an edit: it has to end first.
+    """Carries out manual edits. Held by the Workbench as `editing`. While a tier waits for an answer, edits are
+    refused.
 
-    Where no step was taken yet, where they start has to be worked out, which may take a moment; edits that come
-    meanwhile wait their turn. None is lost, wherever the person has walked to by then.
+    Before the first step, the buffer that the steps start from has to be computed, which may take a moment. Edits made
+    in
+    the meantime wait and are applied in order, even if the user has moved to another request by then.
     """
 
     def __init__(self, bench: Bench, keep: Callable[[Steps], None]) -> None:
@@ -34,7 +36,7 @@ class Editing:
         self._waiting: dict[Origin, list[Edit]] = {}
 
     def message(self) -> Message | None:
-        """Return the selected message of the shown buffer; None if it is not in it."""
+        """Return the selected message of the shown buffer; None if the buffer does not contain it."""
         state = self._bench.state
         if state.thread is None or not state.selected:
             return None
@@ -48,15 +50,15 @@ class Editing:
         edit = Rewrite(message_id, part, text)
         if apply(
             edit, self._bench.state.buffer(), None
-        ).changed:  # an edit that changes nothing is no step
+        ).changed:  # an edit that changes nothing is not a step
             self._take(edit)
 
     def partners(self, message_ids: Sequence[str]) -> Partners:
-        """Return what has to be dropped with these messages, so that calls and results still pair up."""
+        """Return what has to be dropped with these messages so that calls and results still pair up."""
         return partners(self._bench.state.buffer(), message_ids)
 
     def drop(self, message_ids: Sequence[str], with_partners: bool = True) -> None:
-        """Drop messages, and select the one after them."""
+        """Drop messages, and select the message that follows them."""
         if self._free():
             edit = Removal(tuple(message_ids), with_partners)
             left = _next(self._bench.state.buffer().messages, edit, self.partners(message_ids))
@@ -64,7 +66,7 @@ class Editing:
             self._bench.select(left)
 
     def insert(self, text: str) -> None:
-        """A user message at the end, which is then selected."""
+        """Insert a user message at the end and select it."""
         state = self._bench.state
         if state.thread is not None and self._free():
             waiting = self._waiting.get((state.thread_id, state.at, state.choices.policy), ())
@@ -98,7 +100,7 @@ class Editing:
             self._add(state, self._bench.state.trees.get(start.start, start), edits)
 
     def _add(self, state: State, steps: Steps, edits: Sequence[Edit]) -> None:
-        """A step each. Raises nothing that was not raised when the edit was asked for."""
+        """Add one step per edit, and report an edit that fails."""
         by, context = policy_of(state), context_of(state, steps=steps)
         try:
             for edit in edits:
@@ -110,7 +112,7 @@ class Editing:
         self._keep(steps)
 
     def _free(self) -> bool:
-        """Is no tier waiting for an answer?"""
+        """Return whether the buffer can be edited; report it if a tier is waiting for an answer."""
         if self._bench.state.asking is None:
             return True
         self._bench.failed(
@@ -120,7 +122,7 @@ class Editing:
 
 
 def _next(messages: Sequence[Message], edit: Removal, along: Partners) -> str:
-    """Return the id of the message after the first dropped one; if none is left after it, of the one before."""
+    """Return the id of the message after the first dropped one; if none is left after it, of the message before it."""
     gone = {*edit.messages, *(along.messages if edit.partners else ())}
     first = next((n for n, message in enumerate(messages) if message.id in gone), 0)
     after = (message.id for message in messages[first:] if message.id not in gone)

@@ -1,7 +1,8 @@
-"""Manual changes: a part's text rewritten, messages dropped, a user message added. Values in, an outcome out.
+"""Manual changes: the text of a part is rewritten, messages are dropped, a user message is added.
 
-An edit is small and names messages by their ids, so it is saved, replayed and exported like a tier's settings. It has
-no needs. The validity panel reports a buffer that a provider would refuse; the edit does not.
+All functions are pure. An edit is small and names messages by their ids, so it is saved, replayed and exported like the
+settings of a tier. It has no needs. An edit may leave a buffer that a provider would refuse; the validity panel reports
+that.
 """
 
 import json
@@ -17,12 +18,12 @@ from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.recording import from_json, to_json
 
 EDIT = "edit"
-"""Name of the step, in place of a tier's."""
+"""The step's name, used instead of a tier's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A new text for one part of a message; of a call the arguments, as JSON if they were JSON."""
+    """A new text for one part of a message; for a call, its arguments (as JSON if they were JSON)."""
 
     message: str
     part: int
@@ -32,7 +33,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Messages that are dropped. `partners`: drop also what pairs with them, so that no call lacks its result."""
+    """Messages to drop. `partners`: also drop the calls and results that pair with them."""
 
     messages: tuple[str, ...]
     partners: bool = True
@@ -43,7 +44,7 @@ class Insertion:
     """A new user message at the end."""
 
     message: str
-    """Its id."""
+    """Id of the new message."""
     text: str
 
 
@@ -52,7 +53,7 @@ Edit: TypeAlias = Rewrite | Removal | Insertion
 
 @dataclass(frozen=True, slots=True)
 class Partners:
-    """What is dropped with messages: whole messages, and single calls of messages that stay."""
+    """What is dropped along with messages: whole messages, and single calls of messages that are kept."""
 
     messages: tuple[str, ...] = ()
     calls: Mapping[str, frozenset[int]] = field(default_factory=dict)
@@ -75,7 +76,7 @@ def editable(part: Part) -> str | None:
 
 
 def _laid_out(arguments: Json) -> str:
-    """Return arguments as JSON on several lines; on one line if they are nested too deeply."""
+    """Return arguments as indented JSON; on one line if they are nested too deeply."""
     try:
         return without_surrogates(
             json.dumps(arguments, indent=2, ensure_ascii=False, allow_nan=False)
@@ -90,7 +91,7 @@ def rewritten(part: Part, text: str) -> Part:
         case Text():
             return replace(part, text=text)
         case Thinking():
-            return Thinking(text)  # a signature vouches for the text that was there
+            return Thinking(text)  # the signature is valid for the old text only
         case ToolCall(arguments=str()):
             return replace(part, arguments=text)
         case ToolCall():
@@ -112,8 +113,9 @@ def _arguments(text: str) -> Mapping[str, Any]:
 
 
 def partners(buffer: Buffer, gone: Collection[str]) -> Partners:
-    """Return what pairs with the messages `gone`: the results of their calls, the calls of their results.
-    O(messages)."""
+    """Return the partners of the messages `gone`: the results of their calls, and the calls of their results.
+    O(messages).
+    """
     dropped_parts = [
         part for message in buffer.messages if message.id in gone for part in message.parts
     ]
@@ -147,7 +149,7 @@ def _pairs(part: Part, called: Collection[str], answered: Collection[str]) -> bo
 
 
 def _has_content(message: Message) -> bool:
-    """Has a message more than thinking and blank text?"""
+    """Does a message hold anything besides thinking and blank text?"""
     return any(not _is_blank(part) for part in message.parts)
 
 
@@ -156,7 +158,10 @@ def _is_blank(part: Part) -> bool:
 
 
 def apply(edit: Edit, buffer: Buffer, running: Any) -> Outcome[Any]:
-    """Return the outcome of an edit. Raises InspectorError for a message not in the buffer, and arguments not JSON."""
+    """Return the outcome of an edit.
+
+    Raises InspectorError if a message is not in the buffer or arguments are not valid JSON.
+    """
     match edit:
         case Rewrite():
             return _rewrite(edit, buffer, running)
@@ -232,7 +237,7 @@ def _not_here(id: str) -> InspectorError:  # noqa: A002
 
 
 def _shortened(old: str, new: str) -> bool:
-    """Is `new` the old text without one stretch of it?"""
+    """Is `new` the old text with one stretch cut out?"""
     if len(new) >= len(old):
         return False
     start = 0
@@ -243,7 +248,7 @@ def _shortened(old: str, new: str) -> bool:
 
 
 def fresh_id(buffer: Buffer, number: int = 1) -> str:
-    """Return an id for a manual message that the buffer does not have yet, from that number up."""
+    """Return an id for a manual message that the buffer does not use yet, counting up from `number`."""
     used = {message.id for message in buffer.messages}
     while f"by-hand-{number}" in used:
         number += 1
@@ -251,7 +256,7 @@ def fresh_id(buffer: Buffer, number: int = 1) -> str:
 
 
 def described(edit: Edit) -> str:
-    """Return the name that the step of an edit has until the user renames it."""
+    """Return the default name of an edit's step, which the user may change."""
     match edit:
         case Rewrite():
             return "edit by hand"
@@ -271,7 +276,7 @@ _KINDS: Mapping[str, type[Rewrite | Removal | Insertion]] = {
 
 
 def write_edit(edit: Edit) -> dict[str, Any]:
-    """Return an edit as a JSON object, as a file of steps holds it."""
+    """Return an edit as a JSON object, in the form used in a file of steps."""
     kind = next(name for name, edit_type in _KINDS.items() if isinstance(edit, edit_type))
     return {"kind": kind, **to_json(edit)}
 

@@ -1,7 +1,7 @@
-"""Steps stay with their file: opening another transcript keeps them, and opening the file again brings them back.
+"""Keep the steps of a file while another file is open, and restore them when the file is opened again.
 
-They are kept for one run of the program. A tree comes back only if the file still holds the messages that it starts
-from: after a change of the file, old steps would show content that the file no longer has.
+They are kept for one run of the program. A tree is restored only if the file still holds the messages that the tree
+starts from: after a change of the file, old steps would show content that the file no longer has.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ from inspector.workbench.state import State
 from inspector.workbench.steps import Origin, Steps
 
 FILES = 8
-"""Files whose steps are kept. The messages that the steps start from stay in memory."""
+"""Largest number of files whose steps are kept, because the messages that the steps start from stay in memory."""
 Trees: TypeAlias = Mapping[Origin, Steps]
 
 
 @dataclass(frozen=True, slots=True)
 class FileSteps:
-    """The steps on one file, and the place at which the user left it."""
+    """The steps on one file, and the thread and request at which the user left it."""
 
     trees: Trees
     thread_id: str
@@ -30,7 +30,7 @@ class FileSteps:
 
 
 class KeptSteps:
-    """The steps of the files that were open before, by path."""
+    """The steps of files that were open earlier, by path."""
 
     def __init__(self) -> None:
         self._files: dict[str, FileSteps] = {}
@@ -38,7 +38,7 @@ class KeptSteps:
         """The sentence about the file that was left last; empty if it had no steps."""
 
     def leave(self, state: State) -> str:
-        """Keep the steps of the open file. Return a sentence about it, empty if there are none to keep."""
+        """Keep the steps of the open file. Return a sentence about them; empty if there are none to keep."""
         self.last_note = ""
         session = state.session
         trees = {origin: steps for origin, steps in state.trees.items() if steps.own}
@@ -55,7 +55,7 @@ class KeptSteps:
         return self.last_note
 
     def put(self, path: str, steps: FileSteps | None) -> None:
-        """Keep steps that came with the file at `path`, unless it has steps of the user."""
+        """Keep steps that came with the file at `path`, unless the user's own steps on it are kept already."""
         if steps is not None:
             self._files.setdefault(path, steps)
 
@@ -64,15 +64,17 @@ class KeptSteps:
         return self._files.get(path)
 
     def forget(self, path: str) -> None:
-        """Drop them: the file is open again and has them."""
+        """Drop the kept steps of a file that is open again."""
         self._files.pop(path, None)
 
 
 def restore_steps(state: State, before: FileSteps, stays: bool) -> State:
-    """Give the open file its steps back, and go to the place where the user left it.
+    """Give the open file its steps back, and return to the request at which the user left it.
 
     Args:
-        stays: The user has moved since the file was opened again, so the place stays as it is.
+        state: The current state.
+        before: The steps, thread and request that were kept.
+        stays: The user has moved since the file was opened again, so the current request is not changed.
     """
     session = state.session
     if session is None:
@@ -89,7 +91,7 @@ def restore_steps(state: State, before: FileSteps, stays: bool) -> State:
 def _has_start(session: Session, steps: Steps) -> bool:
     """Does the file still hold the request and the messages that the steps start from? O(messages).
 
-    Messages that are only in the policy's own buffer say nothing about the file.
+    Messages that are only in the policy's own buffer are ignored: the file never held them.
     """
     thread = next((thread for thread in session.threads if thread.id == steps.thread_id), None)
     if thread is None or (steps.request is not None and steps.request >= len(thread.requests)):

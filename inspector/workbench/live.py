@@ -1,4 +1,4 @@
-"""What runs beside the transcript that is open, as the window shows it: a run of our own agent, a proxy."""
+"""What the window shows of live work: a run of the product's own agent, a receiver of spans, a proxy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,49 +16,49 @@ if TYPE_CHECKING:  # neither is loaded before the first run or proxy
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run, from its start until the person takes it away."""
+    """A run of the agent, from its start until the user dismisses it."""
 
     now: "RunStatus"
     breakpoints: "Breakpoints"
     plan: "Plan | None" = None
-    """None while it is being prepared."""
+    """The run's plan; None while it is being prepared."""
     reports: "tuple[TurnReport, ...]" = ()
-    """Its newest turns, the newest last."""
+    """Reports of the newest turns, the newest last."""
     pausing: bool = False
-    """The person wants it to pause, and it has not come to a place where it can."""
+    """The user asked for a pause that has not taken effect yet."""
     remote: bool = False
-    """Its provider can compact remotely."""
+    """True if the run's provider can compact remotely."""
 
     @property
     def record(self) -> str:
-        """Path of its journal; empty while there is none."""
+        """Return the path of the run's journal; empty while there is none."""
         return "" if self.plan is None else str(self.plan.record)
 
     @property
     def active(self) -> bool:
-        """Is it under way, or about to be?"""
+        """Is the run under way, or about to start?"""
         return self.now.state != "ended"
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiverView:
-    """A receiver of spans that listens, or is about to: its address is empty until then."""
+    """A receiver of spans. Its address is empty until it listens."""
 
     record: str
     url: str = ""
     spans: int = 0
-    """Received so far."""
+    """Number of spans received so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What may become of a held request: by the person's steps, by the policy. None where that is not known."""
+    """What a held request may become: by the user's steps, and by the policy. None if that is unknown."""
 
     steps: Steps | None = None
     left: int | None = None
-    """Tokens that the steps leave."""
+    """Tokens of the buffer after the steps."""
     proposals: "Mapping[str, Proposal]" = field(default_factory=lambda: MappingProxyType({}))
-    """What the policy would do, by tier; under "" what all tiers that are due would do together."""
+    """What the policy would do, by tier; the key "" holds what all due tiers together would do."""
     policy: str = ""
     """The title of the policy."""
     titles: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -66,29 +66,29 @@ class Prospect:
 
     @property
     def proposal(self) -> "Proposal | None":
-        """What all tiers that are due would do; None: not known."""
+        """Return what all due tiers together would do; None if that is unknown."""
         return self.proposals.get("")
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyView:
-    """A proxy that listens, or is about to: its address is empty until then."""
+    """A proxy. Its address is empty until it listens."""
 
     upstream: str
     record: str
     rule: "Rule"
     url: str = ""
     trouble: str = ""
-    """What the recorder complained of last; empty for nothing."""
+    """The recorder's last complaint; empty if there was none."""
     is_next: bool = False
-    """The next request will be held."""
+    """True if the next request will be held."""
     holds: "tuple[HoldInfo, ...]" = ()
     under_way: frozenset[int] = frozenset()
     """Numbers of the exchanges that have no answer yet."""
     prospects: Mapping[int, Prospect] = field(default_factory=lambda: MappingProxyType({}))
-    """By the id of the hold."""
+    """Prospects by the id of the hold."""
 
     @property
     def busy(self) -> bool:
-        """Is anything held, or on its way?"""
+        """Is any request held or still without an answer?"""
         return bool(self.holds or self.under_way)

@@ -1,4 +1,4 @@
-"""Rows of lost facts that are not sure, judged by a model: what that costs, and the page with the verdicts."""
+"""Have a model judge the lost facts whose verdict is unsure: what that costs, and the page with the verdicts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,19 +17,24 @@ NO_MODEL = "Choose a model under Tiers first: the answers there are offline or m
 
 
 class LossJudging:
-    """Asks the model that is chosen under Tiers about the rows of a page that are not sure."""
+    """Asks the model chosen under Tiers about the unsure rows of a page."""
 
     def __init__(self, bench: Bench, answerers: Callable[[str, State], Answerer]) -> None:
-        """`answerers`: opens who answers, by name."""
+        """Prepare to ask about pages.
+
+        Args:
+            bench: The Workbench.
+            answerers: Returns the answerer with a given name.
+        """
         self._bench, self._answerers = bench, answerers
 
     @property
     def has_model(self) -> bool:
-        """Is a model chosen, and not the offline summariser or the person?"""
+        """Has the user chosen a model, not the offline summariser or manual answers?"""
         return self._bench.state.choices.answer_by not in ("offline", HAND)
 
     def price(self, page: LossPage) -> JudgingPrice:
-        """Return what it costs at most to ask about the page. O(text of the rows and summaries)."""
+        """Return the maximum cost of asking about the page. O(text of the rows and summaries)."""
         state, thread = self._bench.state, page.thread
         model = state.choices.model or model_at(thread, state.at)
         after = [(loss.rows, text_after(thread, loss.before_request)) for loss in page.losses]
@@ -42,7 +47,7 @@ class LossJudging:
         return JudgingPrice(rows, tokens, sum_prices(price.usd for price in questions), model)
 
     def judge(self, session: Session, page: LossPage, done: Callable[[LossPage], None]) -> None:
-        """Ask in the background, and pass on the page with the verdicts; a failure is the State's."""
+        """Ask in the background, then call `done` with the judged page. A failure is reported in the State."""
         if not self.has_model:
             self._bench.failed(NO_MODEL)
             return
@@ -64,7 +69,7 @@ class LossJudging:
 
 
 def judge_page(session: Session, page: LossPage, answer: Answerer) -> LossPage:
-    """Return the page with a model's verdicts on what was not sure: one question per compaction.
+    """Return the page with a model's verdicts on its unsure rows: one question per compaction.
 
     Raises:
         InspectorError: The model did not answer, or its answer holds no verdict.

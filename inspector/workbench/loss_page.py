@@ -1,5 +1,8 @@
-"""The page of what was lost: the facts that the compactions of a thread removed, which of them are wanted, and three
-places of each: before the compaction, after it, and where a later request needed it."""
+"""The page of lost facts: what the compactions of a thread removed, and filters for it.
+
+Each fact has three places: the message that held it before the compaction, the message that replaced that one, and the
+later request that needed the fact again.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +24,7 @@ from inspector.workbench.message_rows import message_row
 LossView: TypeAlias = Literal[
     "Worth reading", "Needed again", "Open instructions", "Not sure", "Settled", "Everything"
 ]
-"""Which verdicts are wanted. Settled: said in other words, or done before the compaction."""
+"""The verdicts that a filter selects. Settled: said in other words, or done before the compaction."""
 KindGroup: TypeAlias = Literal[
     "Instructions", "Decisions", "Errors", "Paths", "Names", "Values", "Addresses"
 ]
@@ -46,23 +49,23 @@ _IS_WANTED: Mapping[LossView, Callable[[LostRow], bool]] = {
     "Everything": lambda row: True,
 }
 _LEAST_SHARE = 0.2
-"""Share of the content words from which on a sentence of a summary is near a fact."""
+"""Smallest share of a fact's content words that a sentence of a summary must hold to count as near the fact."""
 _PASSAGE_WORDS = 200
-"""Words of a fact that are looked for in a message."""
+"""Number of words of a fact that are searched for in a message."""
 _LONGEST_SENTENCE = 600
-"""Characters of a sentence of a summary that may be the nearest."""
+"""Most characters of a sentence in a summary that can be the nearest sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class LossEntry:
-    """A fact and the compaction that removed it."""
+    """A lost fact and the compaction that removed it."""
 
     row: LostRow
     loss: CompactionLoss
     holder: str = ""
     """The tool or role of the message that held the fact, and what that message is about."""
     caller: str = ""
-    """The call that needed the fact again, else how it was needed; empty if no request needed it."""
+    """The call that needed the fact again, or how it was needed; empty if no request needed it."""
 
     @property
     def kind_group(self) -> KindGroup:
@@ -70,12 +73,12 @@ class LossEntry:
 
     @property
     def use(self) -> NeededAgain | None:
-        """The first request that needed the fact again."""
+        """Return the first request that needed the fact again."""
         return self.row.needed[0] if self.row.needed else None
 
     @property
     def tokens_again(self) -> int:
-        """Tokens of the results that brought the fact back."""
+        """Return the tokens of the results that brought the fact back."""
         return sum(use.tokens for use in self.row.needed)
 
 
@@ -86,32 +89,32 @@ class LossPage:
     thread: Thread
     losses: Sequence[CompactionLoss]
     entries: Sequence[LossEntry]
-    """What hurts most first."""
+    """All lost facts, the most harmful first."""
     messages: Mapping[str, Message]
     """Messages of the thread by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class LossFilter:
-    """Which entries are wanted."""
+    """The filter of the page: which entries are listed."""
 
     view: LossView = "Worth reading"
     before_request: int | None = None
-    """The first request after the one compaction that is wanted; None: all compactions."""
+    """The first request after the selected compaction; None selects all compactions."""
     kinds: frozenset[KindGroup] = frozenset()
-    """Empty: all kinds."""
+    """The selected kinds; empty selects all."""
     text: str = ""
 
     def takes(self, entry: LossEntry) -> bool:
-        """Is the entry of the chosen compaction, verdict, kind and text?"""
+        """Does the entry match the selected compaction, verdict, kind and text?"""
         return self.is_counted(entry) and (not self.kinds or entry.kind_group in self.kinds)
 
     def is_counted(self, entry: LossEntry) -> bool:
-        """Is the entry wanted, whatever its kind?"""
+        """Does the entry match the filter, ignoring its kind?"""
         return self.is_there(entry) and _IS_WANTED[self.view](entry.row)
 
     def is_there(self, entry: LossEntry) -> bool:
-        """Is the entry of the wanted compaction, and does it hold the wanted text?"""
+        """Does the entry belong to the selected compaction and contain the text searched for?"""
         if self.before_request is not None and entry.loss.before_request != self.before_request:
             return False
         text = self.text.lower()
@@ -119,10 +122,10 @@ class LossFilter:
 
 
 class LossCounts(NamedTuple):
-    """How many entries each choice of the page would show."""
+    """How many entries each choice of the filter would show."""
 
     compactions: Mapping[int | None, int]
-    """By the first request after the compaction; None: all compactions."""
+    """Counts by the first request after the compaction; the key None holds the count of all compactions."""
     views: Mapping[LossView, int]
     kinds: Mapping[KindGroup, int]
 
@@ -193,7 +196,10 @@ def count_entries(page: LossPage, chosen: LossFilter) -> LossCounts:
 
 
 def describe_page(losses: Iterable[CompactionLoss]) -> str:
-    """`890 of 946 facts are no longer in context after the compaction before request 79; 23 were needed again.`"""
+    """Sum up the losses in a sentence.
+
+    `890 of 946 facts are no longer in context after the compaction before request 79; 23 were needed again.`
+    """
     listed = list(losses)
     gone, before = sum(loss.lost for loss in listed), sum(loss.before for loss in listed)
     needed = sum(loss.needed_again for loss in listed)
@@ -220,17 +226,17 @@ class FactPlace:
     title: str
     messages: tuple[Message, ...] = ()
     passage: str = ""
-    """What of their text the place is about; empty: all of it."""
+    """The passage of the messages' text to highlight; empty if the whole text is meant."""
     note: str = ""
-    """What is to be known about it, a sentence."""
+    """A sentence of explanation."""
     request: int | None = None
-    """The request at which it can be seen in its buffer."""
+    """The request whose buffer holds the messages."""
     message: str = ""
-    """Id of the message to select there."""
+    """Id of the message to select in that buffer."""
 
 
 class FactPlaces(NamedTuple):
-    """The three places of a fact."""
+    """The three places of a fact: before the compaction, after it, and where it was needed again."""
 
     before: FactPlace
     after: FactPlace
@@ -238,7 +244,7 @@ class FactPlaces(NamedTuple):
 
 
 def find_places(page: LossPage, entry: LossEntry) -> FactPlaces:
-    """Return the message with a fact, its successor, and what needed the fact again. O(summary)."""
+    """Return the message that held a fact, the message that replaced it, and what needed the fact again. O(summary)."""
     return FactPlaces(
         _place_before(page, entry), _place_after(page, entry), _place_again(page, entry)
     )
@@ -257,7 +263,9 @@ def _place_before(page: LossPage, entry: LossEntry) -> FactPlace:
 
 
 def _find_passage(text: str, messages: Iterable[Message]) -> str:
-    """Return the first line of a text as the messages spell it, whatever their white space; empty if none has it."""
+    """Return the first line of a text as the messages spell it, ignoring white space; empty if no message contains
+    it.
+    """
     words = re.compile(r"\s+".join(map(re.escape, text.split()[:_PASSAGE_WORDS])))
     for message in messages:
         for part in message.parts:
@@ -318,7 +326,7 @@ def _judge_words(row: LostRow, successor: Message) -> tuple[str, str]:
 
 
 def _nearest_sentence(fact: Fact, successor: Message) -> str:
-    """Return what of a message speaks of the same: the file's name, else the sentence with most of the words."""
+    """Return the passage of a message nearest to the fact: the file's name, or the sentence that shares most words."""
     name = fact.text.rpartition("/")[2]
     if fact.kind == "path" and name and name in successor.text:
         return name

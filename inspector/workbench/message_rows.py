@@ -1,5 +1,6 @@
-"""One row per message, computed when it is shown; the kinds of messages that the list can be filtered by; and a
-readable summary for a compaction that only the provider can read.
+"""One row per message, computed when it is shown, and the kinds of messages by which the list can be filtered.
+
+Also a readable summary for a compaction that only the provider can read.
 """
 
 import re
@@ -39,41 +40,45 @@ Badge: TypeAlias = Literal["error", "image", "thinking", "cleared", "opaque"]
 RowRole: TypeAlias = Literal[
     "user", "assistant", "system", "result", "summary", "file", "reminder", "client"
 ]
-"""The role of a message on the screen: the roles of the API, and what a client wrote in the user's role."""
+"""The role of a message on the screen: a role of the API, or what a client wrote in the user's role."""
 FIRST_LINE = 400
-"""Characters of a first line that are kept."""
+"""Maximum length of a first line, in characters."""
 _LOOK = 4000
-"""Characters that are searched for the first line."""
+"""Number of characters in which the first line is searched for."""
 _SAYS_LITTLE = re.compile(
     r"(chunk id|wall time|exit code|original token count|total output lines|duration|session id)\b.*|output:|stdout:"
     r"|process (exited with code|running with session id) .*|[.sxFEX]+ *\[ *\d+%\]|</?[\w-]+>|```\w*|[\W_]*",
     re.IGNORECASE,
 )
-"""A whole line of a result that is not its content: frames, counts, dots of tests."""
+"""Matches a line of a result that says little: frames, counts, the dots of a test run."""
 _NUMBERED = re.compile(r"\d+(\t|→| ?\|)\s*")
-"""The line number before a line of a file that was read."""
+"""Matches the line number in front of a line of a file that was read."""
 _EMPTY = re.compile(r"(output|stdout):", re.IGNORECASE)
-"""The last line of a result without output."""
+"""Matches the last line of a result without output."""
 _TAG = re.compile(r"<[\w:-]+>")
-"""A whole line with the tag around what a client adds."""
+"""Matches a line that holds only an opening tag, which clients put around text that they add."""
 ATTACHED = "attached"
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """`subject` and `line` are text of the transcript: never markup, may hold anything but line breaks."""
+    """The columns of a message's row.
+
+    `subject` and `line` are text of the transcript: plain text without line breaks, never markup.
+    """
 
     role: RowRole
     tool: str
     subject: str
-    """The files, commands or queries of its calls, or of the call whose result it is; the file that a client attached;
-    empty for other messages."""
+    """The files, commands or queries of the message's calls, or of the call that it answers; or the file that a client
+    attached. Empty for other messages.
+    """
     line: str
-    """The first line of its text."""
+    """The first line of the message's text."""
     badges: tuple[Badge, ...]
     category: Category
     size: str = ""
-    """How much it holds: `106 lines`, `3 calls`, `5,094 chars`; empty if it holds no text."""
+    """The amount of content: `106 lines`, `3 calls`, `5,094 chars`; empty if the message holds no text."""
 
     @property
     def text(self) -> str:
@@ -85,7 +90,7 @@ NO_CALLS = CallIndex()
 
 
 def message_row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
-    """Return the row of a message; `index` knows the calls of its thread."""
+    """Return the row of a message. `index` holds the calls of its thread."""
     calls, answered = message.calls, index.call_of(message)
     subject, line = index.subject_of(message), first_line(message)
     tool = answered.name if answered is not None else ""
@@ -108,7 +113,7 @@ def message_row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
 
 
 def message_role(message: Message) -> RowRole:
-    """Return what the message is to its reader."""
+    """Return the role that the screen shows for the message."""
     if message.summary:
         return "summary"
     if message.role == "tool":
@@ -121,7 +126,7 @@ def message_role(message: Message) -> RowRole:
 
 
 def message_size(message: Message) -> str:
-    """Return how many calls, lines of a result or file, or characters of a text the message holds."""
+    """Return the number of calls, of lines of a result or file, or of characters of a text in the message."""
     if message.calls:
         return plural(len(message.calls), "call")
     texts = [
@@ -136,7 +141,7 @@ def message_size(message: Message) -> str:
 
 
 def _attached_line(message: Message, state: str) -> str:
-    """Return `was changed`, or the first telling line of the attached file."""
+    """Return the file's state, such as `was changed`, or the first informative line of the attached file."""
     return state or next((telling_line(text.partition("\n")[2]) for text in _texts(message)), "")
 
 
@@ -145,7 +150,9 @@ def _texts(message: Message) -> list[str]:
 
 
 def _beside_path(message: Message, path: str, line: str) -> str:
-    """Return the first telling line of a result that does not repeat which file was written; of an error `line`."""
+    """Return the first informative line of a result that does not name the written file; `line` if the result is an
+    error.
+    """
     result = message.result
     if result is None or result.is_error or not path:
         return line
@@ -155,9 +162,9 @@ def _beside_path(message: Message, path: str, line: str) -> str:
 
 
 def first_line(message: Message) -> str:
-    """Return the first line that is not blank: of text, else the first telling line of a result.
+    """Return the first line of a message that is not blank: of its text, or the first informative line of its result.
 
-    Without either, a call's arguments, without what the subject says already; else of thinking.
+    A message with neither gives a call's arguments without its subject, or the first line of its thinking.
     """
     for part in message.parts:
         match part:
@@ -183,7 +190,7 @@ def first_line(message: Message) -> str:
 
 
 def _arguments(call: ToolCall) -> str:
-    """Return the arguments of a call besides its subject, without brackets: `timeout: 5  background: true`."""
+    """Return the arguments of a call except its subject, without brackets: `timeout: 5  background: true`."""
     subject = subject_of(call)
     if not isinstance(call.arguments, Mapping):
         return "" if subject else _line(dumps(call.arguments))
@@ -197,7 +204,7 @@ def _repeats(value: str, subject: str) -> bool:
 
 
 def _value(value: Json) -> str:
-    """Return one argument as a line; of a shell call (`sh -c COMMAND`) the command."""
+    """Return one argument as a line; for a shell call (`sh -c COMMAND`) only the command."""
     if (
         isinstance(value, Sequence)
         and not isinstance(value, str)
@@ -209,7 +216,9 @@ def _value(value: Json) -> str:
 
 
 def telling_line(text: str) -> str:
-    """Return the first line of a result with content, without its line number; else the last that is not empty."""
+    """Return the first informative line of a result, without its line number; otherwise the last line that is not
+    blank.
+    """
     last = ""
     for line in text[:_LOOK].splitlines():
         if not (stripped := line.strip()):
@@ -222,7 +231,7 @@ def telling_line(text: str) -> str:
 
 
 def _tagged(text: str) -> str:
-    """Return the first line that is not blank; after a line with only a tag, the next one, too."""
+    """Return the first line that is not blank; if it holds only a tag, append the next line."""
     line = _line(text)
     if not _TAG.fullmatch(line):
         return line
@@ -254,7 +263,7 @@ def badges(message: Message) -> tuple[Badge, ...]:
 
 
 def is_error(message: Message) -> bool:
-    """Does the message hold the result of a call that failed?"""
+    """Does the message hold a failed tool result?"""
     return any(isinstance(part, ToolResult) and part.is_error for part in message.parts)
 
 
@@ -264,7 +273,7 @@ def is_edit(message: Message) -> bool:
 
 
 def is_from_user(message: Message) -> bool:
-    """Did the user write the message, not the client in the user's role?"""
+    """Did the user write the message, and not the client in the user's role?"""
     return message_role(message) == "user"
 
 
@@ -286,7 +295,7 @@ KINDS = ("All", *_KINDS)
 
 
 def next_of_kind(messages: Sequence[Message], kind: str, at: int, by: int) -> int | None:
-    """Return the place of the next message of a kind after `at`, or with `by` -1 of the one before it. O(messages).
+    """Return the index of the next message of a kind after `at`; with `by` -1, of the previous one. O(messages).
 
     Raises KeyError for an unknown kind.
     """
@@ -296,7 +305,7 @@ def next_of_kind(messages: Sequence[Message], kind: str, at: int, by: int) -> in
 
 
 def of_kind(messages: Sequence[Message], kind: str) -> list[int] | None:
-    """Return the indices of the messages of a kind; None for all of them. Raises KeyError for an unknown kind."""
+    """Return the indices of the messages of a kind; None if the kind is All. Raises KeyError for an unknown kind."""
     if kind == KINDS[0]:
         return None
     is_of_kind = _KINDS[kind]
@@ -309,7 +318,7 @@ def with_text(
     among: Sequence[int] | None,
     cancelled: Callable[[], bool],
 ) -> list[int]:
-    """Return the indices of the messages that hold `text`, case ignored. Raises Cancelled."""
+    """Return the indices of the messages that hold `text`, ignoring case. Raises Cancelled."""
     needle = text.casefold()
     matches = []
     for n in range(len(messages)) if among is None else among:
@@ -335,7 +344,7 @@ def readable_summary(state: State, message: Message) -> str:
 
 
 def _by_step(state: State, message: Message) -> tuple[Message, ...]:
-    """Return the messages that the step which inserted the message has summarised."""
+    """Return the messages that were summarised by the step that inserted `message`."""
     steps = state.steps
     for at in reversed(steps.path() if steps else ()):
         assert steps is not None
@@ -367,11 +376,11 @@ def _recorded(state: State, message: Message) -> tuple[Message, ...]:
 
 
 _REASONS = 3
-"""Notes of a session that say why it is empty; more would hide the first."""
+"""Most notes of a session that are shown to explain why it is empty; more would hide the first."""
 
 
 def no_messages_words(state: State) -> str:
-    """Say why the buffer that is looked at has no messages, in the words of the file's reader where it knows."""
+    """Say why the shown buffer has no messages, using the notes of the file's reader if there are any."""
     session, thread = state.session, state.thread
     if session is None or thread is None:
         return "Nothing is open."

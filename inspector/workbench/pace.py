@@ -1,7 +1,7 @@
-"""How long a comparison takes, forecast from what was measured on the same thread, in seconds of one processor.
+"""Forecast how long a comparison takes from runs measured on the same thread, in seconds of one processor.
 
-Policies differ by a factor of ten, and so do threads, so nothing is assumed: the runs that have ended and the one under
-way give the rate for those that are left.
+Policies differ in speed by a factor of ten, and so do threads, so nothing is assumed: the runs that have ended and the
+run under way give the rate for those that are left.
 """
 
 from collections.abc import Collection
@@ -11,13 +11,13 @@ from inspector.core.words import plural
 from inspector.workbench.compare import BASE, ComparisonProgress
 
 AT_ONCE_S = 3.0
-"""Seconds within which a comparison runs without being asked for."""
+"""A comparison that takes at most this many seconds runs without being asked for."""
 LEAST_SHARE = 0.1
-"""Share of a run from which its time is a measurement."""
+"""Smallest share of a run after which its time counts as a measurement."""
 ROUGH = 3.0
 """Factor by which a forecast may be too high if only the recorded compactions were timed, and no policy."""
 TOLERANCE = 1.3
-"""Factor by which a forecast may be above the limit before a run is stopped that has begun."""
+"""Factor by which the forecast of a run that has begun may exceed the limit before the run is stopped."""
 
 
 class Pace:
@@ -44,7 +44,7 @@ class Pace:
     def note(self, progress: ComparisonProgress, seconds: float) -> None:
         """Record how far a run is `seconds` after its start.
 
-        The time up to its first report is left out: then modules are loaded and the window is still busy elsewhere.
+        The time before its first report is left out, because modules are loaded then and the window is still busy.
         """
         requests = max(1, progress.requests)
         first_done, first_seconds = self._first.setdefault(
@@ -59,8 +59,9 @@ class Pace:
     def forecast(self, policies: Collection[str]) -> float | None:
         """Return how many seconds these policies take together; None while nothing was measured.
 
-        A policy that was never timed counts as the mean of the others. What happened is cheaper than a policy, so it
-        is the rate only until the first policy was timed.
+        A policy that was never timed counts as the mean of the others. Replaying the recording is cheaper than running
+        a
+        policy, so its time is used only until the first policy was timed.
         """
         if not policies:
             return 0.0
@@ -73,7 +74,7 @@ class Pace:
 
 
 def duration_words(seconds: float) -> str:
-    """`about 1 second`, `about 40 seconds`, `about 3 minutes`."""
+    """Return a duration in words: `about 1 second`, `about 40 seconds`, `about 3 minutes`."""
     if seconds < 90:
         rounded = round(seconds) if seconds < 10 else 5 * round(seconds / 5)
         return f"about {plural(max(1, rounded), 'second')}"

@@ -1,5 +1,5 @@
-"""Where a step starts, read from the State: the policy's settings, what it may know, the current steps, the tier of a
-number key.
+"""Read from the State what a step starts from: the policy's settings, its knowledge, the current steps, and the tier
+of a number key.
 """
 
 import re
@@ -48,7 +48,9 @@ def settings_of(state: State) -> Any:
 
 
 def preset_of(state: State, by: Policy[Any, Any]) -> SettingPairs:
-    """Return the settings that hold before the user's: by the session's client, and by the user's window."""
+    """Return the settings that apply before the user's own: those for the session's client and for the user's
+    window.
+    """
     return preset(by, window_of(state), client_of(state))
 
 
@@ -65,7 +67,7 @@ def client_of(state: State) -> str:
 
 
 def sizer_of(state: State) -> Sizer:
-    """Return the measure of the buffers shown at the current place. Call it only while something is open."""
+    """Return the sizer of the buffer shown at the current place. Call it only while something is open."""
     return sizer_at(state, state.steps.at if state.steps is not None else ORIGIN)
 
 
@@ -78,7 +80,7 @@ def sizer_at(state: State, at: int) -> Sizer:
 
 
 def call_place_of(state: State, size: Sizer) -> CallPlace:
-    """Return the measure and the prices of model calls at the current place. Call it only while something is open."""
+    """Return the sizer and the prices of model calls at the current place. Call it only while something is open."""
     thread, pressures = state.thread, state.pressures
     assert thread is not None
     assert pressures is not None
@@ -95,9 +97,9 @@ def step_rows_of(state: State) -> Sequence[StepRow]:
 
 
 def ground_of(state: State) -> tuple[Thread, int]:
-    """Return the thread and the place in it whose buffer the steps start from.
+    """Return the thread and the request whose buffer the steps start from.
 
-    Before a recorded change, that is the end of the thread at that time.
+    Before a recorded change, that is the end of the thread as it was before the change.
     """
     thread, steps = state.thread, state.steps
     assert thread is not None
@@ -130,7 +132,8 @@ def context_of(state: State, tier: str = "", steps: Steps | None = None) -> Poli
 
 
 def start_of(state: State) -> Steps:
-    """Return the policy's steps at the current place; if it took none, new ones from the recorded buffer. O(messages).
+    """Return the policy's steps at the current place; if there are none, new ones from the recorded buffer.
+    O(messages).
 
     Raises InspectorError.
     """
@@ -174,7 +177,9 @@ def recorded_tree(
 
 
 def called_at(state: State) -> RecordedCall:
-    """Return the recorded call at the current request, with its new messages; an empty one after the last record."""
+    """Return the recorded call at the current request with the messages it added; an empty call after the last
+    request.
+    """
     thread, request = state.thread, state.request
     if thread is None or request is None:
         return RecordedCall()
@@ -190,8 +195,9 @@ _NUMBER = re.compile(r"\d+")
 def tier_of(state: State, number: int) -> str:
     """Return the tier with a number in the chosen policy; empty if there is none.
 
-    If several have it (L3a, L3b), it is the one that is due, else the one for the chosen kind of provider: the first
-    for one that can compact remotely, else the last.
+    If several tiers share the number (L3a, L3b), return the one that is due. If none is due, return the first of them
+    when
+    the provider can compact remotely, otherwise the last.
     """
     names = [tier.name for tier in policy_of(state).tiers]
     numbers = {name: int(match[0]) for name in names if (match := _NUMBER.search(name))}

@@ -1,4 +1,4 @@
-"""Computes the previews at the current place in the background, and caches the last few. No step is taken."""
+"""Compute the previews at the current place in the background, and cache the last few. No step is taken."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ from inspector.workbench.state import Bench, State, attempt
 from inspector.workbench.steps import ORIGIN
 
 KEPT = 24
-"""Number of cached previews: moving back and forth, undo and redo need no new ones."""
+"""Number of cached previews, so that moving back and forth, undo and redo compute none again."""
 
 
 def _key(state: State) -> tuple[object, ...]:
@@ -63,10 +63,11 @@ def previews(state: State) -> Previews:
 
 
 def looked_at(state: State, known_previews: Previews | None) -> str:
-    """Return the tier whose preview is shown at the place of `state`; empty if a step is shown instead.
+    """Return the tier whose preview is shown in `state`; empty if a step is shown instead.
 
-    A tier that waits for an answer comes first, then the one that the user selected. Without either, the suggested
-    tier is shown until a step was taken or recorded here: then the step itself.
+    A tier that waits for an answer comes first, then the tier that the user selected. Without either, the suggested
+    tier
+    is shown; but if a step was taken or recorded here, the step is shown.
     """
     if state.asking is not None:
         return state.asking.tier
@@ -78,7 +79,7 @@ def looked_at(state: State, known_previews: Previews | None) -> str:
 
 
 def step_cost(state: State) -> Preview | None:
-    """Weigh the step that is shown, as the tiers are weighed; None if there is none. O(messages)."""
+    """Compute the cost of the shown step, as for the tiers; None if no step is shown. O(messages)."""
     step, steps = state.shown_step, state.steps
     if step is None or steps is None:
         return None
@@ -94,15 +95,15 @@ class PreviewWorker:
         self._bench = bench
         self._known: dict[tuple[object, ...], Previews] = {}
         self._session: Session | None = None
-        """The session that the previews are of."""
+        """The session of the cached previews."""
         self._underway: tuple[object, ...] | None = None
         self._stop: Callable[[], object] | None = None
         """Cancels the job that computes verdicts."""
         self._looked: tuple[object, ...] | None = None
-        """The place whose previews are shown, not its verdicts alone."""
+        """The key of the place whose previews were requested, not only its verdicts."""
 
     def settled(self, state: State) -> State:
-        """Return `state` with the known previews of its place, if any, and the preview that is shown."""
+        """Return `state` with the cached previews of its place, if any, and the preview that is shown."""
         known_previews = self._known.get(_key(state)) if state.thread is not None else None
         seen = (
             known_previews.by_tier.get(looked_at(state, known_previews))
@@ -151,7 +152,7 @@ class PreviewWorker:
             self._see(arrived_previews, state)
 
     def _see(self, current: Previews, state: State) -> None:
-        """Compute the next missing preview, while the playhead stays at this place."""
+        """Compute the next missing preview, as long as the user stays at this place."""
         if self._underway != current.key:
             return
         if current.is_complete or _key(self._bench.state) != current.key:
@@ -175,7 +176,7 @@ class PreviewWorker:
         self._bench.work(job, seen)
 
     def _see_due_run(self, current: Previews, state: State) -> None:
-        """Find out which of several tiers that are due would still fire, one after the other."""
+        """Find out which of the due tiers would still fire if they were run one after the other."""
 
         def seen(tiers: tuple[str, ...] | InspectorError) -> None:
             fired = current.due if isinstance(tiers, InspectorError) else tiers
@@ -200,9 +201,7 @@ class PreviewWorker:
 
     def _keep(self, current: Previews) -> None:
         session = self._bench.state.session
-        if (
-            session is not self._session
-        ):  # previews of another session would keep all of it in memory
+        if session is not self._session:  # cached previews would keep the other session in memory
             threads = {SameObject(thread) for thread in session.threads} if session else set()
             self._known = {
                 key: old_previews for key, old_previews in self._known.items() if key[0] in threads
@@ -213,14 +212,14 @@ class PreviewWorker:
             self._bench.show(self.settled(self._bench.state))
 
     def remember(self, current: Previews) -> None:
-        """Cache previews for when the State is at their place again."""
+        """Cache previews for the next time that the State is at their place."""
         self._known.pop(current.key, None)
         while len(self._known) >= KEPT:
             del self._known[next(iter(self._known))]
         self._known[current.key] = current
 
     def point(self, tier: str | None) -> None:
-        """Show the preview of a tier; empty: of none; None: as `looked_at` chooses."""
+        """Select the preview to show: that of `tier`; empty for none; None to let `looked_at` choose."""
         state = self._bench.state
         if state.pointed != tier:
             self._bench.show(self.settled(replace(state, pointed=tier)))

@@ -1,9 +1,12 @@
-"""What every tier would do at the current place, without doing it: the tokens it frees, its model calls, the cache miss
-it causes, and whether it pays for itself. A verdict is there at once, a preview a moment later; no step is taken.
+"""What every tier would do at the current place, without doing it.
 
-Without the step, the next request reads its whole buffer from the provider's cache. With it, the messages before the
-first change are still read from the cache, and those after it are written again. From then on each request reads fewer
-tokens, by those that the step freed. All for a provider that caches prompts; prices are the model's, never guessed.
+A preview gives the tokens that the tier frees, its model calls, the cache miss that it causes, and whether it pays for
+itself. A verdict is available at once, a preview a moment later; no step is taken.
+
+Without the step, the next request reads its whole buffer from the provider's cache. With the step, the messages before
+the first change are still read from the cache, and those after it are written to it again. Every later request reads
+fewer tokens, by the number that the step freed. This holds for a provider that caches prompts; prices are those of the
+model and are never guessed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,16 +45,15 @@ from inspector.core.usage import FIVE_MINUTES_S, Usage, cache_written
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The effect of a tier on a buffer, answered offline: with a model's summary the sizes would differ by its
-    length."""
+    """The effect of a tier on a buffer, with needs answered offline. A model's summary may have another length."""
 
     tier: str
     freed: int
     """Tokens by which the next prompt would be smaller; negative if it would grow."""
     touched: int
-    """Number of messages that would not stay unchanged."""
+    """Number of messages that the tier would change, remove or insert."""
     calls: PricedCalls
-    """The model calls that it would make."""
+    """The model calls that the tier would make."""
     break_at: int | None
     """Index of the first message that changes: the provider's cached prefix ends there. None: nothing changes."""
     rewritten: int
@@ -62,15 +64,15 @@ class Preview:
     cache_ttl_s: int = FIVE_MINUTES_S
     """Lifetime in seconds of the rewritten cache entries: a write for an hour costs more."""
     expected: ExpectedOutput = TYPICAL
-    """The expected output of the calls."""
+    """The output that the calls are expected to have."""
     model: str = ""
-    """The model whose prices hold."""
+    """The model whose prices are used."""
     time: str = ""
-    """The day of the prices (ISO 8601); empty: today."""
+    """The day of the prices (ISO 8601); empty means today."""
     saves_text: bool = False
-    """Would it name a saved file in the buffer? Its path is not known before it is saved."""
+    """True if the tier would name a saved file in the buffer. The path is unknown before the file is saved."""
     missing_files: str = ""
-    """The files to re-attach that are not in the recording, in words; empty: all are."""
+    """The files to re-attach that are not in the recording, in words; empty if none is missing."""
 
 
 def preview(
@@ -80,14 +82,14 @@ def preview(
     place: CallPlace,
     answer: Answerer = offline,
 ) -> Preview:
-    """Run the tier on the side. Changes nothing. Never raises for a tier that exists.
+    """Run the tier on a copy and return its effect. Changes nothing. Never raises for a tier that exists.
 
     Args:
         policy: The policy.
         tier: Name of its tier.
         context: The buffer and what the policy knows.
-        place: The measure of buffers at that place, and the prices of the model calls.
-        answer: Who meets the needs; nothing is written.
+        place: The sizer at that place, and the prices of the model calls.
+        answer: Meets the needs; nothing is written.
     """
     log = AnswerLog(rehearsed(answer))
     try:
@@ -117,7 +119,7 @@ def weigh(
         before: The buffer before it.
         after: The buffer after it.
         needs: Its needs with their answers.
-        place: The measure of buffers at that place, and the prices of the model calls.
+        place: The sizer at that place, and the prices of the model calls.
         cache_ttl_s: Lifetime of the provider's cache entries in seconds.
     """
     size, break_at = place.size, first_change(before, after)
@@ -157,14 +159,14 @@ def fired_when_due(
 ) -> tuple[str, ...]:
     """Return the tiers that would do something if the due tiers were run, in their order. Changes nothing.
 
-    They may be fewer than are due: the first one may free so much that the next is no longer due.
+    They may be fewer than the due tiers: the first one may free so much that the next is no longer due.
     """
     outcomes = drive(policy.run_due(context), rehearsed(answer))
     return tuple(outcome.tier for outcome in outcomes if outcome.changed or outcome.events)
 
 
 def first_change(before: Buffer, after: Buffer) -> int | None:
-    """Return the index of the first message that is not the same in both; None if the buffers are equal."""
+    """Return the index of the first message that differs between the two; None if the buffers are equal."""
     if before is after:
         return None
     for n, (old, new) in enumerate(zip(before.messages, after.messages, strict=False)):
@@ -179,23 +181,23 @@ class Previews:
     """The verdicts and previews of all tiers at one place: for a buffer, a running state, and the user's choices."""
 
     key: tuple[object, ...]
-    """Everything that they depend on."""
+    """Everything that the previews depend on."""
     policy: Policy[Any, Any]
     context: PolicyContext[Any, Any]
-    """The buffer, and what the policy knows there."""
+    """The buffer and what the policy knows at this place."""
     estimated: int
-    """Tokens of the buffer by the policy's own estimator, raw."""
+    """Tokens of the buffer by the policy's own estimator, uncalibrated."""
     tokens: int
     """Tokens by the policy's own count, which its watermarks are compared with."""
     place: CallPlace
-    """The measure of sizes at this place, and the prices of the model calls."""
+    """The sizer at this place, and the prices of the model calls."""
     verdicts: tuple[Verdict, ...]
     shown_tokens: int = 0
-    """Tokens of the buffer by the measure of the place."""
+    """Tokens of the buffer by the sizer of the place."""
     due_run: tuple[str, ...] | None = None
     """The tiers that would do something if the due tiers were run; None until that is computed."""
     by_tier: Mapping[str, Preview] = field(default_factory=lambda: MappingProxyType({}))
-    """The previews by tier; those that are missing are being computed."""
+    """The previews by tier, without those that are still being computed."""
 
     @property
     def next(self) -> str:
@@ -209,9 +211,9 @@ class Previews:
 
     @property
     def suggested(self) -> str:
-        """Return the tier to show first: the first that is due, else the one that would free most.
+        """Return the tier to show first: the first due tier, otherwise the tier that would free most.
 
-        Empty until that is known, and if no tier would free anything.
+        Empty until the previews are known, and if no tier would free anything.
         """
         if self.next or self.missing:
             return self.next
@@ -229,25 +231,27 @@ class Previews:
         return not self.missing and self.due_run is not None
 
     def with_preview(self, preview: Preview) -> "Previews":
-        """Return the previews with one more."""
+        """Return the previews with `preview` added."""
         return replace(self, by_tier=MappingProxyType({**self.by_tier, preview.tier: preview}))
 
 
 @dataclass(frozen=True, slots=True)
 class Payback:
-    """When a step pays for itself. US dollars."""
+    """Whether and when a step pays for itself. Amounts are in US dollars."""
 
     verdict: Literal["pays", "never", "unknown"]
     once: Decimal | None = None
-    """The model calls, and the cache write of the rewritten tokens instead of their cache read."""
+    """One-time cost: the model calls, and writing the rewritten tokens to the cache instead of reading them."""
     saved: Decimal | None = None
     """Saving of each later request: the cache reads of the freed tokens."""
     requests: int | None = None
-    """Number of requests after which the savings reach the cost; 0: it costs nothing."""
+    """Number of requests after which the savings reach the cost; 0 if the step costs nothing."""
 
 
 def payback(preview: Preview) -> Payback:
-    """Return when a step pays for itself: `never` if it frees nothing, `unknown` without a price."""
+    """Return whether and when a step pays for itself: `never` if it frees or saves nothing, `unknown` without a
+    price.
+    """
     if preview.freed <= 0:
         return Payback("never")
     model, time = preview.model, preview.time

@@ -1,6 +1,6 @@
-"""Computes what the recording did to the buffer, if it compacted it or lost something, as the first step of the tree.
+"""Compute, as the first step of the tree, what the recording did to the buffer: a compaction or a silent drop.
 
-In the background; the last few are cached.
+The work is done in the background; the last few results are cached.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspector.core.replay.economics import Economics
 
 KEPT = 8
-"""Number of cached places, so that moving back and forth computes nothing again."""
+"""Number of cached places, so that moving back and forth computes nothing twice."""
 
 
 def changed_before(state: State) -> tuple[int, ...]:
@@ -40,9 +40,9 @@ class BranchWorker:
         self._places: tuple[object, frozenset[int]] = (None, frozenset())
         self._known: dict[tuple[object, ...], RecordedBranch] = {}
         self._path = ""
-        """Path of the session whose places these are."""
+        """Path of the session that the cached branches belong to."""
         self._paid: tuple[object, Mapping[int, Economics]] = (None, {})
-        """The economics of one thread's compactions."""
+        """The thread and the economics of its compactions."""
         self._underway: tuple[object, ...] | None = None
         self._stop: Callable[[], object] | None = None
         """Cancels the job that computes what the recording did."""
@@ -63,7 +63,7 @@ class BranchWorker:
         return state if branch is state.branch else replace(state, branch=branch)
 
     def look(self) -> None:
-        """Compute what the recording did at the current place, if it did anything."""
+        """Compute what the recording did at the current place, unless it only appended messages."""
         state = self._bench.state
         key = self._key(state)
         if not key or key in self._known or key == self._underway:
@@ -83,8 +83,10 @@ class BranchWorker:
         self._stop = self._bench.work(lambda: _branch(state), arrived, lambda: arrived(None))
 
     def _see_what_paid(self) -> None:
-        """Compute which compactions paid for themselves. It takes longest, and is the same at all places of a
-        thread."""
+        """Compute which compactions paid for themselves.
+
+        This takes longest, and the result is the same for all places of a thread.
+        """
         from inspector.core.findings.recorded_step import recorded_economics
 
         thread, session = self._bench.state.thread, self._bench.state.session
@@ -104,7 +106,7 @@ class BranchWorker:
     def _keep(self, key: tuple[object, ...], branch: RecordedBranch) -> None:
         session = self._bench.state.session
         path = session.path if session is not None else ""
-        if path != self._path:  # branches of another session would keep all of it in memory
+        if path != self._path:  # cached branches would keep the other session in memory
             self._known.clear()
             self._path = path
         while len(self._known) >= KEPT:

@@ -1,7 +1,8 @@
-"""Steps as a regression test: a file for pytest, what it calls, and what it expects.
+"""Export steps as a regression test: the file for pytest, the functions that it calls, and the results that it expects.
 
-The exported file holds everything: buffer, running state, settings, moments and answers. It needs this library and
-pytest, no transcript, no network and no window. Text of a transcript is written as a Python literal (`repr`), never as
+The exported file holds everything: buffer, running state, settings, policy inputs and answers. It needs this library
+and
+pytest, but no transcript, network or window. Text of a transcript is written as a Python literal (`repr`), never as
 code or comment.
 """
 
@@ -30,11 +31,11 @@ class StepResult:
     succeeded: bool
     error: str
     before: int
-    """Tokens before the step by the policy's own estimator, raw."""
+    """Tokens before the step by the policy's own estimator, uncalibrated."""
     after: int
-    """The same after the step."""
+    """Tokens after the step by the policy's own estimator, uncalibrated."""
     calibrated: int
-    """The same after the step, calibrated."""
+    """Tokens after the step by the policy's own estimator, calibrated."""
     fates: Mapping[str, FateName]
     """The fates by message id, without kept messages."""
     inserted: tuple[str, ...]
@@ -43,7 +44,7 @@ class StepResult:
     """(name, fields) in order."""
 
 
-Ran = StepResult  # the name in tests that older versions exported
+Ran = StepResult  # the name that tests exported by older versions use
 
 
 def ran(steps: Steps, at: int) -> StepResult:
@@ -73,7 +74,7 @@ def _plain_fields(event: Event) -> Mapping[str, Any]:
 def run(
     policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[Mapping[str, Any]]
 ) -> list[StepResult]:
-    """Run the steps one after the other from `start` (`messages` a JSON text each). Raises InspectorError."""
+    """Run the steps one after the other from `start`, whose `messages` are JSON texts. Raises InspectorError."""
     by = find_policy(policy_name)
     messages = [
         loads(line.encode("utf-8", "replace"), deepest=WRAPPED) for line in start["messages"]
@@ -101,7 +102,9 @@ def describe_start(buffer: Buffer) -> dict[str, Any]:
 def write_path(steps: Steps) -> list[dict[str, Any]]:
     """Return the steps down to the current one, in the form that `run` takes.
 
-    The running state is computed again. If the user changed it between two steps (closed a breaker), the step has it.
+    The running state is computed again. If the user changed it between two steps (closed a breaker), it is saved with
+    the
+    step.
     """
     by, written = find_policy(steps.policy), []
     start, running = _started(steps)
@@ -159,7 +162,7 @@ def test_step(taken: list[StepResult], n: int) -> None:
 """
 
 _DEEPEST = 60
-"""Most nested brackets of a literal: Python's own parser refuses two hundred. Deeper values are written as JSON."""
+"""Deepest nesting of a Python literal; Python's parser refuses 200 levels. Deeper values are written as JSON."""
 
 _FROM_JSON = "json.loads("
 
@@ -191,7 +194,9 @@ def pytest_text(steps: Steps, source: StepsSource) -> str:
 
 
 class _Names:
-    """Names for settings: equal settings are in the file once, so that changing them there changes every step."""
+    """Names the settings in the file: equal settings are written once, so that one edit changes every step that uses
+    them.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
@@ -234,7 +239,7 @@ def _laid_out(values: Mapping[str, Any]) -> str:
 
 
 def _flat(value: Any) -> str:
-    """Return a value as a literal on one line, by way of JSON: only plain values may be in the file."""
+    """Return a value as a literal on one line. It passes through JSON, so that the file holds only plain values."""
     text = dumps(value)
     plain = loads(text.encode("utf-8", "replace"), deepest=WRAPPED)
     return f"{_FROM_JSON}{text!r})" if is_deeper(plain, _DEEPEST) else repr(plain)

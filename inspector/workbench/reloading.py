@@ -1,4 +1,4 @@
-"""A policy of the user whose file has changed: its steps are run again by the new code, with their own answers."""
+"""Run the steps of a user's policy again after its file has changed, with their recorded answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ class ReloadedTrees:
     """The trees of steps after a policy was loaded again."""
 
     trees: Mapping[Origin, Steps]
-    """All of the session: those of other policies as they were."""
+    """All trees of the session; trees of other policies are unchanged."""
     replayed: int = 0
     changed: int = 0
-    """Replayed steps that ended elsewhere than before."""
+    """Number of replayed steps whose result differs from before."""
     failures: tuple[str, ...] = field(default=())
-    """Why steps could not be run again; they are no longer there."""
+    """Why steps could not be run again. Those steps are dropped."""
 
     @property
     def words(self) -> str:
-        """What happened, in a sentence."""
+        """Say what happened, in a sentence."""
         if self.failures:
             return f"The policy's file has changed. Its steps were dropped: {self.failures[0]}"
         if not self.replayed:
@@ -44,7 +44,7 @@ def replay_trees(state: State) -> ReloadedTrees:
             continue
         del trees[origin]
         if not steps.own:
-            continue  # it is made again when it is looked at
+            continue  # the tree is made again when it is shown
         first = steps.taken[0]
         try:
             document = write_steps(steps, StepsSource("", "", ""))

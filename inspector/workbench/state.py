@@ -1,4 +1,4 @@
-"""All that the window shows, as one frozen value. State flows down, intents go up to the Workbench."""
+"""Everything that the window shows, as one frozen value. State flows down; intents go up to the Workbench."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class OpeningProgress:
-    """A transcript on its way in: `done` of `total` bytes."""
+    """A transcript that is being opened: `done` of `total` bytes are read."""
 
     path: str
     done: int = 0
@@ -39,27 +39,27 @@ class OpeningProgress:
 
 @dataclass(frozen=True, slots=True)
 class Choices(PolicyChoice):
-    """What the user chose for the stepper. Everything else about a step follows from it and from where we stand."""
+    """The user's choices for the stepper. With the current place they determine everything else about a step."""
 
     policy: str = DEFAULT_POLICY
     scale: SettingPairs = ()
-    """Settings of the default policy while another one is chosen: where the user moved the product's own lines."""
+    """The settings by which the user moved the product's own lines, while another policy is chosen."""
     answer_by: str = "offline"
-    """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""
+    """The answerer of needs: offline, simulated, anthropic, openai, a URL, or `hand` for the user."""
     model: str = ""
-    """The model that answers; empty = the session's own where we stand."""
+    """The model that answers; empty for the session's own model at the current place."""
     policy_loads: int = 0
-    """How often the chosen policy's file was loaded again because it had changed."""
+    """How many times the chosen policy's file was loaded again because it had changed."""
     usual: tuple[str, SettingPairs] | None = None
-    """The policy and settings that the user chose, while the open session brings its own (`adopt`); None = these."""
+    """The user's own policy and settings while the open session brings its own (`adopt`); otherwise None."""
 
     @property
     def usual_policy(self) -> str:
-        """The policy that the user chose, whatever the open session brings."""
+        """Return the policy that the user chose, even if the open session brings its own."""
         return self.policy if self.usual is None else self.usual[0]
 
     def adopt(self, policy: str, settings: SettingPairs, remote: bool = False) -> "Choices":
-        """Go by the policy that belongs to the open session. What the user chose comes back with the next session."""
+        """Use the policy of the open session. The user's own choice is restored with the next session."""
         usual = self.usual or (self.policy, self.settings)
         brings_own = usual != (policy, settings)
         return replace(
@@ -71,7 +71,7 @@ class Choices(PolicyChoice):
         )
 
     def for_another_session(self) -> "Choices":
-        """What outlasts the open session: the policy that the user chose with its settings, and who answers."""
+        """Return the choices to use for the next session: the user's own policy with its settings, and the answerer."""
         policy, settings = self.usual or (self.policy, self.settings)
         return Choices(
             policy=policy,
@@ -84,50 +84,52 @@ class Choices(PolicyChoice):
 
 @dataclass(frozen=True, slots=True)
 class PendingNeed:
-    """A tier that waits. `busy` = somebody is answering; else it is the person's turn."""
+    """A tier that waits for an answer. `busy`: an answerer is at work; otherwise the user has to answer."""
 
     tier: str
     need: Need
     number: int
-    """1 = the tier's first need."""
+    """Number of the need within the tier, from 1."""
     busy: bool = False
     who: str = ""
-    """Who is answering, while somebody is."""
+    """Name of the answerer while `busy`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyBelief:
-    """What the chosen policy would measure at every request of the thread (`beliefs`)."""
+    """The chosen policy's own count at every request of the thread (`beliefs`)."""
 
     key: tuple[object, ...]
-    """Everything it depends on: thread, policy, settings."""
+    """Everything that the counts depend on: thread, policy, settings."""
     thread: Thread
     tokens: tuple[int, ...] = ()
     """One count per request; empty if it would take too long to compute."""
     end: int | None = None
-    """The count of the buffer after the last record."""
+    """The own count of the buffer after the last record."""
     counts: OwnCounts | None = None
     """The selected estimator's counts at every request."""
     late: dict[object, str] = field(default_factory=dict, compare=False)
-    """Sentences about late lines by line, cached because they are the same at every request."""
+    """Sentences about lines that are reached late, by line; cached because they are the same at every request."""
 
 
 Following: TypeAlias = Literal["", "file", "project"]
-"""What is followed while it is written: nothing, the open transcript, the newest one of its project's folder."""
+"""What is followed while it is written: nothing, the open transcript, or the newest transcript of its project's
+folder.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class BufferFilter:
-    """Messages that the buffer list is to show alone."""
+    """A set of messages to which the buffer list is reduced."""
 
     name: str
-    """What they have in common."""
+    """What the messages have in common, in words."""
     ids: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundText:
-    """The hits of the search: for each thread the number of messages by the request that first sent them."""
+    """The hits of the search: for each thread, the number of messages by the request that first sent them."""
 
     text: str
     places: Mapping[str, Mapping[int, int]]
@@ -142,11 +144,11 @@ class State:
     """Set while a transcript is being read; `session` may then already hold its first requests."""
     following: Following = ""
     behind: int = 0
-    """Requests of the followed session that were read and are not shown yet."""
+    """Number of requests of the followed session that were read but are not shown yet."""
     failure: str = ""
     """The sentence of the last expected failure; empty after the user has dismissed it."""
     note: str = ""
-    """A sentence that is no failure, for example where steps went; empty when the user has read it."""
+    """A sentence that is not a failure, for example where steps were kept; empty after the user has read it."""
     thread_id: str = "main"
     at: int | None = None
     """Index of the current request; None: the buffer after the last record."""
@@ -155,75 +157,75 @@ class State:
     pins: tuple[str, ...] = ()
     """Texts of this session that the user pinned."""
     part: tuple[str, ...] = ()
-    """The selected part of the buffer: names in its breakdown, from the category down; empty: all of it."""
+    """The selected part of the buffer, as names in its breakdown from the category down; empty for the whole buffer."""
     among: BufferFilter | None = None
-    """What the buffer list shows; None: all."""
+    """The messages that the buffer list shows; None shows all."""
     hits: FoundText | None = None
     """The hits of the search; None without a search."""
     user_window: int | None = None
-    """The window the user chose, in tokens."""
+    """The window that the user chose, in tokens."""
     estimator: str = DEFAULT_ESTIMATOR
     pressures: Pressures | None = None
     """The pressures of the chosen thread."""
     believed: PolicyBelief | None = None
-    """The chosen policy's own counts; None, or of other settings, until they are computed."""
+    """The chosen policy's own counts. Until they are computed: None, or counts for other settings."""
     drops: "Drops | None" = None
     """The changes of the chosen thread's buffer other than by appending."""
     window: Window | None = None
     choices: Choices = field(default_factory=Choices)
     trees: Mapping[Origin, Steps] = field(default_factory=lambda: MappingProxyType({}))
-    """Steps by where they start, and whose they are."""
+    """Trees of steps by the place and policy that they start from."""
     branch: RecordedBranch | None = None
-    """The recorded change of the buffer before the current request, if it did not only grow."""
+    """The recorded change of the buffer before the current request; None if the buffer only grew."""
     asking: PendingNeed | None = None
     """Set while a tier waits for an answer."""
     previews: Previews | None = None
     """The previews of all tiers at the current place; None until they are requested (`Workbench.previews`)."""
     pointed: str | None = None
-    """The tier whose preview the user selected; empty: none; None: the program chooses (`looked_at`)."""
+    """The tier whose preview the user selected; empty for none; None if the program chooses (`looked_at`)."""
     preview: Preview | None = None
-    """The preview that is shown, as soon as it is there (`looked_at`)."""
+    """The preview that is shown (`looked_at`); None until it is computed."""
     run: RunView | None = None
-    """The run of our own agent, until the person takes it away."""
+    """The run of the product's own agent, until the user dismisses it."""
     proxy: ProxyView | None = None
-    """The proxy, while one listens."""
+    """The proxy; None while no proxy is running."""
     receiver: ReceiverView | None = None
-    """The receiver of spans, while one listens."""
+    """The receiver of spans; None while none is running."""
 
     def is_open(self, record: str) -> bool:
-        """Is what is open the transcript of that path?"""
+        """Is `record` the path of the open transcript?"""
         return bool(record) and self.session is not None and self.session.path == record
 
     @property
     def is_being_read(self) -> bool:
-        """Is what is open the beginning of what is still being read?"""
+        """Is the open session the beginning of a transcript that is still being read?"""
         return self.opening is not None and self.is_open(self.opening.path)
 
     @property
     def run_is_open(self) -> bool:
-        """Is what is open the journal of the run?"""
+        """Is the journal of the run open?"""
         return self.run is not None and self.is_open(self.run.record)
 
     @property
     def proxy_is_open(self) -> bool:
-        """Is what is open the recording of the proxy?"""
+        """Is the recording of the proxy open?"""
         return self.proxy is not None and self.is_open(self.proxy.record)
 
     @property
     def receiver_is_open(self) -> bool:
-        """Is what is open the recording of the receiver?"""
+        """Is the recording of the receiver open?"""
         return self.receiver is not None and self.is_open(self.receiver.record)
 
     @property
     def waits(self) -> bool:
-        """Does a held request or a question of the run wait for the person?"""
+        """Does a held request or a question of the run wait for the user?"""
         return bool(self.proxy and self.proxy.holds) or (
             self.run is not None and self.run.now.state in ("asking", "needing")
         )
 
     @property
     def run_steps(self) -> Steps | None:
-        """Return the steps taken on the buffer of a paused run; None without any."""
+        """Return the steps taken on the buffer of a paused run; None if there are none."""
         if self.run is None or self.run.now.state != "paused" or not self.run_is_open:
             return None
         steps = self.trees.get((self.run.now.thread, None, self.choices.policy))
@@ -236,12 +238,12 @@ class State:
 
     @property
     def steps(self) -> Steps | None:
-        """Return the steps at the current place; if the user took none, the recorded change, if there is one."""
+        """Return the user's steps at the current place, or else the recorded change there; None if there is neither."""
         return self.taken or (self.branch.steps if self.branch is not None else None)
 
     @property
     def stepped(self) -> bool:
-        """Is the shown buffer that of a step, not the recorded one?"""
+        """Is the shown buffer the result of a step, not the recorded buffer?"""
         steps = self.steps
         return steps is not None and steps.stepped
 
@@ -293,12 +295,12 @@ class State:
         return self.thread.place(self.at).view if self.thread else EMPTY_VIEW
 
     def buffer(self) -> Buffer:
-        """Return the shown buffer: that of a step, else the recorded one. O(messages)."""
+        """Return the shown buffer: that of the current step, or else the recorded one. O(messages)."""
         steps = self.steps
         return self.recorded() if steps is None else steps.buffer
 
     def recorded(self) -> Buffer:
-        """Return the recorded buffer at the current place, whatever steps were taken. O(messages)."""
+        """Return the recorded buffer at the current place, ignoring steps. O(messages)."""
         return self.thread.place(self.at).buffer() if self.thread else Buffer(())
 
     def move(self, at: int | None) -> "State":
@@ -312,7 +314,7 @@ class State:
 
 
 class Bench(Protocol):
-    """What the parts of the Workbench that carry out intents need of it."""
+    """The part of the Workbench that its helpers for intents need."""
 
     @property
     def state(self) -> State: ...
@@ -341,8 +343,10 @@ def attempt(job: Callable[[], T]) -> T | InspectorError:
 class Subscribers:
     """Passes every State to all subscribers, in order.
 
-    A change that a subscriber makes meanwhile is passed on after all have got the State before it. If one fails, the
-    others still get the State, and its failure is raised at the end. `then` is called after the last of them.
+    If a subscriber causes a change, the new State is passed on after all subscribers got the previous one. If a
+    subscriber
+    fails, the others still get the State, and its exception is raised at the end. `then` is called after the last of
+    them.
     """
 
     def __init__(self, then: Callable[[], None] = lambda: None) -> None:
@@ -351,13 +355,13 @@ class Subscribers:
         self._telling = False
 
     def add(self, callback: Callable[[State], None], now: State) -> Callable[[], None]:
-        """Call `callback` with every State from now on, and with the current one. Return a function that ends it."""
+        """Call `callback` now and with every later State. Return a function that unsubscribes it."""
         self._callbacks.append(callback)
         callback(now)
         return lambda: self._callbacks.remove(callback)
 
     def tell(self, newest: Callable[[], State]) -> None:
-        """Pass on the newest State until there is no newer one."""
+        """Pass on the newest State, until there is no newer one."""
         if self._telling:
             return  # the running call looks for a newer State when it is done
         self._telling, failures, state = True, list[Exception](), None
@@ -369,7 +373,7 @@ class Subscribers:
             for call in (*calls, self._then):
                 try:
                     call()
-                except Exception as failure:  # noqa: BLE001  # raised as soon as the others know
+                except Exception as failure:  # noqa: BLE001  # raised after all subscribers are informed
                     failures.append(failure)
         self._telling = False
         if failures:

@@ -1,4 +1,4 @@
-"""The tree of steps as a list: a row a step with its sizes and what it did, and the lines drawn between them."""
+"""The tree of steps as a list: one row per step with its sizes and effect, and the lines drawn between rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,26 +10,32 @@ from inspector.workbench.words.step_words import step_words
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """One step, or (`at` = ORIGIN) the recorded buffer. Tokens as the gauge shows them."""
+    """A row for one step, or for the buffer that the tree starts from (`at` is ORIGIN). Tokens are those that the gauge
+    shows.
+    """
 
     at: int
     depth: int
-    """How often the way here parted: a chain of steps without branches stays at one depth."""
+    """Number of branchings above the step: a chain of steps without branches stays at one depth."""
     name: str
     tokens: int
     before: int | None = None
     succeeded: bool = True
     words: str = ""
-    """What the step did, asked and got, or what the recorded change was."""
+    """What the step did and which model calls it made, or what the recorded change was."""
     parent: int = ORIGIN
     is_recorded: bool = False
 
 
 def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequence[StepRow]:
-    """Return the row of the buffer that the steps start from, then of every step, parents first.
+    """Return the row of the buffer that the steps start from, then a row for every step, parents first.
 
-    O(messages x steps); weights are cached on the messages. `before`: the measure of buffers before the recorded
-    change.
+    O(messages x steps); weights are cached on the messages.
+
+    Args:
+        steps: The tree.
+        sizer: Computes the sizes of buffers.
+        before: Computes the sizes of buffers before the recorded change; None: `sizer` does.
     """
     earlier = sizer if before is None else before
     tokens = earlier.tokens(steps.origin)
@@ -57,7 +63,7 @@ def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequen
 
 
 def _words(step: Step) -> str:
-    """Name the tiers, too, where the user gave the step another name."""
+    """Describe what a step did, naming its tiers if the user renamed the step."""
     if step.recorded is not None:
         return step.recorded.why
     tiers = " + ".join(step.fired)
@@ -66,14 +72,14 @@ def _words(step: Step) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """The lines of the drawn tree in one row; columns are depths."""
+    """The lines of the drawn tree in one row. Columns are depths."""
 
     through: frozenset[int] = frozenset()
     """Columns in which a line runs from top to bottom."""
     above: int | None = None
-    """Column of the step it starts from, whose line comes from above."""
+    """Column of the parent, from which a line comes down to this row."""
     below: bool = False
-    """Does a line run downwards from the row's own dot?"""
+    """True if a line runs downwards from the row's own dot."""
 
 
 def branches(rows: Sequence[StepRow]) -> Sequence[Branches]:
@@ -93,7 +99,7 @@ def branches(rows: Sequence[StepRow]) -> Sequence[Branches]:
 
 
 def drawn(steps: Steps) -> Sequence[tuple[int, int]]:
-    """(depth, index) in the order of a drawn tree; deeper only where the way parts."""
+    """Return (depth, index) of every step in drawing order. The depth grows only where the tree branches."""
     children: dict[int, list[int]] = {}
     for at, step in enumerate(steps.taken):
         children.setdefault(step.parent, []).append(at)

@@ -1,7 +1,7 @@
-"""Run a tier manually: the open conversation, from the first need to the step.
+"""Run a tier manually, from its first need to the resulting step.
 
 A tier may wait for an answer while the user looks around, edits the need, or fails it. The conversation is a generator
-and cannot be copied; it is held here until it ends or is given up. The resulting step is a value.
+and cannot be copied; it is held here until it ends or is cancelled. The resulting step is an immutable value.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,23 +21,25 @@ from inspector.workbench.edits import EDIT, Edit, apply, described
 from inspector.workbench.steps import RecordedCall, Step, name_step
 
 DUE = ""
-"""The tier's name that means: whatever is due, in the policy's own order."""
+"""Name, used like a tier's, for running all due tiers in the policy's own order."""
 REPAIR = TIER
-"""A step of our own, no tier of the harness."""
+"""Name of the workbench's own repair step, which is not a tier of the harness."""
 TURN = "turn"
-"""What the harness does before a model call, the call as it was recorded, and what the harness does after it."""
+"""Name of the step for a whole turn: what the harness does before a model call, the recorded call, and what it does
+after it.
+"""
 CALL = "call"
-"""Name of the outcome in the middle of a turn: the messages that the recorded call brought."""
+"""Name of the outcome in the middle of a turn: the messages that the recorded call added."""
 
 
 @dataclass
 class TierRun:
-    """A running tier. `need` is what it waits for; `step` is set when it has ended."""
+    """A running tier. `need` is the need that it waits for; `step` is set when it has ended."""
 
     policy: Policy[Any, Any]
     tier: str
     context: PolicyContext[Any, Any]
-    """The buffer and the knowledge that it started with."""
+    """The buffer and what the policy knew when the tier started."""
     talk: Conversation[Any]
     called: RecordedCall | None = None
     edit: Edit | None = None
@@ -46,7 +48,7 @@ class TierRun:
     asked: list[AnsweredNeed] = field(default_factory=list)
 
     def answer(self, reply: Answer | Failure) -> None:
-        """Meet the need that it waits for, and run to the next need or to the end."""
+        """Answer the pending need, and run to the next need or to the end."""
         need = self.need
         if need is None:
             return
@@ -59,7 +61,7 @@ class TierRun:
             self._end(finished.value)
 
     def start(self) -> None:
-        """Run to the first need; without needs, to the end."""
+        """Run to the first need; a tier without needs runs to the end."""
         try:
             self.need = next(self.talk)
         except StopIteration as finished:
@@ -87,9 +89,9 @@ def begin(
     called: RecordedCall | None = None,
     edit: Edit | None = None,
 ) -> TierRun:
-    """Start a tier (or DUE, REPAIR, with `called` a TURN, with `edit` an EDIT) on a buffer.
+    """Start a tier on a buffer. Raises InspectorError for an unknown tier.
 
-    Raises InspectorError for an unknown tier.
+    `tier` may also be DUE or REPAIR; TURN, with the recorded call as `called`; or anything for an `edit`.
     """
     buffer, running, policy = context.buffer, context.running, acting(policy, context)
     talk: Conversation[Any]
@@ -111,7 +113,10 @@ def begin(
 def turn(
     policy: Policy[Any, Any], context: PolicyContext[Any, Any], called: RecordedCall
 ) -> Conversation[tuple[Outcome[Any], ...]]:
-    """Run a whole turn around a recorded call. The calibration learns from it if its buffer was the recorded one."""
+    """Run a whole turn around a recorded call.
+
+    The call's reported tokens calibrate the policy only if no tier changed the buffer before the call.
+    """
     before: Sequence[Outcome[Any]] = yield from policy.before_call(context)
     sent = context.after(*before)
     if called.usage is not None and sent.buffer is context.buffer:
@@ -128,13 +133,13 @@ def turn(
 
 
 def _asking_nobody(step: Callable[[], Outcome[Any]]) -> Conversation[Outcome[Any]]:
-    """Run a step without needs. Raises InspectorError at its start if something is missing."""
+    """Wrap a step without needs as a conversation. InspectorError is raised when it starts if something is missing."""
     yield from ()
     return step()
 
 
 def complete(running: TierRun, answerer: Answerer) -> Step:
-    """Let one answerer meet all remaining needs."""
+    """Have one answerer answer all remaining needs, and return the step."""
     while running.need is not None:
         try:
             reply: Answer | Failure = answerer(running.need)
@@ -146,9 +151,9 @@ def complete(running: TierRun, answerer: Answerer) -> Step:
 
 
 class ExternalNeed(TierRun):
-    """A need of a run under way, which the user meets with the means of the stepper.
+    """A need of a live run that the user answers in the stepper.
 
-    Passes the one reply to `reply`. Giving up passes nothing: the need stays open in the run.
+    The single reply is passed to `reply`. Giving up passes nothing: the need stays open in the run.
     """
 
     def __init__(
@@ -162,7 +167,7 @@ class ExternalNeed(TierRun):
         self._reply = reply
 
     def answer(self, reply: Answer | Failure) -> None:
-        """Pass on the reply; a second one is ignored."""
+        """Pass on the reply; later replies are ignored."""
         if self.need is not None:
             self.need = None
             self._reply(reply)

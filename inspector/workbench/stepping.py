@@ -1,7 +1,7 @@
-"""The stepper's intents: run a tier, meet its needs, undo, redo, branch, choose.
+"""The stepper's intents: run a tier, answer its needs, undo, redo, branch, choose.
 
-At most one tier is on its way. Needs are met by the person (`answer_by` = hand) or by an answerer that may take long
-and runs through `work`. Nothing is applied before the tier has ended; giving up leaves no trace.
+At most one tier runs at a time. Needs are answered by the user (`answer_by` = hand) or by an answerer, which may take
+long and therefore runs through `work`. Nothing is applied before the tier has ended; giving up changes nothing.
 """
 
 from collections.abc import Callable
@@ -31,18 +31,18 @@ from inspector.workbench.steps import Steps
 
 HAND = "hand"
 Answerers: TypeAlias = Callable[[str, State], Answerer]
-"""Who answers, by name, for the place where we stand. Raises InspectorError."""
+"""Returns the answerer with a given name for a state's current place. Raises InspectorError."""
 
 
 def only_offline(who: str, state: State) -> Answerer:
-    """Who answers where no window or command line says otherwise. Raises InspectorError."""
+    """Return the offline answerer, the only one available by default. Raises InspectorError for any other name."""
     if who == "offline":
         return offline
     raise InspectorError(f"There is no answerer {who!r} here.")
 
 
 class Stepping:
-    """Held by the Workbench as `stepping`."""
+    """Carries out the stepper's intents. Held by the Workbench as `stepping`."""
 
     def __init__(self, bench: Bench, answerers: Answerers = only_offline) -> None:
         self._bench = bench
@@ -55,7 +55,9 @@ class Stepping:
     # -- running a tier ---------------------------------------------------------------------------------------------
 
     def step(self, tier: str = DUE) -> None:
-        """Run a tier where we stand; without a name whatever is due; TURN = the whole turn, up to the next call."""
+        """Run a tier at the current place. Without a name, run all due tiers; TURN runs the whole turn up to the next
+        call.
+        """
         state = self._bench.state
         if state.thread is None:
             return
@@ -64,7 +66,7 @@ class Stepping:
 
         def started(running: tuple[Steps, TierRun] | InspectorError) -> None:
             if ticket != self._ticket:
-                return  # another tier was started, or this one given up
+                return  # another tier was started, or this one was cancelled
             if isinstance(running, InspectorError):
                 self._bench.failed(str(running))
                 return
@@ -74,11 +76,11 @@ class Stepping:
         self._bench.work(lambda: attempt(lambda: _begun(tier, state)), started)
 
     def step_turn(self) -> None:
-        """Run to the end of the turn: what is due before the call, the call as recorded, what is due after it."""
+        """Run the whole turn: what is due before the call, the recorded call, and what is due after it."""
         self.step(TURN)
 
     def _go_on(self) -> None:
-        """After each answer: the next need, or the end."""
+        """Continue after an answer: ask the next need, or finish."""
         running, start = self._running, self._from
         if running is None:
             return
@@ -86,7 +88,7 @@ class Stepping:
             self._drop()
             if (
                 running.step is None or start is None
-            ):  # an external need: its step is taken elsewhere
+            ):  # the step of an external need is taken elsewhere
                 self._bench.show(replace(self._bench.state, asking=None))
                 return
             if running.tier == DUE and running.step.did_nothing:
@@ -103,28 +105,28 @@ class Stepping:
             self.send(running.need)
 
     def take_external(self, running: TierRun) -> None:
-        """Have the person meet a need that is asked elsewhere; what it leads to is no step of ours."""
+        """Have the user answer a need of a live run. It makes no step here."""
         self.give_up()
         self._running = running
         self._go_on()
 
     def _drop(self) -> None:
-        """Nothing is on its way any more; what still comes of it is not heard."""
+        """Forget the running tier, and ignore results that still arrive for it."""
         self._running = self._from = None
         self._ticket += 1
         self._hang_up()
 
     def _hang_up(self) -> None:
-        """Ignore the result of the call that is under way, and cancel it if possible."""
+        """Ignore the result of the running call, and cancel the call if possible."""
         answerer, self._answerer = self._answerer, None
         self._call += 1
         if isinstance(answerer, Stoppable):
             answerer.cancel()
 
-    # -- meeting its needs ------------------------------------------------------------------------------------------
+    # -- answering needs ----------------------------------------------------------------------------------------------
 
     def send(self, need: Need, who: str = "") -> None:
-        """Have somebody answer the need (as it is, or as the person edited it)."""
+        """Pass the need, which the user may have edited, to the answerer `who` (default: the chosen one)."""
         state, running = self._bench.state, self._running
         if running is None or running.need is None or state.asking is None:
             return
@@ -132,14 +134,14 @@ class Stepping:
         name = "offline" if chosen == HAND else chosen
         self._call += 1
         call = self._call
-        running.need = need  # what was really sent is what the step remembers
+        running.need = need  # the step records the need that was really sent
         self._bench.show(
             replace(state, asking=replace(state.asking, need=need, busy=True, who=name))
         )
 
         def answered(reply: Answer | Failure | InspectorError) -> None:
             if call != self._call:
-                return  # given up or stopped meanwhile
+                return  # cancelled or stopped in the meantime
             self._answerer = None
             if isinstance(reply, InspectorError):
                 asking = self._bench.state.asking
@@ -168,28 +170,28 @@ class Stepping:
             return failure
 
     def answer(self, reply: Answer | Failure) -> None:
-        """Meet the need: an answer, or a failure that the person chose."""
+        """Answer the need, with an answer or with a failure that the user chose."""
         running = self._running
         if running is not None:
             running.answer(reply)
             self._go_on()
 
     def stop(self) -> None:
-        """End the call that answers, and have the need again: it is the person's turn."""
+        """Stop the running call. The need stays open, and the user can answer it or send it again."""
         asking = self._bench.state.asking
         if asking is not None and asking.busy:
             self._hang_up()
             self._bench.show(replace(self._bench.state, asking=replace(asking, busy=False)))
 
     def give_up(self) -> None:
-        """Drop the tier that waits, and the call that answers it; nothing happened."""
+        """Cancel the waiting tier and its running call. The buffer is unchanged."""
         if self._running is not None:
             self._running.give_up()
         self._drop()
         if self._bench.state.asking is not None:
             self._bench.show(replace(self._bench.state, asking=None))
 
-    # -- walking the tree -------------------------------------------------------------------------------------------
+    # -- moving in the tree -------------------------------------------------------------------------------------------
 
     def undo(self) -> None:
         """Move to the parent of the current step."""
@@ -204,19 +206,21 @@ class Stepping:
         self._stand(lambda steps: steps.go(at))
 
     def rename(self, at: int, name: str) -> None:
-        """Give a step another name."""
+        """Rename a step."""
         steps = self._bench.state.steps
         if steps is not None:
             self.keep(steps.rename(at, name))
 
     def compare(self, at: int | None) -> None:
-        """Compare where we stand with a step (ORIGIN = the recorded buffer); None = with the start of the step."""
+        """Compare the current step with another (ORIGIN: the buffer that the tree starts from); None: with its
+        parent.
+        """
         steps = self._bench.state.steps
         if steps is not None:
             self.keep(steps.compare(at), pointed=None)
 
     def forget(self) -> None:
-        """Drop all steps that start here."""
+        """Drop all steps that start at the current place."""
         state = self._bench.state
         self.give_up()
         start = (state.thread_id, state.at, state.choices.policy)
@@ -224,20 +228,20 @@ class Stepping:
         self._bench.show(replace(self._bench.state, trees=MappingProxyType(trees)))
 
     def _stand(self, move: Callable[[Steps], Steps]) -> None:
-        """Move to another step, which is then shown, not the preview of a tier."""
+        """Move to another step, and show that step instead of a tier's preview."""
         steps = self._bench.state.steps
         if steps is not None:
             self.give_up()
             self.keep(move(steps), pointed=None)
 
     def put(self, steps: Steps) -> None:
-        """Show steps that were made elsewhere (loaded, replayed)."""
+        """Show steps that were made elsewhere (loaded or replayed)."""
         self.adopt(steps.policy)
         self.give_up()
         self.keep(steps)
 
     def keep(self, steps: Steps, **more: Any) -> None:
-        """Keep steps, wherever we stand now, and show what else has changed."""
+        """Store a tree of steps, and show it together with the other changed fields `more`."""
         state = self._bench.state
         trees = MappingProxyType({**state.trees, steps.start: steps})
         self._bench.show(replace(state, trees=trees, **more))
@@ -247,7 +251,7 @@ class Stepping:
     def choose(self, **choices: Any) -> None:
         """Change some of the Choices. Another policy has its own settings and steps.
 
-        A chosen policy stays chosen for the following sessions.
+        A chosen policy stays chosen for later sessions.
         """
         chosen = replace(self._bench.state.choices, **choices)
         if "policy" in choices:
@@ -259,8 +263,11 @@ class Stepping:
     def adopt(
         self, policy: str, settings: SettingPairs | None = None, remote: bool = False
     ) -> None:
-        """Go by a policy that belongs to the open session: of its run, of steps that were loaded. `settings` None = the
-        policy's own, or as they are where it is the chosen one."""
+        """Use a policy that belongs to the open session: that of its run, or of steps that were loaded.
+
+        If `settings` is None, the current settings are kept if this is the chosen policy; another policy uses its
+        defaults.
+        """
         now = self._bench.state.choices
         if settings is None:
             settings = now.settings if policy == now.policy else ()
@@ -269,7 +276,7 @@ class Stepping:
             self._choose(now.adopt(policy, settings, remote))
 
     def reload_policy(self) -> None:
-        """Go by the chosen policy as its file is now, and run its steps again."""
+        """Use the new code of the chosen policy's file, and run its steps again."""
         self.give_up()
         state = self._bench.state
 
@@ -296,7 +303,9 @@ class Stepping:
         self._bench.show(replace(self._bench.state, choices=chosen))
 
     def set(self, name: str, value: str | None) -> None:
-        """One setting by its name; None = the policy's own value. An impossible value is reported, and not taken."""
+        """Change one setting by name; None restores the policy's own value. An impossible value is reported and not
+        set.
+        """
         try:
             choices = self.checked(name, value)
         except InspectorError as failure:
@@ -305,7 +314,7 @@ class Stepping:
         self._bench.show(replace(self._bench.state, choices=choices))
 
     def set_scale(self, name: str, value: str | None) -> None:
-        """Set a setting of the scale; None = its own value. An impossible value is reported, and not taken."""
+        """Change a setting of the scale; None restores its own value. An impossible value is reported and not set."""
         choices = self._bench.state.choices
         if choices.policy == DEFAULT_POLICY:
             self.set(name, value)
@@ -320,7 +329,10 @@ class Stepping:
         self._bench.show(replace(self._bench.state, choices=replace(choices, scale=pairs)))
 
     def checked(self, name: str, value: str | None) -> Choices:
-        """The Choices with that setting; the policy's own value is none of them. Raises InspectorError."""
+        """Return the Choices with a setting changed; a value that equals the policy's own is not stored.
+
+        Raises InspectorError.
+        """
         state = self._bench.state
         others = tuple(pair for pair in state.choices.settings if pair[0] != name)
         own: Choices = replace(state.choices, settings=others)
@@ -333,11 +345,15 @@ class Stepping:
         return own if same else choices
 
     def repair(self) -> None:
-        """Ours, not the harness's: a step that mends what makes every provider refuse the buffer where we stand."""
+        """Repair what makes every provider refuse the current buffer. This step is the workbench's, not the
+        harness's.
+        """
         self.step(REPAIR)
 
     def reset_breaker(self) -> None:
-        """Ours, not the harness's: close the circuit breaker where we stand, without a step."""
+        """Close the policy's circuit breaker at the current place, without a step. The harness itself has no such
+        action.
+        """
         steps = self._bench.state.steps
         if steps is None:
             return
@@ -355,15 +371,19 @@ def _nothing_due(start: Steps) -> str:
 
 
 def _begun(tier: str, state: State) -> tuple[Steps, TierRun]:
-    """A tier from where `state` stands to its first need, and the steps it starts from."""
+    """Run a tier from the current place of `state` to its first need. Return the steps that it starts from, and the
+    run.
+    """
     steps = start_of(state)
     called = called_at(state) if tier == TURN else None
     return steps, begin(policy_of(state), tier, context_of(state, tier, steps), called)
 
 
 def _carry_scale(before: Choices, chosen: Choices) -> Choices:
-    """Return the choices for another policy, without its predecessor's settings; the product's own lines stay where
-    the user moved them."""
+    """Return the choices for another policy, without the former policy's settings. The product's own lines stay where
+    the
+    user moved them.
+    """
     if chosen.policy == DEFAULT_POLICY:
         return replace(chosen, settings=before.scale, scale=())
     if before.policy != DEFAULT_POLICY:

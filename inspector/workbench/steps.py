@@ -1,9 +1,9 @@
 """Steps: outcomes that the user applied, as a tree of values. Undo moves up, redo down, a branch is a second child.
 
 The tree is immutable: every action makes a new one that shares the old steps. It starts from the recorded buffer. If
-the recording itself compacted that buffer or lost messages of it, the tree starts from the buffer before, and its
-first step is the recorded change. Every other step holds the answers to its needs, so that it can be replayed exactly.
-`inspector.workbench.step_rows` lists the tree.
+the recording itself compacted that buffer or lost messages of it, the tree starts from the buffer before that change,
+and its first step is the recorded change. Every other step holds the answers to its needs, so that it can be replayed
+exactly. `inspector.workbench.step_rows` lists the tree.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,22 +41,22 @@ class RecordedCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A tier (or what was due) that was run. `parent` is the index of the step it started from."""
+    """A tier, or all due tiers, that was run. `parent` is the index of the step that it started from."""
 
     name: str
     tier: str
-    """The tier that the user chose; empty: what was due."""
+    """The tier that the user chose; empty if all due tiers were run."""
     parent: int
     settings: Any
     moment: PolicyInput
     outcomes: tuple[Outcome[Any], ...]
     asked: tuple[AnsweredNeed, ...] = ()
     called: RecordedCall | None = None
-    """The call in the middle of a whole turn (`stepper.TURN`)."""
+    """The recorded call in the middle of a whole turn (`stepper.TURN`); otherwise None."""
     edit: Edit | None = None
-    """The manual change (`edits.EDIT`)."""
+    """The manual change (`edits.EDIT`); otherwise None."""
     recorded: "RecordedStep | None" = None
-    """The recorded change, of a step that the recording itself took."""
+    """The recorded change, for a step that the recording itself took; otherwise None."""
 
     @property
     def buffer(self) -> Buffer:
@@ -100,7 +100,7 @@ class Steps:
 
     thread_id: str
     request: int | None
-    """The request whose buffer it starts from; None: the buffer after the last record."""
+    """Index of the request whose buffer the tree starts from; None: the buffer after the last record."""
     policy: str
     origin: Buffer
     running: Any
@@ -137,17 +137,17 @@ class Steps:
 
     @property
     def own(self) -> int:
-        """Return the number of steps, without the recorded one."""
+        """Return the number of the user's own steps, without the recorded change."""
         return len(self.taken) - (self.recorded is not None)
 
     @property
     def own_path(self) -> tuple[int, ...]:
-        """Return `path` without the recorded step."""
+        """Return `path` without the recorded change."""
         return tuple(at for at in self.path() if self.taken[at].recorded is None)
 
     @property
     def stepped(self) -> bool:
-        """Is the current buffer another than the recorded one?"""
+        """Does the current buffer differ from the recorded one?"""
         return self.at != self.base(self.at) or self.is_before(self.at)
 
     def is_before(self, at: int) -> bool:
@@ -155,7 +155,7 @@ class Steps:
         return self.recorded is not None and self.base(at) == ORIGIN
 
     def base(self, at: int) -> int:
-        """Return where the user's own steps to `at` start: the recorded change, or ORIGIN."""
+        """Return the index that the user's own steps to `at` start from: RECORDED or ORIGIN."""
         return RECORDED if self.recorded is not None and RECORDED in self.path(at) else ORIGIN
 
     def ground_of(self, at: int) -> Buffer:
@@ -175,11 +175,11 @@ class Steps:
         return ORIGIN if self.step is None else self.step.parent
 
     def buffer_of(self, at: int) -> Buffer:
-        """Return the buffer of a step; of ORIGIN the buffer that the tree starts from."""
+        """Return the buffer of a step; for ORIGIN, the buffer that the tree starts from."""
         return self.origin if at == ORIGIN else self.taken[at].buffer
 
     def add(self, step: Step) -> "Steps":
-        """Return the tree with one more step below the current one, which is then the current one."""
+        """Return the tree with a new step below the current one. The new step becomes the current one."""
         return replace(self, taken=(*self.taken, replace(step, parent=self.at)), at=len(self.taken))
 
     def go(self, at: int) -> "Steps":
@@ -198,7 +198,7 @@ class Steps:
         return self.go(below[-1]) if below else self
 
     def rename(self, at: int, name: str) -> "Steps":
-        """Return the tree with another name of a step."""
+        """Return the tree with a step renamed."""
         taken = list(self.taken)
         taken[at] = replace(taken[at], name=name)
         return replace(self, taken=tuple(taken))
@@ -236,9 +236,10 @@ class Steps:
             yield from self.taken[at].outcomes
 
     def fates(self, at: int | None = None, since: int | None = None) -> tuple[Fate, ...]:
-        """Return the fate of every message on the way to `at`, from its parent or from `since`.
+        """Return the fate of every message between its parent (or `since`) and `at`.
 
-        `since` may be any step. If it is on another branch, the fate of a message follows from the steps to `at` alone.
+        `since` may be any step. If it is on another branch, the fates are derived only from the steps that lead to
+        `at`.
         """
         at = self.at if at is None else at
         if since is None:
@@ -258,16 +259,16 @@ class Steps:
 
 
 def name_step(tier: str, outcomes: Sequence[Outcome[Any]]) -> str:
-    """Return the first name of a step: the tiers that did something, else the tier that the user chose."""
+    """Return the default name of a step: the tiers that did something, or else the tier that the user chose."""
     fired = [outcome.tier for outcome in outcomes if outcome.events or outcome.changed]
     return " + ".join(fired) or tier or "nothing due"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedBranch:
-    """What the recording did to the buffer before the current request: the tree with it as its only step."""
+    """What the recording did to the buffer before the current request: the tree with that change as its only step."""
 
     steps: Steps
     sizes: "RecordedSizes"
     economics: "Economics | None" = None
-    """Did it pay for itself? None until that is computed, and for a change that is no compaction."""
+    """Whether the change paid for itself. None until that is computed, and for a change that is not a compaction."""

@@ -1,8 +1,9 @@
-"""Saved steps: their start, and the tier, settings, moment and answers of each. Loading runs them again.
+"""Saved steps: where they start, and the tier, settings, policy input and answers of each. Loading runs them again.
 
-A file holds no messages but those of answers, so it is small. The buffer where the steps start comes from the
-transcript and must be the same. Every step has a fingerprint of its buffer, to check whether a replay ended in the same
-one.
+A file holds no messages except those of answers, so it is small. The buffer that the steps start from comes from the
+transcript and must be unchanged. Every step has a fingerprint of its buffer, to check whether a replay ended in the
+same
+buffer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +42,7 @@ class StepsSource:
 
 @dataclass(frozen=True, slots=True)
 class StepsReplay:
-    """Steps that were run again, and the names of those that ended in another buffer than when they were saved."""
+    """Steps that were run again, and the names of those whose buffer differs from the saved one."""
 
     steps: Steps
     elsewhere: tuple[str, ...] = ()
@@ -100,7 +101,9 @@ def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
 
 
 def spell_settings(settings: Any, by: Policy[Any, Any]) -> dict[str, str]:
-    """Return settings by name, as `--set` takes them, without those that are None by default and were not set."""
+    """Return settings by name in the form that `--set` takes, without those that are None by default and were not
+    set.
+    """
     own = by.settings()
     values = (
         (field.name, getattr(settings, field.name), getattr(own, field.name))
@@ -138,7 +141,7 @@ def buffer_fingerprint(buffer: Buffer) -> str:
     return digest.hexdigest()[:32]
 
 
-# -- and back ----------------------------------------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def check_document(document: Any) -> Mapping[str, Any]:
@@ -167,16 +170,19 @@ def place_of(document: Any) -> tuple[str, int | None]:
 
 
 def starts_before(document: Any) -> bool:
-    """Do saved steps start from the buffer before a recorded change, which is the first of them?"""
+    """Do saved steps start before a recorded change, which is then their first step?"""
     return any(
         "recorded" in saved_step for saved_step in _listed(check_document(document), "steps")[:1]
     )
 
 
 def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) -> StepsReplay:
-    """Run all steps again on the buffer where they started, with their own answers.
+    """Run all steps again on the buffer where they started, with their recorded answers. Raises InspectorError.
 
-    `recorded`: the first of them, if they start before a recorded change. Raises InspectorError.
+    Args:
+        document: The saved steps.
+        origin: The buffer that they start from.
+        recorded: Their first step, if they start before a recorded change.
     """
     checked = check_document(document)
     _check_start(checked, origin)
@@ -222,7 +228,7 @@ def run_step(by: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) 
         return step
     last = replace(
         step.outcomes[-1], running=by.load(settings, saved)
-    )  # the breaker was closed by hand
+    )  # the user closed the breaker manually
     return replace(step, outcomes=(*step.outcomes[:-1], last))
 
 

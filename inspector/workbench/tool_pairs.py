@@ -1,7 +1,7 @@
 """Find the result of a call in a buffer, and the next message of the same tool.
 
-The search begins at the message: providers want a result right after its call, so a buffer of 200,000 messages costs no
-more than one of a hundred.
+The search begins at the message. Providers want a result right after its call, so the search in a buffer of 200,000
+messages costs no more than in one of a hundred.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from inspector.core.message import Message, ToolCall, ToolResult
 
 NEAR = 500
-"""Messages between a call and its result; further away they count as unpaired."""
+"""Most messages between a call and its result; a result that is further away counts as unpaired."""
 AHEAD = 5_000
-"""Messages that are searched for the next use of a tool."""
+"""Most messages that are searched for the next use of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,13 @@ class PairedPart:
 
     part: ToolCall | ToolResult
     message: str
-    """Its id."""
+    """Id of that message."""
     place: int
-    """Its place in the buffer."""
+    """Index of that message in the buffer."""
 
 
 class ToolPairs:
-    """The pairs of one buffer; messages are named by their places in it."""
+    """The pairs of one buffer. Messages are given by their indices in it."""
 
     def __init__(self, messages: tuple[Message, ...] = ()) -> None:
         self._messages = messages
@@ -37,8 +37,10 @@ class ToolPairs:
         return tuple(self._partner(part, place) for part in self._messages[place].parts)
 
     def same_tool(self, place: int, rows: int) -> Message | None:
-        """Return the nearest message after a place (`rows` < 0: before it) of the same role and tool; None if none is
-        near."""
+        """Return the nearest message after index `place` with the same role and tool; None if none is near.
+
+        If `rows` is 0 or negative, search the messages before it.
+        """
         role, tools = self._messages[place].role, self._tools(place)
         if not tools:
             return None

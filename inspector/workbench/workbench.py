@@ -1,7 +1,7 @@
 """The Workbench holds the State, the one value that changes. Everything that shows or changes the State uses it.
 
-Pure Python, no Qt. What may take long (analysing a whole session) goes through `work`, which runs a job and passes its
-result to a callback. The window provides one that uses another thread; the default runs the job at once.
+This is pure Python without Qt. Slow work (analysing a whole session) goes through `work`, which runs a job and passes
+its result to a callback. The window provides a `work` that uses another thread; the default runs the job at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,7 +54,7 @@ def _nothing() -> None:
 
 
 def newest(state: State) -> str:
-    """Return the id of the newest message of the shown buffer; empty without messages."""
+    """Return the id of the newest message of the recorded buffer; empty if there are no messages."""
     view = state.view
     stretch, length, base = view.stretch, view.length, view.stretch.base
     while base is not None and length <= base.length:
@@ -63,7 +63,7 @@ def newest(state: State) -> str:
 
 
 def _same_thread(state: State, other: State) -> bool:
-    """Do two States show the same thread of the same transcript, however far it was read?"""
+    """Do two States show the same thread of the same transcript, even if more of it was read in one of them?"""
     if state.session is None or other.session is None:
         return False
     return state.thread is other.thread or (state.session.path, state.thread_id) == (
@@ -73,7 +73,9 @@ def _same_thread(state: State, other: State) -> bool:
 
 
 def choices_for(now: State, path: str) -> Choices:
-    """Return the choices for a session that is opened: the user's; for the journal of the shown run, the run's."""
+    """Return the choices for a session that is being opened: the user's own; for the journal of the shown run, the
+    run's.
+    """
     choices, run = now.choices.for_another_session(), now.run
     if run is None or run.plan is None or run.record != path:
         return choices
@@ -89,7 +91,7 @@ def _carried_over(choices: Choices) -> str:
 
 
 def _nothing_open(now: State) -> State:
-    """Return the State without the open transcript: what the user chose, and what runs, stay."""
+    """Return the State without the open transcript. The user's choices and live work are kept."""
     choices = now.choices.for_another_session()
     return State(
         estimator=now.estimator,
@@ -101,7 +103,7 @@ def _nothing_open(now: State) -> State:
 
 
 class Workbench:
-    """Intents are method calls; after each, every subscriber gets the new State."""
+    """Holds the State. Intents are method calls; after each change, every subscriber gets the new State."""
 
     def __init__(
         self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline
@@ -117,7 +119,7 @@ class Workbench:
         self._windows = WindowCache()
         self._subscribers = Subscribers(self._catch_up)
         self._believing: tuple[tuple[object, ...], State] | None = None
-        """The key of the beliefs that are being computed, and the State that they are of."""
+        """The key of the own counts that are being computed, and the State that they are computed for."""
         self._stop_believing: Cancel = _nothing
         self._follows_end = True
         self._picked = False
@@ -125,7 +127,7 @@ class Workbench:
 
     @cached_property
     def loss_judging(self) -> "LossJudging":
-        """Asks a model about lost facts that are not sure."""
+        """Return the helper that asks a model about lost facts whose verdict is unsure."""
         from inspector.workbench.loss_judging import LossJudging  # not needed to start the window
 
         return LossJudging(self, self._answerers)
@@ -137,24 +139,24 @@ class Workbench:
 
     @property
     def has_selection(self) -> bool:
-        """Has the user selected a message? Else the newest one is selected, wherever the playhead is."""
+        """Has the user selected a message? Otherwise the newest message is selected, even when the playhead moves."""
         return self._picked
 
     @property
     def end_window(self) -> Window | None:
-        """Return the window after the last record, whatever the current place; None until it was looked up."""
+        """Return the window after the last record, regardless of the current place; None until it is looked up."""
         return self._windows.known(self._state.move(None))
 
     def find_window(self, state: State, at: int | None) -> Window:
-        """Return the window at a request of what `state` has open. O(requests); on any thread."""
+        """Return the window at request `at` of the open thread of `state`. O(requests). May be called on any thread."""
         return self._windows.find(state.move(at))
 
     def subscribe(self, callback: Callable[[State], None]) -> Callable[[], None]:
-        """Call `callback` after every change, and once now. Return a function that ends it."""
+        """Call `callback` now and after every change. Return a function that unsubscribes it."""
         return self._subscribers.add(callback, self._state)
 
     def show(self, state: State) -> None:
-        """Show `state`, with the values that are known for its place."""
+        """Show `state`, with the values that are already known for its place."""
         state = self.previews.settled(self._branches.settled(state))
         if state is self._state:
             return
@@ -162,7 +164,7 @@ class Workbench:
         self._subscribers.tell(lambda: self._state)
 
     def _catch_up(self) -> None:
-        """Begin to compute what the shown State lacks."""
+        """Start computing the values that the shown State lacks."""
         self._branches.look()
         self._believe()
         if lacks_belief(self._state):
@@ -177,7 +179,7 @@ class Workbench:
         if self._believing is not None:
             former_key, former_state = self._believing
             if former_key[1:] == key[1:] and _same_thread(former_state, state):
-                return  # of the thread when it was shorter: the next job continues from its result
+                return  # the running job is for a shorter version of the thread: the next job continues from its result
             self._stop_believing()
         self._believing = key, state
 
@@ -206,7 +208,7 @@ class Workbench:
         waits: bool = False,
         first: bool = False,
     ) -> Cancel | None:
-        """Run a job as `Work` does. After an unexpected error, call `fell` and make the error the State's failure."""
+        """Run a job as `Work` does. If it fails unexpectedly, call `fell` and show the error as the State's failure."""
 
         def failed(error: BaseException) -> None:
             name = type(error).__name__
@@ -222,7 +224,9 @@ class Workbench:
     # -- opening ---------------------------------------------------------------------------------------------------
 
     def begin(self, path: str) -> None:
-        """Show that a transcript is being read. The open session stays until its first requests are there."""
+        """Show that a transcript is being read. The open session stays until the first requests of the new one are
+        read.
+        """
         self._follows_end = True
         self.show(
             replace(self._state, opening=OpeningProgress(path), following="", behind=0, failure="")
@@ -236,10 +240,11 @@ class Workbench:
             )
 
     def open(self, session: Session, *, more: bool = False) -> None:
-        """Show `session` at its last request. `more`: it is still being read, and a fuller one will follow.
+        """Show `session` at its last request. `more`: it is still being read, and a fuller version will follow.
 
-        A fuller session of the same transcript keeps the playhead, the thread and the selection. It waits if a shorter
-        one is still being analysed.
+        A fuller version of the same transcript keeps the playhead, the thread and the selection. It waits while a
+        shorter
+        version is being analysed.
         """
         growth = Growth(session, more)
         if self._analyses.keep_waiting(growth):
@@ -289,7 +294,7 @@ class Workbench:
         self.show(replace(self._state, opening=None, failure=sentence))
 
     def note(self, sentence: str) -> None:
-        """Show a sentence that is no failure. It disappears without being dismissed."""
+        """Show a sentence that is not a failure. It disappears without being dismissed."""
         self.show(replace(self._state, note=sentence))
 
     def fell(self, path: str, failure: BaseException) -> None:
@@ -300,11 +305,13 @@ class Workbench:
         self.failed(sentence)
 
     def follow(self, what: Following) -> None:
-        """Note that fuller sessions will come by `open` while the agent writes; empty: no more of them."""
+        """Note what is being followed: fuller versions will come by `open` while the agent writes. Empty: none will
+        come.
+        """
         self.show(replace(self._state, following=what))
 
     def stopped(self) -> None:
-        """Note that the user stopped the reading: nothing is being opened any more."""
+        """Note that the user stopped the reading: no transcript is being opened any more."""
         self.show(replace(self._state, opening=None))
 
     def dismiss(self) -> None:
@@ -318,21 +325,21 @@ class Workbench:
         note = self.kept_steps.leave(self._state)
         self.show(replace(_nothing_open(self._state), note=note))
 
-    # -- what runs beside it ---------------------------------------------------------------------------------------
+    # -- live work ---------------------------------------------------------------------------------------------------
 
     def show_run(self, run: RunView | None) -> None:
-        """Show the status of the run of our own agent; None: there is none."""
+        """Show the status of the run of the product's own agent; None if there is none."""
         self.show(replace(self._state, run=run))
 
     def show_proxy(self, proxy: ProxyView | None) -> None:
-        """Show the status of the proxy; None: there is none."""
+        """Show the status of the proxy; None if there is none."""
         self.show(replace(self._state, proxy=proxy))
 
     def show_receiver(self, receiver: ReceiverView | None) -> None:
-        """Show the status of the receiver of spans; None: there is none."""
+        """Show the status of the receiver of spans; None if there is none."""
         self.show(replace(self._state, receiver=receiver))
 
-    # -- walking ---------------------------------------------------------------------------------------------------
+    # -- moving ------------------------------------------------------------------------------------------------------
 
     def move(self, at: int | None) -> None:
         """Move the playhead to request `at` (clamped); None: to the buffer after the last record."""
@@ -363,7 +370,7 @@ class Workbench:
             self._windows.keep(state, window)
             window = self._windows.known(self._state) or self._state.window or window
         elif not _same_thread(self._state, state) or self._state.window is not None:
-            return  # another thread; or a fuller one of the same, whose window is being looked up
+            return  # another thread, or a fuller version of this one, whose window is being looked up
         self.show(replace(self._state, window=window))
 
     def next(self) -> None:
@@ -390,7 +397,7 @@ class Workbench:
     def next_compaction(self) -> bool:
         """Move to the first request after the next compaction, micro-compaction or silent drop, with its diff.
 
-        After the last one, the first is next. Return whether the thread has any.
+        After the last such request, start again at the first. Return whether the thread has any.
         """
         places = changed_before(self._state)
         first = min(places, default=None)
@@ -399,7 +406,7 @@ class Workbench:
         return bool(places)
 
     def previous_compaction(self) -> bool:
-        """Move to the previous compaction, micro-compaction or silent drop; before the first one, to the last."""
+        """Move to the previous compaction, micro-compaction or silent drop; before the first one, go to the last."""
         places = changed_before(self._state)
         last = max(places, default=None)
         earlier = [place for place in places if place < self._state.place]
@@ -407,7 +414,7 @@ class Workbench:
         return bool(places)
 
     def recorded_compaction(self) -> None:
-        """Move to the last recorded compaction up to the current request; if there is none, to the first one."""
+        """Move to the latest recorded compaction up to the current request; if there is none, to the first one."""
         thread = self._state.thread
         recorded = (
             [compaction.before_request for compaction in thread.compactions] if thread else []
@@ -435,16 +442,16 @@ class Workbench:
         self.show(replace(self._state, selected=message_id))
 
     def look_into(self, part: tuple[str, ...], among: BufferFilter | None = None) -> None:
-        """Show a part of the buffer, with the list of messages reduced to it; empty: all of it."""
+        """Show a part of the buffer, and only its messages in the list. An empty part shows the whole buffer."""
         self.show(replace(self._state, part=part, among=among))
 
     def show_found(self, hits: FoundText | None) -> None:
-        """Show the hits of the search; None: there is no search."""
+        """Show the hits of the search; None if there is no search."""
         if hits != self._state.hits:
             self.show(replace(self._state, hits=hits))
 
     def pin(self, text: str, on: bool = True) -> None:
-        """Follow a text over all requests until the session is closed; `on` False: follow it no more."""
+        """Follow a text over all requests until the session is closed; with `on` False, stop following it."""
         text = " ".join(text.split())
         others = tuple(pin for pin in self._state.pins if pin != text)
         self.show(replace(self._state, pins=(*others, text) if on and text else others))
@@ -452,17 +459,17 @@ class Workbench:
     # -- choosing --------------------------------------------------------------------------------------------------
 
     def choose_thread(self, thread_id: str) -> None:
-        """Show another agent's requests, at its last one."""
+        """Show the requests of another agent, at the last one."""
         self.stepping.give_up()
         self._follows_end, self._picked = True, False
         self._settle(lambda state: replace(state, thread_id=thread_id, part=(), among=None))
 
     def set_window(self, tokens: int | None) -> None:
-        """Set the model's window in tokens; None: use the known one."""
+        """Set the model's window in tokens; None restores the known one."""
         self._stand(replace(self._state, user_window=tokens))
 
     def use_windows(self, windows: Mapping[str, int]) -> None:
-        """Use the user's own table of windows by model, which comes before the catalogue."""
+        """Use the user's own table of windows in tokens by model, which takes precedence over the catalogue."""
         self._windows.use(windows)
         self._stand(self._state)
 
@@ -471,7 +478,7 @@ class Workbench:
         self.show(replace(self._state, estimator=name))
 
     def _settle(self, change: Change, landed: Callable[[], None] = _nothing) -> None:
-        """Analyse what the changed state needs (may take long), show it, then call `landed`. The newest call wins."""
+        """Analyse what the changed state needs (slow), show it, then call `landed`. The newest call wins."""
         self._analyses.run(change, landed)
 
     def land(self, state: State, analysis: Analysis) -> None:

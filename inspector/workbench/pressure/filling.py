@@ -1,4 +1,4 @@
-"""What fills the buffer, for the window: breakdown and duplicates at the current place, and areas over all requests."""
+"""What fills the buffer: breakdown and duplicates at the current place, and areas over all requests."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class Filling:
     repeats: tuple[Repeat, ...]
 
     def ids(self, places: tuple[int, ...]) -> frozenset[str]:
-        """Return the ids of the messages at these places."""
+        """Return the ids of the messages at these indices."""
         return frozenset(self.messages[at].id for at in places)
 
 
@@ -72,7 +72,7 @@ def filling(
 
 
 def find_tree(state: State, calls: ToolCalls) -> BreakdownNode:
-    """Return what fills the buffer that is shown, as a tree, while something is open. O(buffer)."""
+    """Return what fills the shown buffer, as a tree. Call it only while a session is open. O(buffer)."""
     size = sizer_of(state)
     return break_down(size, pressure_here(state, size)[0], state.buffer(), calls).tree
 
@@ -87,24 +87,26 @@ def calls_of(state: State) -> ToolCalls:
 AreaKind: TypeAlias = Literal["category", "tool"]
 OTHER_TOOLS, NO_TOOL, UNSEEN, DIFFERENCE = "other tools", "all else", "unseen", "difference"
 _TOOLS = 8
-"""Number of tools with their own areas: those with most tokens over the whole thread."""
+"""Number of tools with areas of their own: the tools with the most tokens over the whole thread."""
 _BITS = 48
 _MASK = (1 << _BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Areas:
-    """What fills the buffer at every request: areas over the requests, stacked up to the shown number."""
+    """What fills the buffer at every request: areas over the requests, stacked up to the number shown."""
 
     kind: AreaKind
     names: tuple[str, ...]
-    """Lowest first."""
+    """Names of the areas, lowest first."""
     tokens: tuple[tuple[int, ...], ...]
-    """The numbers of each area, one per request; 0 if a request's size is unknown. Only a difference is below zero."""
+    """Tokens of each area, one number per request; 0 if the request's size is unknown. Only a difference can be
+    negative.
+    """
     pressures: Pressures | None = field(default=None, compare=False, repr=False)
     """The pressures that the areas were computed from."""
     rows: Sequence[Sequence[int]] = field(default=(), compare=False, repr=False)
-    """The numbers of each request, for all possible areas."""
+    """The numbers of each request for all possible areas, reused when the thread grows."""
 
 
 def areas(
@@ -119,7 +121,7 @@ def areas(
         state: The State.
         kind: Areas by category or by tool.
         cancelled: Asked at every request.
-        former: The areas by category when the thread was shorter: their beginning is reused.
+        former: The areas by category when the thread was shorter; their settled requests are reused.
 
     Raises:
         Cancelled: `cancelled` returned True.
@@ -168,9 +170,10 @@ def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[int]:
 
 
 class _ToolWeights:
-    """Counts a buffer by tool, from running sums: a result belongs to its tool, of an answer only the calls do.
+    """Counts a buffer's tokens by tool, from running sums. A result counts for its tool; of an answer, only the calls
+    do.
 
-    The order of the areas: no tool, other tools, then the tools with most tokens, the largest last.
+    The areas are in this order: no tool, other tools, then the tools with the most tokens, the largest last.
     """
 
     def __init__(self, calls: ToolCalls, thread: Thread, by: Estimator) -> None:
@@ -196,7 +199,9 @@ class _ToolWeights:
         )
 
     def _split(self, message: Message) -> list[tuple[str, int]]:
-        """Return (name of the tool, weight) of the tools of a message; the name is empty for no tool."""
+        """Return (name of the tool, weight) for each tool of a message; the name is empty for the part without a
+        tool.
+        """
         whole, result = weight(self._by, message), message.result
         if result is not None:
             call = self._calls.by_id.get(result.call_id)

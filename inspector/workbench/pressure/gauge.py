@@ -28,20 +28,22 @@ from inspector.workbench.pressure.scale import GaugeLine, assumed_window, gauge_
 from inspector.workbench.state import Choices, PolicyBelief, State
 
 RESERVE = 16_384
-"""Tokens that a client usually keeps free for the answer (Pi's reserveTokens); a quarter of a small window."""
+"""Tokens that a client usually keeps free for the answer (Pi's reserveTokens). A small window reserves only a
+quarter.
+"""
 
 
 def reserve(window: int | None) -> int:
-    """Return the tokens at the top of the tank that are kept free for the answer."""
+    """Return the tokens at the top of the window that are kept free for the answer; 0 if the window is unknown."""
     return min(RESERVE, window // 4) if window else 0
 
 
 _MOST = 30_000_000
-"""Most messages over all requests, for a policy whose measure is no running sum; beyond it nothing is drawn."""
+"""Most messages, summed over all requests, for which a policy without a prompt estimator is counted."""
 
 
 def beliefs_key(state: State) -> tuple[object, ...] | None:
-    """Return everything that the beliefs depend on; None until it is known. O(1)."""
+    """Return everything that the policy's own counts depend on; None until it is known. O(1)."""
     if state.thread is None or state.pressures is None or state.window is None:
         return None
     choices = state.choices
@@ -50,7 +52,7 @@ def beliefs_key(state: State) -> tuple[object, ...] | None:
 
 
 def is_mostly_believed(state: State) -> bool:
-    """Were the beliefs computed when the thread was shorter, so that `beliefs` has little left to do? O(1)."""
+    """Were the own counts computed when the thread was shorter, so that `beliefs` has little left to do? O(1)."""
     belief, key, thread = state.believed, beliefs_key(state), state.thread
     if belief is None or key is None or thread is None:
         return False
@@ -58,7 +60,7 @@ def is_mostly_believed(state: State) -> bool:
 
 
 def beliefs(state: State) -> PolicyBelief:
-    """Return the policy's own count at every request. The beginning of earlier beliefs is reused.
+    """Return the policy's own count at every request. The counts of requests that have not changed are reused.
 
     O(requests) for a harness that calibrates an estimator, O(requests x messages) for others.
     """
@@ -83,7 +85,7 @@ def beliefs(state: State) -> PolicyBelief:
 def _reusable_tokens(
     former: PolicyBelief | None, key: tuple[object, ...], thread: Thread
 ) -> tuple[int, ...]:
-    """Return the counts of the first requests that are the same in an earlier belief of the thread."""
+    """Return the counts of the first requests that are the same in earlier counts of the thread."""
     if former is None or former.key[1:] != key[1:] or former.thread.id != thread.id:
         return ()
     same = min(len(former.tokens), len(thread.requests))
@@ -98,10 +100,10 @@ class Lateness:
 
     line: Watermark
     reported: int | None
-    """Index of the request; None: never."""
+    """Index of the request; None if the line is never crossed."""
     believed: int | None
     compacted: int | None = None
-    """Index of the first request after a recorded compaction, if the own count had not crossed the line by then."""
+    """Index of the first request after a recorded compaction, if the own count had not crossed the line before it."""
 
     @property
     def sentence(self) -> str:
@@ -134,8 +136,8 @@ def lateness(
 ) -> Lateness:
     """Find when a line is crossed by the reported tokens and by the policy's own count. O(requests).
 
-    The search ends at the first recorded compaction after one of them has crossed it: a later crossing by the other one
-    would be another event.
+    After one of the two has crossed the line, the search ends at the next recorded compaction: a later crossing by the
+    other would be a separate event.
 
     Args:
         line: The line.
@@ -166,26 +168,26 @@ class TierEffect:
 
 @dataclass(frozen=True, slots=True)
 class GaugeReading:
-    """What the gauge shows. Numbers are tokens. The parts and `unseen` add up to the pressure exactly."""
+    """What the gauge shows. All sizes are in tokens. The parts and `unseen` add up to the pressure exactly."""
 
     pressure: Pressure
     window: Window
     parts: tuple[tuple[Category, int], ...]
-    """By category, lowest in the tank first."""
+    """Tokens by category, lowest in the gauge first."""
     unseen: int
     """Tokens that are not in the file: one opaque piece, the same before and after every tier."""
     lines: tuple[GaugeLine, ...]
     """The lines of the scale, and those of another policy."""
     rim: int
-    """Tokens of the window, or of the one that the scale assumes while it is unknown."""
+    """The window in tokens; if it is unknown, the window that the scale assumes."""
     reserve: int
-    """Room at the top that clients keep for the answer; 0 while the window is unknown."""
+    """Tokens at the top that clients keep free for the answer; 0 while the window is unknown."""
     slope: float
-    """Tokens of the provider per counted token."""
+    """Provider tokens per counted token."""
     place: str = ""
-    """`Request 131, the last of 132`."""
+    """The current place in words: `Request 131, the last of 132`."""
     not_recorded: str = ""
-    """What the part that is not in the file most likely is."""
+    """A description of what the part that is not in the file probably contains."""
     estimated: int | None = None
     """The selected estimator's count of the recorded part; None until it is computed."""
     believed: int | None = None
@@ -196,16 +198,17 @@ class GaugeReading:
     """Is the chosen policy the product's own?"""
     has_tiers: bool = True
     by_itself: bool = False
-    """Does the own count leave out system prompt and tools, as some harnesses do from a compaction to the next
-    report?"""
+    """True if the own count leaves out system prompt and tools, as some harnesses do from a compaction to the next
+    report.
+    """
     late: tuple[str, ...] = ()
-    """A sentence for each line that the own count reaches at another request than the reported tokens."""
+    """One sentence for each line that the own count reaches at another request than the reported tokens do."""
     before: int | None = None
     """After a step: the size of the buffer that the steps start from."""
     trigger: ClientTrigger | None = None
     """The size at which the recorded client compacts automatically."""
     due: tuple[str, ...] | None = None
-    """The tiers that are due; None until that is computed."""
+    """The tiers that are due; None until they are computed."""
     preview: TierEffect | None = None
     """What the selected tier would leave."""
     changed: tuple[str, ...] = ()
@@ -213,14 +216,17 @@ class GaugeReading:
 
     @property
     def ratio(self) -> float | None:
-        """Return the pressure, tokens / window; None if one of them is unknown."""
+        """Return the pressure divided by the window; None if one of them is unknown."""
         if self.pressure.tokens is None or not self.window.tokens:
             return None
         return self.pressure.tokens / self.window.tokens
 
     @property
     def belief_error(self) -> float | None:
-        """Return believed / shown - 1; None if nothing was reported that the own count could be compared with."""
+        """Return the relative error of the own count, `believed` / shown tokens - 1.
+
+        None if no reported or predicted number is available for comparison.
+        """
         if (
             self.believed is None
             or not self.pressure.tokens
@@ -231,7 +237,7 @@ class GaugeReading:
 
     @property
     def due_words(self) -> str:
-        """Say which tiers are due: `L0 and L1 are due`; empty until that is computed."""
+        """Say which tiers are due: `L0 and L1 are due`; empty until they are computed."""
         if not self.has_tiers:
             return "This policy has no tiers"
         if self.due is None:
@@ -274,7 +280,7 @@ def reading(state: State) -> GaugeReading | None:
 
 
 def _with_policy(reading: GaugeReading, state: State, thread: Thread) -> GaugeReading:
-    """Complete a reading with the chosen policy: its own count, its lines, what is due."""
+    """Add the chosen policy's own count, its lines and its due tiers to a reading."""
     counts = replace(
         reading,
         estimated=estimate_here(state),
@@ -295,7 +301,7 @@ def _with_policy(reading: GaugeReading, state: State, thread: Thread) -> GaugeRe
 
 
 def changed_words(choices: Choices) -> tuple[str, ...]:
-    """Name each setting of the policy that differs from the policy's own."""
+    """Name each setting of the policy that the user changed, with its value."""
     return tuple(f"{name} = {value}, set by you" for name, value in choices.settings)
 
 
@@ -370,7 +376,7 @@ def estimate_here(state: State) -> int | None:
 
 
 def lacks_belief(state: State) -> bool:
-    """Does the policy's own count of the shown buffer still have to be computed, by its verdicts? O(1)."""
+    """Is the shown buffer's own count still missing, so that it must be computed with the verdicts? O(1)."""
     belief = state.believed
     return belief is not None and belief.key == beliefs_key(state) and belief_here(state) is None
 
@@ -385,7 +391,9 @@ def _by_itself(state: State, thread: Thread) -> bool:
 
 
 def _late(state: State) -> tuple[str, ...]:
-    """Return a sentence for each line of the chosen policy that its own count reaches at another request."""
+    """Return a sentence for each line of the chosen policy that its own count reaches earlier or later than
+    reported.
+    """
     belief, pressures = state.believed, state.pressures
     if belief is None or pressures is None or not belief.tokens or belief.key != beliefs_key(state):
         return ()

@@ -1,4 +1,4 @@
-"""The sums of some requests in a row: how much the buffer grew, what came in, what it cost, which cache misses."""
+"""Sums over a range of requests: growth of the buffer, new messages, cost and cache misses."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from inspector.workbench.message_rows import message_row
 
 @dataclass(frozen=True, slots=True)
 class LargestGrowth:
-    """The request whose buffer grew most, and the largest message that it brought."""
+    """The request whose buffer grew most, and the largest message that it added."""
 
     request: int
     tokens: int
@@ -37,23 +37,23 @@ class RangeSummary:
     first: int
     last: int
     growth: int | None
-    """Tokens of the last request less those of the request before the first; None: one of them is unknown."""
+    """Tokens of the last request minus those of the request before the first; None if one of them is unknown."""
     cost: Decimal | None
-    """US dollars; None: a model has no price."""
+    """Cost in US dollars; None if a model has no known price."""
     whole_cost: Decimal | None
-    """US dollars of the whole session, with sub-agents and side calls."""
+    """Cost of the whole session in US dollars, with sub-agents and side calls."""
     misses: int
     missed_tokens: int
     missed_cost: Decimal | None
-    """US dollars that the cache misses cost."""
+    """Cost of the cache misses in US dollars."""
     output: int
     """Tokens that the model wrote."""
     came_in: tuple[tuple[Category, int], ...]
-    """Tokens of the messages that came in, the most first."""
+    """Tokens of the new messages by category, largest first."""
     first_message: str
-    """Id of the first message that came in; empty: none did."""
+    """Id of the first new message; empty if there is none."""
     largest: LargestGrowth | None
-    """None: nothing grew."""
+    """The largest growth; None if nothing grew."""
 
 
 def summarise_range(
@@ -65,7 +65,7 @@ def summarise_range(
     last: int,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> RangeSummary:
-    """Sum up requests `first` to `last`. O(requests + text that came in). Raises Cancelled."""
+    """Sum up requests `first` to `last`. O(requests + text of new messages). Raises Cancelled."""
     cost = sum_bills(thread_bills(thread)[first : last + 1])
     whole = sum_bills(bill.bill for bill in session_bills(session))
     inside = [miss for miss in misses if first <= miss.request <= last]
@@ -96,7 +96,7 @@ def summarise_range(
 def _sum_new_messages(
     thread: Thread, pressures: Pressures, first: int, last: int, is_cancelled: Callable[[], bool]
 ) -> tuple[Counter[Category], str]:
-    """Return the tokens of the messages that came in, by category, and the id of the first one. Raises Cancelled."""
+    """Return the tokens of the new messages by category, and the id of the first one. Raises Cancelled."""
     tokens, first_id = Counter[Category](), ""
     for at in range(first, last + 1):
         if is_cancelled():
@@ -113,7 +113,9 @@ def _view(thread: Thread, at: int) -> View:
 
 
 def _new_messages(thread: Thread, at: int) -> Iterator[Message]:
-    """Yield the messages of a request that were not in the buffer before it; what was only rewritten is not new."""
+    """Yield the messages of a request that were not in the previous buffer. A message that was only rewritten is not
+    new.
+    """
     former, view = _view(thread, at - 1), _view(thread, at)
     same = shared(former, view)
     former_ids = {message.id for message in former.tail(same)}

@@ -1,7 +1,9 @@
-"""The lines on gauge and timeline: the product's own scale, always there, and beside it those of another policy.
+"""The lines on gauge and timeline: the product's own scale, which is always shown, and the lines of another policy.
 
-The scale is made of the default policy's lines (60% and 75% of the window). A line can be moved: the setting that it
-hangs on follows, of the chosen policy among its settings, of the scale under another policy in `Choices.scale`.
+The scale consists of the default policy's lines (60% and 75% of the window). The user can move a line, which changes
+the
+setting that determines it. A line of the chosen policy changes a setting of that policy; a line of the scale under
+another policy changes `Choices.scale`.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,22 +19,22 @@ from inspector.workbench.policy_input import client_of, policy_of, preset_of, se
 from inspector.workbench.state import State
 
 _DIGITS = 3
-"""Of a share: 0.637 moves a line of a 200,000 window by 200 tokens."""
+"""Decimal digits of a share: a step of 0.001 moves a line of a 200,000 token window by 200 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class GaugeLine:
-    """A watermark, and whose it is."""
+    """A watermark, and the policy that it belongs to."""
 
     watermark: Watermark
     policy: str
-    """Name of the policy whose tiers it fires ..."""
+    """Name of the policy whose tiers fire at the line."""
     title: str
-    """... and its title, without its part in brackets."""
+    """Title of that policy, without its part in brackets."""
     is_scale: bool
-    """One of the product's own scale; False: of another policy that was chosen."""
+    """True for a line of the product's own scale; False for a line of another chosen policy."""
     is_moved: bool = False
-    """The user moved it."""
+    """True if the user moved the line."""
 
     @property
     def tokens(self) -> int:
@@ -40,20 +42,20 @@ class GaugeLine:
 
     @property
     def label(self) -> str:
-        """`60% L1, L2`; of another policy with its title: `Codex 90%`."""
+        """Return the line's label: `60% L1, L2`; for another policy with its title: `Codex 90%`."""
         if self.is_scale:
             return self.watermark.label
         return f"{self.title} {self.watermark.label.split(' ')[0]}"
 
     @property
     def about(self) -> str:
-        """`60% L1, L2: 120,000 tokens. Roku fires L1, L2 above it.`"""
+        """Describe the line: `60% L1, L2: 120,000 tokens. Roku fires L1, L2 above it.`"""
         watermark = self.watermark
         tiers, side = ", ".join(watermark.tiers), "from it on" if watermark.fires_on else "above it"
         return f"{self.label}: {self.tokens:,} tokens. {self.title} fires {tiers} {side}."
 
     def headroom(self, tokens: int) -> str:
-        """`2,765 over`, `27,235 to go`: of a buffer that has `tokens`."""
+        """Return the distance of a buffer of `tokens` tokens from the line: `2,765 over`, `27,235 to go`."""
         room = self.tokens - tokens
         return f"{room:,} to go" if room >= 0 else f"{-room:,} over"
 
@@ -70,7 +72,9 @@ def assumed_window() -> int:
 
 
 def watermarks(state: State) -> tuple[Watermark, ...]:
-    """Return the lines of the chosen policy, lowest first; none while the window is unknown or too large for it."""
+    """Return the lines of the chosen policy, lowest first; none if the window is unknown or the policy cannot handle
+    it.
+    """
     if state.window is None or not state.window.tokens:
         return ()
     try:
@@ -80,7 +84,9 @@ def watermarks(state: State) -> tuple[Watermark, ...]:
 
 
 def gauge_lines(state: State) -> tuple[GaugeLine, ...]:
-    """Return the scale, then the lines of the chosen policy where it is another one; none while nothing is open."""
+    """Return the scale, then the lines of the chosen policy if it is not the default one; none while nothing is
+    open.
+    """
     if state.thread is None:
         return ()
     moved = {name for name, _ in scale_pairs(state)}
@@ -101,7 +107,7 @@ def gauge_lines(state: State) -> tuple[GaugeLine, ...]:
 
 
 def policy_title(state: State) -> str:
-    """Return the title of the chosen policy; its name where it cannot be loaded."""
+    """Return the title of the chosen policy; if it cannot be loaded, its name."""
     try:
         return short_title(policy_of(state).title)
     except InspectorError:
@@ -115,7 +121,7 @@ def scale_pairs(state: State) -> SettingPairs:
 
 
 def _scale(state: State) -> tuple[Watermark, ...]:
-    """The default policy's lines, in a window of any size."""
+    """Return the default policy's lines, in a window of any size."""
     if state.choices.policy == DEFAULT_POLICY and (lines := watermarks(state)):
         return lines
     by = POLICIES[DEFAULT_POLICY]
@@ -123,7 +129,7 @@ def _scale(state: State) -> tuple[Watermark, ...]:
         return by.watermarks(
             settings_for(by, scale_pairs(state), window_of(state), client_of(state))
         )
-    except InspectorError:  # a window beyond what the policy itself takes
+    except InspectorError:  # the window is larger than the policy accepts
         window, usual = window_of(state).tokens, assumed_window()
         lines = by.watermarks(by.settings())
         return tuple(
@@ -139,9 +145,9 @@ def _scale(state: State) -> tuple[Watermark, ...]:
 
 
 def value_for(state: State, line: GaugeLine, tokens: int) -> str | None:
-    """Return the value of the line's setting for which it lies nearest to `tokens`; None where no value moves it there.
+    """Return the value of the line's setting that puts it nearest to `tokens`; None if no value can move it there.
 
-    Found by halving: lines move one way with their setting, whichever way that is.
+    The value is found by bisection, because a line moves in one direction when its setting grows.
     """
     by = policy_of(state) if line.policy == state.choices.policy else POLICIES[line.policy]
     setting = line.watermark.setting
@@ -176,7 +182,11 @@ def value_for(state: State, line: GaugeLine, tokens: int) -> str | None:
 def _nearest(
     line: Callable[[float], int | None], tokens: int, low: float, high: float, grain: float
 ) -> float | None:
-    """The value between low and high (each moved in by a grain where it is not allowed) that comes closest."""
+    """Return the value between `low` and `high` that puts the line nearest to `tokens`; None if the line cannot be
+    placed.
+
+    A bound that the setting does not allow is first moved inwards by one `grain`.
+    """
     low = low if line(low) is not None else low + grain
     high = high if line(high) is not None else high - grain
     at_low, at_high = line(low), line(high)
@@ -196,17 +206,22 @@ def _nearest(
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """The requests whose buffer lies above a line: there its tiers would have fired, had nothing fired before."""
+    """The requests whose buffer is above a line: the line's tiers would have fired there if nothing had fired
+    earlier.
+    """
 
     line: GaugeLine
     count: int
     runs: tuple[tuple[int, int], ...]
-    """(first, last) of requests in a row, both included."""
+    """(first, last) index of each run of such requests, both included."""
 
 
 def firings(state: State) -> tuple[Firing, ...]:
-    """Return the requests above each line: of the chosen policy by its own count, of the scale under another policy by
-    the tokens that are shown. O(requests) once the counts are there."""
+    """Return the requests above each line. O(requests) once the counts are known.
+
+    A line of the chosen policy is compared with its own count, a line of the scale under another policy with the shown
+    tokens.
+    """
     own = state.believed.tokens if state.believed else ()
     sizes = state.pressures.sizes if state.pressures is not None else []
     lines = gauge_lines(state)
@@ -216,7 +231,7 @@ def firings(state: State) -> tuple[Firing, ...]:
 
 
 def _firing(line: GaugeLine, tokens: Sequence[int]) -> Firing:
-    least = line.watermark.least  # asked once: there may be very many requests
+    least = line.watermark.least  # computed once: there may be very many requests
     above = bytes([least <= count for count in tokens])
     runs: list[tuple[int, int]] = []
     first = above.find(True)

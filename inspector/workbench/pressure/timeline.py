@@ -1,4 +1,6 @@
-"""What the timeline draws: one number per request, or None; marks at requests; and the effect of each step."""
+"""What the timeline draws: curves with one number (or None) per request, marks at requests, and the effect of each
+step.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,17 +29,17 @@ MOST_QUOTED = 120
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An event before or at request `at`; the number of requests means after the last record."""
+    """An event before or at request `at`. If `at` is the number of requests, the event comes after the last one."""
 
     at: int
     label: str
     large: bool = True
-    """False for a mere clean-up of single messages."""
+    """False for a clean-up of single messages, which gets a small mark."""
     kind: MarkKind = "compaction"
 
     @property
     def silent(self) -> bool:
-        """Is it a drop, which the file does not record as a compaction?"""
+        """Is the event a drop that the file does not record as a compaction?"""
         return self.kind == "drop"
 
 
@@ -52,7 +54,7 @@ class Series:
     predicted: tuple[int | None, ...]
     """The prediction of each request before its report."""
     end: int | None
-    """Pressure of the buffer after the last record."""
+    """Pressure of the buffer after the last record; None if it is unknown."""
     believed: tuple[int, ...]
     """The chosen policy's own count; empty until it is computed."""
     cache_read: tuple[int | None, ...]
@@ -61,7 +63,7 @@ class Series:
     output: tuple[int | None, ...]
     marks: tuple[Mark, ...]
     pressures: Pressures | None = field(default=None, compare=False, repr=False)
-    """Those that it was made of."""
+    """The pressures that the curves were made from."""
 
     @property
     def heights(self) -> tuple[int | None, ...]:
@@ -73,7 +75,7 @@ class Series:
 
     @property
     def unreported(self) -> tuple[int | None, ...]:
-        """Return `other` as a curve up to the end, with the reported points on either side, which a line needs."""
+        """Return `other` as a curve that includes the end and the adjacent reported points, so that lines join."""
         if None not in self.reported:
             last = self.reported[-1:] if self.end is not None else (None,) * bool(self.reported)
             return (*(None,) * (len(self.reported) - 1), *last, self.end)
@@ -177,7 +179,7 @@ def _silent(state: State) -> Iterator[Mark]:
 
 
 def miss_marks(misses: Iterable[Rebilling]) -> tuple[Mark, ...]:
-    """Mark the cache misses of a thread."""
+    """Return a mark for each cache miss of a thread."""
     return tuple(
         Mark(
             miss.request,
@@ -190,23 +192,23 @@ def miss_marks(misses: Iterable[Rebilling]) -> tuple[Mark, ...]:
 
 @dataclass(frozen=True, slots=True)
 class UserMarks:
-    """The requests of a thread that bring words of the user."""
+    """Marks of the requests of a thread that add text written by the user."""
 
     thread: Thread
     marks: tuple[Mark, ...] = ()
     seen: frozenset[str] = frozenset()
-    """Ids of the messages that came with all requests but the last one, which may change."""
+    """Ids of the messages of all requests except the last, which may still change."""
 
     @property
     def settled(self) -> int:
-        """How many requests stay as they are when the thread grows."""
+        """Return how many requests will not change when the thread grows."""
         return max(0, len(self.thread.requests) - 1)
 
 
 def user_marks(thread: Thread, former: UserMarks | None = None) -> UserMarks:
-    """Mark the requests that bring words of the user. Not for the GUI thread.
+    """Mark the requests that add text written by the user. Not for the GUI thread.
 
-    O(text); O(text that is new) after `former`, the marks when the thread was shorter.
+    O(text); O(new text) after `former`, the marks when the thread was shorter.
     """
     requests, start, marks = thread.requests, 0, list[Mark]()
     seen = set[str]()
@@ -231,7 +233,7 @@ def user_marks(thread: Thread, former: UserMarks | None = None) -> UserMarks:
 
 
 def pin_marks(thread: Thread, given_texts: Sequence[str]) -> tuple[Mark, ...]:
-    """Mark the requests that removed pins and constraints of the user, without instructions.
+    """Mark the requests whose buffers lost pins and constraints of the user; instructions are left out.
 
     O(text), minutes in a long session: not for the GUI thread.
     """
@@ -249,7 +251,7 @@ def pin_marks(thread: Thread, given_texts: Sequence[str]) -> tuple[Mark, ...]:
 
 
 def chosen_marks(state: State) -> tuple[Mark, ...]:
-    """Mark the user's steps and the hits of the search."""
+    """Return marks for the user's steps and for the hits of the search."""
     thread, search = state.thread, state.hits
     if thread is None:
         return ()
@@ -272,13 +274,15 @@ def chosen_marks(state: State) -> tuple[Mark, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StepEffect:
-    """One step, at request `at` (None: after the last record), from `before` to `after` tokens."""
+    """The effect of one step at request `at` (None: after the last record)."""
 
     at: int | None
     name: str
     before: int
     after: int
-    """Both as the gauge shows them: the reported or predicted size, and the size of the next prompt instead."""
+    """Tokens before and after the step, as the gauge shows them: the reported or predicted size, then that of the next
+    prompt.
+    """
 
 
 def step_effects(state: State) -> tuple[StepEffect, ...]:
@@ -292,7 +296,9 @@ def step_effects(state: State) -> tuple[StepEffect, ...]:
 
 
 def _path(steps: Steps, pressures: Pressures) -> list[StepEffect]:
-    """Return the effects along a path; none if it starts before a recorded change, as that is not on the curve."""
+    """Return the effects of the steps on a path; none if it starts before a recorded change, which the curve does not
+    show.
+    """
     if steps.is_before(steps.at):
         return []
     size = sizer(pressures, steps.request)

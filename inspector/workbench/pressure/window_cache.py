@@ -1,6 +1,6 @@
-"""The window of the model at each place of the open thread: looked for once, then known.
+"""The model's window at each request of the open thread, looked up once and then cached.
 
-The user's word comes first, then the user's own table, then what the file and the catalogue say.
+The window that the user set comes first, then the user's own table, then the file and the catalogue.
 """
 
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.workbench.state import State
 
 _WindowKey: TypeAlias = tuple[int | None, str, int | None]
-"""The user's word, the model that answers, the window that the file records here."""
+"""The window that the user set, the model that answers, and the window that the file records for the request."""
 
 
 class WindowCache:
-    """Windows of one thread. Cleared when the thread or the user's table changes."""
+    """Caches the windows of one thread. Cleared when the thread or the user's table changes."""
 
     def __init__(self) -> None:
         self._thread: Thread | None = None
@@ -24,27 +24,27 @@ class WindowCache:
         self._found: dict[_WindowKey, Window] = {}
 
     def use(self, table: Mapping[str, int]) -> None:
-        """The user's own table, by model."""
+        """Use the user's own table of windows by model, in tokens."""
         self._table = table
         self._found.clear()
 
     def known(self, state: State) -> Window | None:
-        """The window where we stand, None where it must be looked for. O(1) but for a new thread or a new word."""
+        """Return the window at the state's current request; None if it has to be looked up. O(1) for a known thread."""
         if state.thread is None:
             return None
         key = self._key(state)
         if key not in self._found and state.user_window is not None:
-            self._found[key] = self.find(state)  # their word needs no catalogue
+            self._found[key] = self.find(state)  # the user's own window needs no catalogue
         return self._found.get(key)
 
     def find(self, state: State) -> Window:
-        """Look for it. O(requests), and half a second for the catalogue the first time."""
+        """Look up the window. O(requests), and half a second for the catalogue the first time."""
         assert state.session is not None
         assert state.thread is not None
         return find_window(state.session, state.thread, state.at, state.user_window, self._table)
 
     def keep(self, state: State, window: Window) -> None:
-        """That was found for where `state` stands."""
+        """Cache the window that was looked up for `state`."""
         self._found[self._key(state)] = window
 
     def _key(self, state: State) -> _WindowKey:
@@ -59,7 +59,7 @@ class WindowCache:
 
 
 def _recorded_windows(thread: Thread) -> list[int | None]:
-    """Return for each request the window that the file records for it, or for the nearest one before, else after."""
+    """Return the window that the file records for each request, or else for the nearest earlier or later request."""
     recorded = [request.window for request in thread.requests]
     last = next((window for window in recorded if window), None)
     return [last := window or last for window in recorded] if last else []

@@ -26,20 +26,20 @@ class PackedBundle:
 
     data: bytes
     failures: Sequence[str] = field(default=())
-    """Why trees of steps are left out."""
+    """Reasons for which trees of steps were left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundleDraft:
-    """A bundle that was not reviewed yet."""
+    """A bundle that has not been reviewed yet."""
 
     records: SessionRecords
     work: SharedWork
     found: Sequence[PrivateText]
-    """What looks private in it."""
+    """Texts in the bundle that look private."""
 
     def pack(self, redaction: Redaction) -> PackedBundle:
-        """Return the bundle without what `redaction` replaces. O(records)."""
+        """Return the bundle with private texts replaced by `redaction`. O(records)."""
         source, work = self.records, self.work
         records = [_redact_record(record, redaction) for record in source.records]
         failures: list[str] = []
@@ -66,7 +66,7 @@ class BundleDraft:
 def draft_bundle(
     session: Session, work: SharedWork, cancelled: Callable[[], bool] | None = None
 ) -> BundleDraft:
-    """Read a session again and look at everything that a bundle of it would disclose. Raises InspectorError."""
+    """Read a session again and collect every private text that a bundle of it would disclose. Raises InspectorError."""
     records = read_records(session, cancelled)
     private = PrivateTexts()
     for record in records.records:

@@ -24,24 +24,24 @@ _WIDTH, _HEIGHT, _LEFT = 960, 220, 60
 
 @dataclass(frozen=True, slots=True)
 class TimelineData:
-    """Sizes of the requests, for the picture."""
+    """Sizes of the requests in tokens, for the picture of the timeline."""
 
     tokens: Sequence[int]
     window: int | None
     compactions: Sequence[int]
-    """Requests before which the buffer was compacted."""
+    """Indices of the requests before which the buffer was compacted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """A heading with paragraphs, a table and quotations. The first column of numbers is given by `numbers`."""
+    """A heading with paragraphs, a table and quotations."""
 
     title: str
     paragraphs: Sequence[str] = ()
     heads: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     numbers: frozenset[int] = frozenset()
-    """Columns that are aligned to the right."""
+    """Indices of the columns that are aligned to the right."""
     quotes: Sequence[str] = ()
 
     def texts(self) -> Iterator[str]:
@@ -54,7 +54,7 @@ class ReportSection:
 
 
 def write_page(title: str, sections: Iterable[ReportSection], timeline: TimelineData) -> str:
-    """Return the whole file. The timeline follows the first section."""
+    """Return the whole HTML file. The timeline follows the first section."""
     body = [f"<h1>{escape(title)}</h1>"]
     for n, section in enumerate(sections):
         body += _write_section(section)

@@ -1,4 +1,4 @@
-"""Private texts in what is to be shared: keys, e-mail addresses and the names of home folders, found and replaced."""
+"""Find and replace private texts before sharing: keys, e-mail addresses and the names of home folders."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,14 +17,14 @@ from inspector.transcripts.binary_values import (
 _EMAIL = re.compile(r"(?<![\w.+-])\w[\w.+-]*@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}")
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]+Users[\\/]+)([\w-]+(?:\.[\w-]+)*)")
 _DEVICE = r"(?!/(?:null|zero|tty|stdin|stdout|stderr|fd|shm|u?random)\b)"
-"""After a name that is also that of a folder of the system, as `dev`."""
+"""Lookahead after a name that is also a system folder, such as `dev`: excludes paths of devices."""
 _IS_PLACEHOLDER = re.compile(r"\W*(?:redacted|key)\W*", re.IGNORECASE)
-"""What is written in the place of a replaced key."""
+"""Matches the placeholder that is written instead of a key."""
 _SHORTEST_NAME = 3
-"""Characters of a name that is also replaced where it is not part of a path."""
+"""Shortest name, in characters, that is also replaced outside a path."""
 _PUBLIC_NAMES = frozenset({"user", "shared", "public", "runner", "ubuntu", "root"})
 _UNSAFE = re.compile(r"[\x00-\x1f\"\\<>]")
-"""What a replacement may not hold, as it may be put into JSON that is inside a string."""
+"""Characters that a replacement may not contain, because it may be put into JSON inside a string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +32,40 @@ class PrivateText:
     """A text that should not be shared."""
 
     kind: str
-    """key, e-mail, home folder."""
+    """The kind of text: key, e-mail or home folder."""
     text: str
     times: int
     place: str = ""
-    """Where it was found first."""
+    """The place where the text was found first, in words."""
 
     @property
     def preview(self) -> str:
-        """Return the text as a review shows it: of a key only its beginning and its length."""
+        """Return the text as a review shows it; for a key, only its beginning and its length."""
         if self.kind != "key":
             return self.text
         return f"{self.text[: min(6, len(self.text) // 3)]}… ({len(self.text)} characters)"
 
     @property
     def replacement(self) -> str:
-        """Return what takes its place, unless the user says otherwise."""
+        """Return the default replacement, used unless the user chooses another one."""
         return f"({self.kind})"
 
 
 class PrivateTexts:
-    """Collects what is private of many texts."""
+    """Collects the private texts among many texts."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], int] = {}
         self._places: dict[tuple[str, str], str] = {}
 
     def add_text(self, place: str, text: str) -> None:
-        """Look at a text. `place` says to people where it is."""
+        """Search a text. `place` describes its location for people."""
         for key in _find_keys(text):
             self._count("key", key, place)
         self._add_names(place, text)
 
     def add_value(self, place: str, written: str) -> None:
-        """Look at every string of a value, given as JSON, and at what the names of its fields say."""
+        """Search every string of a value given as JSON, also using the names of its fields."""
         for key in _find_keys_in_value(written):
             self._count("key", key, place)
         for text in strings_in(loads(written.encode())):
@@ -100,7 +100,12 @@ class Redaction:
     def __init__(
         self, texts: Iterable[PrivateText], replacements: Mapping[str, str] | None = None
     ) -> None:
-        """`replacements`: what the user wants in the place of a text; without an entry, its kind."""
+        """Prepare the replacements.
+
+        Args:
+            texts: The private texts to replace.
+            replacements: The user's replacements by text; a text without an entry is replaced by its kind.
+        """
         chosen = replacements or {}
         self._signs: dict[str, str] = {}
         patterns = []
@@ -115,13 +120,13 @@ class Redaction:
         return len(self._signs)
 
     def replace(self, text: str) -> str:
-        """Return a text without what is private."""
+        """Return a text with its private parts replaced."""
         if self._pattern is None:
             return text
         return self._pattern.sub(lambda match: self._signs[match[0]], text)
 
     def replace_in_value(self, value: Any) -> Any:
-        """Return a value as JSON has it, with the private texts of its strings and names replaced."""
+        """Return a JSON value with the private texts in its strings and field names replaced."""
         if isinstance(value, str):
             return self.replace(value)
         if is_marked(value):
@@ -136,7 +141,7 @@ class Redaction:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Yield every string of a value as JSON has it, names included."""
+    """Yield every string of a JSON value, including field names."""
     holders = [value]
     while holders:
         holder = holders.pop()
@@ -161,12 +166,12 @@ def _write_pattern(private: PrivateText) -> str:
 
 
 def _find_keys(text: str) -> list[str]:
-    """Return the texts that the redaction of recordings takes out."""
+    """Return the texts that the redaction of recordings would remove."""
     return _compare(text, redacted_text(text))
 
 
 def _compare(text: str, redacted: str) -> list[str]:
-    """Return what was taken out of a text."""
+    """Return the stretches of a text that were replaced in its redacted version."""
     if text == redacted:
         return []
     keys = []
@@ -180,7 +185,7 @@ def _compare(text: str, redacted: str) -> list[str]:
 
 
 def _find_keys_in_value(written: str) -> list[str]:
-    """Return the keys in a value that is given as JSON."""
+    """Return the keys in a value given as JSON."""
     value = loads(written.encode())
     secrets = redact_values(value)
     if dumps(value) == written and not has_bytes(written):

@@ -1,4 +1,4 @@
-"""What a report of a session says, as sections of texts and tables."""
+"""The contents of a report of a session, as sections of text and tables."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,23 +19,23 @@ from inspector.workbench.sharing.page import ReportSection, TimelineData, write_
 from inspector.workbench.sharing.redaction import PrivateText, PrivateTexts, Redaction
 
 _LONGEST_QUOTE = 20_000
-"""Characters of a chosen message."""
+"""Most characters of a quoted message."""
 WindowAt = Callable[[int | None], int | None]
-"""The window in tokens at a request; None for the request: after the last one."""
+"""Returns the window in tokens at a request; None as the request means after the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportDraft:
-    """A report that was not reviewed yet."""
+    """A report that has not been reviewed yet."""
 
     title: str
     sections: Sequence[ReportSection]
     timeline: TimelineData
     found: Sequence[PrivateText]
-    """What looks private in it."""
+    """Texts in the report that look private."""
 
     def write(self, redaction: Redaction) -> str:
-        """Return the HTML without what `redaction` replaces."""
+        """Return the HTML with private texts replaced by `redaction`."""
         sections = [_redact_section(section, redaction) for section in self.sections]
         return write_page(redaction.replace(self.title), sections, self.timeline)
 
@@ -43,10 +43,16 @@ class ReportDraft:
 def draft_report(
     session: Session, thread: Thread, window_at: WindowAt, messages: Sequence[str] = ()
 ) -> ReportDraft:
-    """Work out a report. Raises InspectorError for a message that is not there.
+    """Prepare a report.
 
     Args:
-        messages: ids of messages to quote.
+        session: The session.
+        thread: The thread that is described.
+        window_at: Returns the window at a request.
+        messages: Ids of messages to quote.
+
+    Raises:
+        InspectorError: A message is not in the thread.
     """
     title = f"Context report: {Path(session.path).name}"
     sections = _describe_session(session, thread, window_at, messages)

@@ -1,4 +1,4 @@
-"""Steps that came with a session: where they start in it, and the trees that they make."""
+"""Restore the steps that were shared with a session."""
 
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from inspector.workbench.steps_file import place_of, replay_steps, starts_before
 
 
 def find_origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
-    """Return the buffer where saved steps start, as their policy has it, and the recorded step among them, if any.
+    """Return the policy's buffer from which saved steps start, and the recorded step if they start before one.
 
     Raises InspectorError.
     """
@@ -50,7 +50,7 @@ def find_origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
 
 
 def restore_shared_steps(session: Session) -> FileSteps | None:
-    """Run the steps of a bundle again, with their own answers; None if there are none. O(messages x steps).
+    """Run the steps of a bundle again with their recorded answers; None if there are none. O(messages x steps).
 
     Steps that cannot be run on this session are left out.
     """

@@ -1,7 +1,7 @@
-"""What the events of the harnesses mean, in a sentence each.
+"""Explain the events of the harnesses, in a sentence each.
 
-Events keep the names and fields that their harness gives them; whoever does not know the harness reads this beside
-them. An event of a policy that the user added has no sentence here.
+Events keep the names and fields that their harness gives them; these sentences are shown beside them for readers who do
+not know the harness. An event of a policy that the user added has no sentence here.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ Fields: TypeAlias = Mapping[str, Json]
 
 
 def event_words(event: Event) -> str:
-    """Explain an event in one sentence; empty for an event that is not known here."""
+    """Explain an event in one sentence; empty for an unknown event."""
     describe = _SENTENCES.get(event.name)
     return describe(event.fields) if describe is not None else ""
 

@@ -1,4 +1,4 @@
-"""Words about a run or proxy at work: which tier is next and when, and at the end of a run what it came to."""
+"""Sentences about a live run or proxy: which tier is next and when, and a summary at the end of a run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from inspector.agent.status import TurnReport
 
 _LEAST_ERROR = 0.001
-"""Share below which an error does not count."""
+"""Smallest prediction error that is shown, as a share."""
 _PACE_TURNS = 8
-"""Growing turns whose usual growth says when a line is reached."""
+"""Number of recent growing turns whose median growth predicts when a line is reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextTier:
-    """The first line above a buffer."""
+    """The lowest line that a buffer has not reached yet, and its tiers."""
 
     names: tuple[str, ...]
     label: str
-    """`60%`."""
+    """Label of the line: `60%`."""
     to_go: int
-    """Tokens until its tiers fire."""
+    """Tokens to go until its tiers fire."""
     turns: int | None = None
     """Turns until the tiers fire at the usual growth; None if the usual growth is unknown."""
 
     @property
     def words(self) -> str:
-        """`next tier L1 at 60%: 2,765 tokens to go, about 3 turns`"""
+        """Return the next tier in words: `next tier L1 at 60%: 2,765 tokens to go, about 3 turns`."""
         when = "" if self.turns is None else f", about {plural(self.turns, 'turn')}"
         return f"next tier {' and '.join(self.names)} at {self.label}: {plural(self.to_go, 'token')} to go{when}"
 
 
 def find_next_tier(lines: Sequence[Watermark], tokens: int, growth: int = 0) -> NextTier | None:
-    """Return the lowest line that a buffer has not reached; None if it is over all of them.
+    """Return the lowest line that a buffer has not reached; None if the buffer is above all of them.
 
     Args:
         lines: The watermarks of the policy.
@@ -62,14 +62,14 @@ def find_next_tier(lines: Sequence[Watermark], tokens: int, growth: int = 0) -> 
 
 
 def usual_growth(reports: Sequence["TurnReport"], thread: str) -> int:
-    """Return the tokens by which prompts of a thread grew, in the median of the last growing turns; 0 without any."""
+    """Return the median growth of a thread's prompts over its last growing turns, in tokens; 0 if none grew."""
     sizes = [report.tokens for report in reports if report.thread == thread]
     grown = [after - before for before, after in pairwise(sizes) if after > before]
     return round(median(grown[-_PACE_TURNS:])) if grown else 0
 
 
 def next_tier_words(run: RunView) -> str:
-    """Say which tier of a run is next and when; empty if that is not known or nothing is ahead."""
+    """Say which tier of a run is next and when; empty if that is unknown."""
     plan, now = run.plan, run.now
     if (
         plan is None
@@ -88,9 +88,9 @@ def next_tier_words(run: RunView) -> str:
 
 
 def summarise_run(reports: Sequence["TurnReport"]) -> str:
-    """Sum up a run by what was reported: turns, the fullest prompt, the tiers, and how well prompts were predicted.
+    """Sum up a run from its reports: turns, the fullest prompt, the tiers, and how well prompts were predicted.
 
-    Empty without a reported prompt.
+    Empty if no prompt size was reported.
     """
     answered = [report for report in reports if report.reported is not None]
     if not answered:
@@ -121,9 +121,10 @@ def _prediction_error(report: "TurnReport") -> float | None:
 
 
 def last_promise(session: Session) -> str:
-    """Say of the newest held request that was cut what was promised and what was reported; empty if there is none.
+    """Compare the predicted and the reported size of the newest held request that was shortened; empty if there is
+    none.
 
-    O(compactions), and O(messages) once for a thread with one.
+    O(compactions), and O(messages) once for a thread with such a request.
     """
     cuts = [
         (thread.requests[compaction.before_request].time, thread, compaction)

@@ -1,4 +1,4 @@
-"""What a step did, asked and got, in sentences for people who never saw the harness that it imitates."""
+"""Describe what a step did and which needs it had, in sentences for people who do not know the imitated harness."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ _CAUSES: Mapping[str, str] = {
     "inflated": "The summary was larger than what it would have replaced",
     "transcript_not_saved": "The transcript could not be saved first",
 }
-"""Why a tier did not succeed, by the name of the error."""
+"""Why a tier failed, by the name of the error."""
 NOTHING = "There was nothing to compact."
 
 
@@ -60,14 +60,14 @@ def step_words(step: Step) -> str:
 
 
 def _counts(outcome: Outcome[Any], step: Step) -> bool:
-    """Does the outcome say anything besides others of the same step?"""
+    """Does the outcome add anything to the description of its step?"""
     return (
         bool(outcome.changed or outcome.error) or not outcome.succeeded or len(step.outcomes) == 1
     )
 
 
 def outcome_words(outcome: Outcome[Any], needs: Sequence[AnsweredNeed]) -> str:
-    """Describe what one tier did. `needs`: those of its step."""
+    """Describe what one tier did. `needs` are the needs of its step."""
     if outcome.succeeded and not outcome.error:
         return f"{_changes(outcome)}."
     if outcome.error in ("", "nothing_to_compact"):
@@ -95,10 +95,10 @@ def failure_cause(error: str, needs: Sequence[AnsweredNeed]) -> str:
 
     Args:
         error: Name of the error of the outcome.
-        needs: What the tier asked for, with the answers.
+        needs: The needs of the tier, with the answers.
 
     Returns:
-        A clause without a final period, to be continued by the caller.
+        A clause without a final period, which the caller continues.
     """
     match error:
         case "contract_violation":
@@ -148,7 +148,7 @@ def _answered(reply: Answer | Failure) -> str:
 
 
 def answerer_words(by: str) -> str:
-    """`offline`, `manually`, `by anthropic`."""
+    """Return the answerer in words: `offline`, `manually`, `by anthropic`."""
     return _ANSWERERS.get(by, f"by {by}" if by else "by an unknown provider")
 
 

@@ -1,4 +1,4 @@
-"""What a tier would do and why, and what is due where the playhead is, in sentences."""
+"""Say what a tier would do and why, and what is due at the current place."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,14 @@ from inspector.workbench.state import State
 from inspector.workbench.words.step_words import step_words
 
 PATH_NOT_COUNTED = "Without the path of the file that it saves."
-"""What a preview cannot know: the step writes the file, and names it in the buffer."""
+"""Note for a preview whose step saves a file and names it in the buffer: the path is unknown before that."""
 
 
 def badge_words(previews: Previews, tier: str) -> str:
-    """`Runs first`, `Due`, `Not due`; `Over, not due` if the buffer is over its line and something else prevents it."""
+    """Return the badge of a tier: `Runs first`, `Due` or `Not due`.
+
+    `Over, not due` means that the buffer is over the tier's line but something else prevents the tier.
+    """
     if previews.next == tier:
         return "Runs first" if len(previews.due) > 1 else "Due"
     if tier in previews.due:
@@ -24,13 +27,13 @@ def badge_words(previews: Previews, tier: str) -> str:
 
 
 def _is_over(previews: Previews, verdict: Verdict) -> bool:
-    """Is the buffer over the line that a verdict compared with?"""
+    """Is the buffer over the line that the verdict refers to?"""
     line = _line_of(previews, verdict)
     return line is not None and verdict.tokens is not None and line.fires(verdict.tokens)
 
 
 def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> tuple[str, ...]:
-    """Say why a tier is due or not, then the same in fewer words for a narrow panel.
+    """Say why a tier is due or not; then the same in fewer words for narrow panels.
 
     `122,966 is over 120,000 (60%). Not due after L0.`
     """
@@ -49,7 +52,7 @@ def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> t
 
 
 def line_words(line: Watermark, tokens: int, window: int | None, is_brief: bool = False) -> str:
-    """`122,966 is over 120,000 (60%)`, `27,035 tokens below 150,000 (75%)`."""
+    """Compare tokens with a line: `122,966 is over 120,000 (60%)`, `27,035 tokens below 150,000 (75%)`."""
     limit = f"{line.tokens:,}"
     if window:
         share = line.tokens / window
@@ -60,7 +63,7 @@ def line_words(line: Watermark, tokens: int, window: int | None, is_brief: bool 
 
 
 def effect_words(preview: Preview | None) -> tuple[str, ...]:
-    """Say what a tier would do, then the same in fewer words for a narrow panel.
+    """Say what a tier would do; then the same in fewer words for narrow panels.
 
     `Frees about 69,443 tokens. 1 model call, about $0.12 (at most $0.55).`
     """
@@ -83,7 +86,7 @@ def effect_words(preview: Preview | None) -> tuple[str, ...]:
 
 
 def _calls(preview: Preview) -> tuple[str, str]:
-    """Return the model calls with the bounds of their price, and without."""
+    """Return the model calls in words: once with the highest price too, once with only the expected price."""
     calls = preview.calls
     if not calls.together.count:
         return "No model call.", "No model call."
@@ -97,7 +100,7 @@ def _calls(preview: Preview) -> tuple[str, str]:
 
 
 def shown_words(state: State) -> str:
-    """Say what is shown: the tier that waits, the step that was taken, or what is due here; empty while unknown."""
+    """Say what is shown: the waiting tier, the current step, or what is due; empty while that is unknown."""
     if state.asking is not None:
         who = {"": "What is due", "turn": "The turn"}.get(state.asking.tier, state.asking.tier)
         return f"{who} waits for an answer: see Model calls."
@@ -108,7 +111,7 @@ def shown_words(state: State) -> str:
 
 
 def due_words(previews: Previews) -> str:
-    """`L0 and L1 are due; only L0 will run.`, or why nothing is due."""
+    """Say which tiers are due: `L0 and L1 are due; only L0 will run.`; or how far the nearest line is."""
     due, fired = previews.due, previews.due_run
     if not due:
         return f"No tier is due{_nearest(previews)}."
@@ -129,7 +132,7 @@ def _nearest(previews: Previews) -> str:
 
 
 def _line_of(previews: Previews, verdict: Verdict) -> Watermark | None:
-    """Return the watermark that the verdict compared with; None if there is none."""
+    """Return the watermark that the verdict refers to; None if there is none."""
     if verdict.limit is None:
         return None
     lines = previews.policy.watermarks(previews.context.settings)
@@ -144,7 +147,7 @@ def _places(share: float) -> int:
 
 
 def _sentence(text: str) -> str:
-    """Return the text as a sentence: with a capital, unless it begins with a name, and a period."""
+    """Return the text as a sentence: add a final period, and a capital unless the first word is a name."""
     first_word = text.split(" ", 1)[0]
     if first_word.islower():
         text = text[:1].upper() + text[1:]
@@ -152,7 +155,7 @@ def _sentence(text: str) -> str:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Return `L0`, `L0 and L1`, `L0, L1 and L2`."""
+    """Join names: `L0`, `L0 and L1`, `L0, L1 and L2`."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
