@@ -1,1 +1,1 @@
-"""One transcript format a file. `detect` asks each how sure it is; `FORMATS` is the one list that names them."""
+"""Readers of transcript formats, one module or package per format. `detect.FORMATS` lists all formats."""

@@ -1,12 +1,12 @@
-"""Aider's log of what it sends (`--llm-history-file`): text, every call with its whole prompt.
+"""Read Aider's LLM history (`--llm-history-file`): a text file that holds every request with its whole prompt.
 
-`TO LLM time`, the messages with `-------` before each and their role before every line; `LLM RESPONSE time`, the answer
-likewise. A call without an answer failed, and is none. The tokens of calls, the model and why a prompt became shorter
-are not in the file; Aider sends no tools.
+A request begins with `TO LLM time`. `-------` precedes each of its messages, and each line begins with the message's
+role. `LLM RESPONSE time` begins the answer, whose lines have the same form. A request without an answer failed and is
+left out. The file records no usage, no model and no reason why a prompt became shorter. Aider sends no tools.
 
-In architect mode an editor carries out the architect's answer, each time in a separate conversation. Its prompt holds
-nothing of the architect's, and its request begins with the architect's answer, word for word. That identifies it, and
-what continues it.
+In architect mode, an editor model carries out each answer of the architect in a separate conversation. The editor's
+prompt holds nothing of the architect's conversation, and its request begins with the architect's answer, word for word.
+The reader recognises editor conversations by that answer.
 """
 
 import re
@@ -27,28 +27,28 @@ _NEXT = "-------"
 
 
 def sniff(head: Head) -> float:
-    """Sure of the first two lines."""
+    """Return 1.0 if the data begins with the first two lines of an LLM history, else 0.0."""
     return float(_BEGIN.match(head.data) is not None)
 
 
 class AiderReader:
-    """A `Reader`: fed line after line, as text."""
+    """A `Reader` that is fed the lines of the file as text."""
 
     def __init__(self) -> None:
         self._calls: list[BodyPair] = []
         self._chats = _Chats()
-        """What the calls make, as far as they were read."""
+        """The threads built from the first of `_calls`; `session` adds the remaining calls."""
         self._line, self._time = 0, ""
         self._sent: list[tuple[str, list[str]]] = []
         self._answer: list[str] | None = None
         """Lines of the answer; None while the prompt is being read."""
         self._is_listed = False
-        """The last of the calls may be incomplete: it is there as far as its lines have come."""
+        """True if the last entry of `_calls` is the current call, whose answer may still grow."""
         self._failed = 0
         self._problems = ProblemList()
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a line. Never raises for what it holds."""
+        """Take one line. Malformed lines become problems and never raise."""
         if not isinstance(value, str):
             self._problems.note(line, "not a line of text", value, file)
         elif mark := _MARK.fullmatch(value):
@@ -83,7 +83,7 @@ class AiderReader:
         return bool(role)
 
     def _withdraw(self) -> None:
-        """Take back the last call: more of its answer has come."""
+        """Remove the current call from the list because its answer continues."""
         if self._is_listed:
             self._is_listed = False
             self._calls.pop()
@@ -109,7 +109,7 @@ class AiderReader:
             self._is_listed = True
 
     def session(self) -> Session:
-        """The session so far. O(what has come); all of it where the last answer has become longer."""
+        """Return the session so far. O(new calls); O(all calls) if the last answer has become longer."""
         self._take()
         read = len(self._chats.calls)
         if self._chats.calls != self._calls[:read]:
@@ -130,15 +130,15 @@ class AiderReader:
 
 
 class _Chats:
-    """The conversation with the user, and those of the editor, as threads."""
+    """The threads of a file: the conversation with the user, and each conversation of the editor model."""
 
     def __init__(self) -> None:
         self.calls: list[BodyPair] = []
         self._lists = [CallList(is_one=True)]
         self._current = 0
-        """Place of the list that the last call went to."""
+        """Index in `_lists` of the conversation to which the last call belongs."""
         self._threads: dict[int, Thread] = {}
-        """Of the editors but the last: they are complete."""
+        """Finished threads of all editors except the last, by index in `_lists`."""
 
     def add(self, call: BodyPair) -> None:
         """Append a call to the conversation that it belongs to."""
@@ -174,7 +174,7 @@ def _answer(call: BodyPair) -> str:
 
 
 def _is_edit(architect: BodyPair, call: BodyPair) -> bool:
-    """Does the call ask what `architect` answered, without the rest of that conversation?"""
+    """Does `call` send the answer of `architect` as a prompt, without the architect's conversation?"""
     answer = _answer(architect).strip()
     user_texts = _texts_of(call, "user")
     return (
@@ -185,7 +185,7 @@ def _is_edit(architect: BodyPair, call: BodyPair) -> bool:
 
 
 def _repeats_answer(last: BodyPair, call: BodyPair) -> bool:
-    """Is the answer of the last call among the answers that this one sends?"""
+    """Does `call` send the answer of the call `last` as one of its assistant messages?"""
     return _answer(last).strip() in _texts_of(call, "assistant")
 
 

@@ -1,11 +1,11 @@
-"""ATIF, harbor's trajectories (1.0 to 1.7), and their training form: a list of whole conversations, one a call.
+"""Read ATIF, harbor's trajectories (1.0 to 1.7), and their training form: a list with one whole conversation per call.
 
-A step of the agent is one call; what it observed belongs to the next buffer.
+A step of the agent is one call. Its observation belongs to the buffer of the next call.
 
-A system step before the first user step is the prompt; a later one is a note about the run and was not sent. A system
-step that names other trajectories is a compaction: the first user step before it stays, and the steps of the named
-files that are no copies follow it, if those files are in the same folder. A step with `is_copied_context` is in the
-buffer and was no call. The sums at the end include the calls of the other files, and are not used.
+A system step before the first user step is the system prompt; a later system step is a note about the run and was not
+sent. A system step that names other trajectories is a compaction: the first user step stays in context, followed by the
+steps of the named files if those files are in the same folder and hold no copied steps. A step with `is_copied_context`
+is in the buffer but was not a call. The totals at the end of a file include the calls of other files and are not used.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,12 +34,12 @@ _TRAJECTORY = {"schema_version": "ATIF-*", "steps": []}
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """`trajectory.summarization-1-summary.json`, `trajectory.cont-1.json` beside `trajectory.json`."""
+    """Return the glob that finds, for `trajectory.json`, files like `trajectory.cont-1.json` in the same folder."""
     return (f"{path.stem}.*.json",) if not set("[]*?") & set(path.stem) else ()
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """A run that this one started, or its continuation."""
+    """Is the file a trajectory that the session started, or a continuation of the session?"""
     if not fits_pattern(head.document, _TRAJECTORY):
         return False
     about = object_of(object_of(head.document, "agent"), "extra")
@@ -47,7 +47,7 @@ def is_companion(head: Head, session: Session) -> bool:
 
 
 def read(fed: FedValues) -> Session:
-    """Read the document, and those of the runs that it started."""
+    """Read a trajectory, its continuations, and the trajectories of the runs that it started."""
     problems, files = ProblemList(), dict[str, Mapping[str, Any]]()
     main_line = 0
     for line, value, file in fed:
@@ -83,7 +83,7 @@ def _notes(main: Mapping[str, Any]) -> Iterator[str]:
 
 
 class _Trajectory:
-    """The thread of one trajectory, and of its continuations."""
+    """Builds one thread from a trajectory and its continuations."""
 
     def __init__(
         self, name: str, others: Mapping[str, Mapping[str, Any]], title: str = "", parent: str = ""
@@ -108,7 +108,7 @@ class _Trajectory:
     def _begin(self, document: Mapping[str, Any], part: int, line: int) -> None:
         agent = object_of(document, "agent")
         self._thread.model = text_of(agent.get("model_name")) or self._thread.model
-        if part:  # the buffer that it begins with is written there once more
+        if part:  # a continuation repeats the buffer that it begins with
             self._thread.begin_again((), Compaction(0, "", line=line))
             return
         leading = []
@@ -160,7 +160,7 @@ class _Trajectory:
         self._thread.call(usage, text_of(step.get("model_name")), time, "", line)
 
     def _compact(self, refs: Sequence[Any], name: str, line: int, time: str) -> None:
-        """What stays is the first message; what the other runs said between them stands after it."""
+        """Begin a new buffer with the first user message, followed by the steps of the trajectories in `refs`."""
         first = [
             message for message in self._thread.view().messages()[:1] if message.role == "user"
         ]
@@ -177,7 +177,7 @@ class _Trajectory:
                     )
 
     def _other(self, ref: Any) -> Mapping[str, Any]:
-        """Return the document that a step refers to; an empty one if it is not here."""
+        """Return the document that a step refers to; empty if that document was not read."""
         session_id = ref.get("session_id") if isinstance(ref, Mapping) else None
         if not session_id:
             return {}
@@ -193,7 +193,7 @@ def _text(message: Any) -> str:
 
 
 def _content(message: Any) -> Any:
-    """A text, or parts; an image of a part is a file beside the trajectory."""
+    """Return the content of a message as a text or a list of parts. Images are files beside the trajectory."""
     if not isinstance(message, list):
         return text_of(message)
     return [_part(part) for part in message]
@@ -215,7 +215,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _observed(result: Mapping[str, Any], content: Any) -> dict[str, Any]:
-    """Return the answer to a call; where no call is named, it came as the user's message."""
+    """Return an observation as a tool result, or as a user message if it names no tool call."""
     call = text_of(result.get("source_call_id"))
     if call:
         return {"role": "tool", "tool_call_id": call, "content": content}
@@ -224,11 +224,11 @@ def _observed(result: Mapping[str, Any], content: Any) -> dict[str, Any]:
 
 _CONVERSATION = {"conversations": [{"role": "<any>"}]}
 _TRIAL_KEYS = (*_RUN, "episode", "agent")
-"""What names the trial of a conversation: data sets of conversations have none of them."""
+"""Keys that name the trial of a conversation. Other data sets of conversations have none of these keys."""
 
 
 def split_traces(value: Any) -> Sequence[tuple[HeldSession, Any]]:
-    """The calls of one run are a session."""
+    """Group the conversations of a file by run: each run is one session."""
     runs: dict[str, list[Mapping[str, Any]]] = {}
     for row in value if isinstance(value, list) else [value]:
         if isinstance(row, Mapping):
@@ -238,7 +238,7 @@ def split_traces(value: Any) -> Sequence[tuple[HeldSession, Any]]:
 
 
 def read_traces(fed: FedValues) -> Session:
-    """Read the calls of one run."""
+    """Read the conversations of one run, one per call, in the order of their episodes."""
     calls, problems, agent = CallList(is_one=True), ProblemList(), ""
     for line, rows, _ in fed:
         for row in sorted(rows, key=_episode):

@@ -1,4 +1,4 @@
-"""Whole calls as Chat Completions would write them: what formats turn their records into that log a buffer per call."""
+"""Build Chat Completions calls from the records of formats that log the whole buffer of every call."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,8 +28,8 @@ def chat_call(
 
     Args:
         messages: The messages of the request.
-        answer: The message of the answer; None if none was recorded.
-        usage: Left out of the response unless its prompt has more than 1 token: less means not measured.
+        answer: The assistant message of the response; None if none was recorded.
+        usage: Token usage. A prompt of at most 1 token means that usage was not measured, so it is left out.
         tools: Tools that the request offered; None if the file does not hold them.
         model: The model's name.
         finish: Why the answer ended.
@@ -56,18 +56,18 @@ def _written(usage: Usage) -> dict[str, Any]:
 
 
 class CallList:
-    """The calls of one session, in order."""
+    """Collects the calls of one session in order and groups them into threads."""
 
     def __init__(self, *, is_one: bool = False) -> None:
-        """Begin without calls. `is_one`: all are of one conversation; else they are grouped by what they share."""
+        """Begin without calls. With `is_one` all calls form one thread; without it, shared messages decide."""
         self._threads = BodyThreads(CHAT, Pool(), is_one=is_one)
 
     def add(self, call: BodyPair) -> None:
-        """Take the next call of the row."""
+        """Append the next call."""
         self._threads.add(call)
 
     def threads(self) -> tuple[tuple[Thread, ...], Sequence[SideCall]]:
-        """The threads, and single calls beside them that offered no tools where the others did."""
+        """Return the threads, and the side calls: single calls that offered no tools although other calls did."""
         if not self._threads.all:
             return (), ()
         steps, singles = split_singles(self._threads.all)

@@ -1,11 +1,11 @@
-"""GitHub Copilot CLI sessions: `events.jsonl`, an event a line, each named `group.what` with its `data`.
+"""Read GitHub Copilot CLI sessions: `events.jsonl`, one event per line with a `type` like `user.message` and `data`.
 
-The main agent and those that it started are a thread each. No event has the tokens of a call. At its end a session has
-the totals of all its calls by model, and zero if the provider reported none; only with a single call are they the
-tokens of that call.
+The main agent and each agent that it started have a thread each. No event records the tokens of a single call. The last
+event holds the totals of all calls by model, zero if the provider reported none. Only if the session has a single call
+are the totals the tokens of that call.
 
-The system prompt comes before each message of the user and replaces the previous one. An answer is one call; its buffer
-is that at the beginning of its turn. Results of tools are in the order in which the tools ended.
+The system prompt is recorded before each message of the user and replaces the previous system prompt. An answer is one
+call, whose buffer is the buffer at the beginning of the turn. Tool results are in the order in which the tools ended.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,25 +46,25 @@ _SIGNS = FileSigns(
 
 
 class CopilotTrack(GrowingThread):
-    """Of the main agent, or of one that it started."""
+    """The growing thread of the main agent, or of an agent that it started."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, parent="" if name == "main" else "main")
         self._begun: View | None = None
-        """The buffer when the turn began whose answer has not come yet."""
+        """The buffer at the beginning of the open turn; None after its answer."""
 
     def take_prompt(self, data: Mapping[str, Any]) -> None:
-        """The system prompt from now on. Which tools went along, no event tells."""
+        """Set the system prompt from now on. The tools of a request are not recorded."""
         if text := text_at(data, "content"):
             self.prompt = self.prompt if self.prompt.system == text else Prompt(text)
 
     def take_user(self, data: Mapping[str, Any], where: RecordPosition, mark: Mark = "") -> None:
-        """A message of the user as it was sent: with what the client put around the typed text."""
+        """Take a message of the user as it was sent, with the text that the client puts around the typed text."""
         text = text_at(data, "transformedContent") or text_at(data, "content")
         self._put("user", (Text(text),) if text else (), where, mark)
 
     def take_result(self, data: Mapping[str, Any], where: RecordPosition) -> None:
-        """Take what a tool gave back to the model; `detailedContent` is for the screen."""
+        """Take a tool result as sent to the model. Its `detailedContent` is only shown to the user."""
         failed = data.get("success") is False
         result = data.get("result") if data.get("result") is not None else data.get("error")
         content = (
@@ -75,11 +75,11 @@ class CopilotTrack(GrowingThread):
         )
 
     def begin_turn(self) -> None:
-        """The model is called with what stands now."""
+        """Begin a turn: the model is called with the current buffer."""
         self._begun = self.view()
 
     def take_answer(self, data: Mapping[str, Any], where: RecordPosition) -> None:
-        """An answer: one model call."""
+        """Take an answer, which is one model call."""
         view, self._begun = self._begun, None
         self.call(None, text_at(data, "model") or self.model, where.time, "", where.line, view)
         parts: list[Part] = []
@@ -97,7 +97,7 @@ class CopilotTrack(GrowingThread):
         self._put("assistant", parts, where)
 
     def take_compaction(self, data: Mapping[str, Any], where: RecordPosition) -> None:
-        """Replace all messages by a summary, as far as the events tell."""
+        """Replace all messages by the recorded summary."""
         text = text_at(data, "summaryContent")
         if data.get("success") is False or not text:
             return
@@ -135,10 +135,10 @@ class CopilotReader:
         self._problems = ProblemList()
         self._signs: list[Sign] = []
         self._silent = 0
-        """Truncations: which messages went, no event tells."""
+        """Number of truncations. The events do not record which messages were removed."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take one event. Never raises for what it holds."""
+        """Take one event. Malformed events become problems and never raise."""
         kind, data = (
             (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
         )
@@ -211,7 +211,7 @@ class CopilotReader:
             track.parent_call = call or track.parent_call
 
     def session(self) -> Session:
-        """The session so far. O(threads)."""
+        """Return the session so far. O(threads)."""
         agents = [track.thread() for track in self._agents.values() if track.calls]
         main = replace(self._main.thread(), begins_late=not self._start)
         version = text_at(self._start, "copilotVersion")
@@ -249,7 +249,7 @@ class CopilotReader:
 
 
 def _totals(end: Mapping[str, Any]) -> list[tuple[str, int, Any]]:
-    """Return by model its calls in the session, and what was reported for all of them."""
+    """Return for each model its name, the number of its calls in the session, and their total usage."""
     return [
         (str(model), count_of(object_of(about, "requests").get("count")), object_of(about, "usage"))
         for model, about in object_of(end, "modelMetrics").items()
@@ -257,9 +257,9 @@ def _totals(end: Mapping[str, Any]) -> list[tuple[str, int, Any]]:
 
 
 def _usage(counts: Any) -> Usage | None:
-    """Read a usage; None if it is unknown (zero).
+    """Return a usage; None if `inputTokens` is zero, which means unknown.
 
-    `inputTokens` includes what came from the cache and what was written to it.
+    `inputTokens` includes the tokens read from the cache and written to it.
     """
     if not isinstance(counts, dict) or is_absurd(counts):
         return None

@@ -1,10 +1,11 @@
-"""Crush sessions: rows of its database, as `transcripts.stores` reads them.
+"""Read Crush sessions: rows of Crush's database, as `transcripts.stores` reads them.
 
-A row is `{"table": "crush.sessions" | "crush.messages", "row": {...}}`, its parts parsed; `crush.database` stands
-first. The last message is written again until it is complete.
+A row is `{"table": "crush.sessions" | "crush.messages", "row": {...}}` with its parts parsed. A `crush.database` row
+comes first. The last message is written again until it is complete.
 
-An answer is one call, but for one that is nothing but an error. After a summary Crush sends it in the user's name, and
-what came after it. What a tool gave back is its `content`; its `metadata` is for the screen.
+An answer is one call, unless it holds nothing but an error. After a compaction Crush sends the summary in the user's
+name, then the messages after it. The model reads the `content` of a tool result; its `metadata` is only shown to the
+user.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,18 +48,18 @@ _ONE_POINT = (
 
 
 Stored: TypeAlias = tuple[Mapping[str, Any], list[Message], bool]
-"""A row, what it is to the model, and whether it is the summary of all before it."""
+"""A row, its messages, and whether it is the summary of all earlier messages."""
 
 
 class CrushSession(SessionRows):
-    """Its rows: new ones at the end, changed ones where they were."""
+    """The rows of one session. New rows are appended; a changed row keeps its position."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, CrushLayer)
         self._rows: dict[str, Stored] = {}
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """The message that became the summary may be laid as an answer already."""
+        """Set the session's row. If it names another summary, read all messages again."""
         former, self.about = self._summary(), about
         if former != self._summary():
             self._rows = {name: self._read(row) for name, (row, *_) in self._rows.items()}
@@ -71,14 +72,14 @@ class CrushSession(SessionRows):
         return row, _messages(row), is_summary and row.get("role") == "assistant"
 
     def take(self, row: Mapping[str, Any]) -> None:
-        """A stored message, new or once more."""
+        """Add a stored message, or replace it if its id is known."""
         self._rows[text_at(row, "id")] = self._read(row)
 
     def _units(self) -> Sequence[Stored]:
         return list(self._rows.values())
 
     def started(self, name: str) -> str:
-        """Crush names the sessions that a tool call started by it."""
+        """Return the id of the tool call that started the session `name`, which Crush names after the call."""
         call = name.rpartition("$$")[2]
         for row, *_ in self._rows.values():
             for part in _parts(row):
@@ -91,12 +92,12 @@ class CrushSession(SessionRows):
 
 
 class CrushLayer(ThreadLayer):
-    """Puts row after row into the thread."""
+    """Appends rows to a thread."""
 
     def __init__(self) -> None:
         super().__init__()
         self._is_summarised = False
-        """Was the last call the one for a summary?"""
+        """True if the last call wrote a summary."""
 
     def take(self, unit: Stored) -> None:
         row, messages, is_summary = unit
@@ -114,7 +115,7 @@ class CrushLayer(ThreadLayer):
         self.thread.say(messages)
 
     def end(self, about: Mapping[str, Any]) -> None:
-        """Report the usage of the last call: the row holds only the sum of prompt and answer; 0 means unknown."""
+        """Set the usage of the last call. The row holds only the sum of prompt and answer; 0 means unknown."""
         total = sum(count_of(about.get(name)) for name in ("prompt_tokens", "completion_tokens"))
         if self.thread.calls and not self._is_summarised:
             self.thread.report(Usage(total, output_is_final=False) if total > 1 else None)
@@ -130,13 +131,13 @@ def _finish(row: Mapping[str, Any]) -> str:
 
 
 def _time(row: Mapping[str, Any]) -> str:
-    """Crush writes seconds, whatever its schema says."""
+    """Return the time of a row. Crush writes seconds; values of 10**11 or more are read as milliseconds."""
     created = row.get("created_at")
     return iso_time(created, 1000 if isinstance(created, int) and created >= _IN_MS else 1)
 
 
 def _messages(row: Mapping[str, Any]) -> list[Message]:
-    """Return what a row is to the model: one message, except that each of several tools' answers is one."""
+    """Return the messages of a row: one for each tool result, and one for all other parts together."""
     name, time = text_at(row, "id"), _time(row)
     parts = [part for part in map(_part, _parts(row)) if part is not None]
     results = [part for part in parts if isinstance(part, ToolResult)]
@@ -162,7 +163,7 @@ def _messages(row: Mapping[str, Any]) -> list[Message]:
 
 
 def _part(part: Mapping[str, Any]) -> Part | None:
-    """Read a part by its type; None if it holds nothing for the model."""
+    """Read a part by its type; None if the part is not sent to the model."""
     kind = part.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     return reader(object_of(part, "data")) if reader else opaque_part(kind, dict(part))
@@ -209,7 +210,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Part | None]] = {
     "binary": _read_binary,
     "finish": lambda data: None,
 }
-"""How the data of a part of each type is read."""
+"""Readers of the data of a part, by type."""
 
 
 class CrushReader(StoredReader[CrushSession]):

@@ -1,4 +1,4 @@
-"""Which format is it? Each says how sure it is of the content; the surest is tried first. File names say nothing."""
+"""Detect the format of a file. Each format rates the content, never the name; the surest format is tried first."""
 
 from collections.abc import Sequence
 
@@ -58,27 +58,32 @@ FORMATS: tuple[Format, ...] = (
     *traces.FORMATS,
     *traffic.FORMATS,
 )
-"""The one list that names the formats."""
+"""All formats. A new format is added here."""
 
 SURE = 0.95
-"""From here on a file bears the marks of one format alone: no foreign format is looked for."""
+"""Sureness from which on a file has the signs of a single format, so that foreign formats are not checked."""
 UNRECOGNISED = (
     "unrecognised file format. The formats that can be read are listed in docs/formats.md"
 )
 
 
 def detect(head: Head, name: str | None = None, formats: Sequence[Format] = FORMATS) -> Format:
-    """Return the format of that name, else the surest one. Raises UnknownFormat with a sentence."""
+    """Return the format called `name`, or the surest format if `name` is None.
+
+    Raises:
+        UnknownFormat: As for `candidates`.
+    """
     return candidates(head, name, formats)[0]
 
 
 def candidates(
     head: Head, name: str | None = None, formats: Sequence[Format] = FORMATS
 ) -> list[Format]:
-    """Return every format that may read the file, the surest first; at least one.
+    """Return the formats that may read the file, the surest first; at least one.
 
-    Raises UnknownFormat where there is no format of that name, where a foreign format is surer than all of them, and
-    where the file bears the signs of none.
+    Raises:
+        UnknownFormat: No format is called `name`, a foreign format is surer than all formats, or the file has the
+            signs of no format.
     """
     if name is not None:
         return [_named(name, formats)]

@@ -1,6 +1,6 @@
-"""Formats that are recognised and cannot be read: a file is refused by its name, not opened as something else.
+"""Formats that are recognised but cannot be read. The error names the format, so no other format opens the file.
 
-The table is `resources/foreign_formats.toml`.
+The formats are listed in `resources/foreign_formats.toml`.
 """
 
 import re
@@ -16,14 +16,15 @@ from inspector.core.untyped import fields_of, list_of, objects_of
 from inspector.resources import resource
 
 _SURE = 0.94
-"""Surer than a bare body of an API, less sure than the marks that only one agent's sessions bear."""
+"""Default sureness: above the sureness of a bare API body, below that of signs that only one agent's files have."""
 _CHAT = (
     "this looks like a chat of an unknown program. If its messages are those of an API, `--format openai-chat` (or"
     " anthropic, openai-responses, gemini) reads them"
 )
 _CONTENT = frozenset(("content", "text", "message", "value", "parts", "body"))
-"""Under which names programs keep what was said, and below who said it."""
+"""Keys under which programs store the text of a message."""
 _SPEAKERS = ("role", "sender", "author", "from", "speaker", "type", "source")
+"""Keys under which programs store the speaker of a message."""
 _NAMES = frozenset(
     (
         "user",
@@ -43,22 +44,23 @@ _NAMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
-    """A foreign format: its signs, and what to tell about it."""
+    """A format that cannot be read: its signs, and what the error says about it."""
 
     name: str
-    """With its article: `a Cursor chat`."""
+    """Name with its article, such as `a Cursor chat`."""
     hint: str
-    """What to open instead; empty where nothing is known."""
+    """What the user can open instead; empty if unknown."""
     sure: float
+    """Sureness between 0 and 1 if the signs are found."""
     signs: FileSigns
     begins: re.Pattern[bytes] | None
-    """How such a text or binary file begins."""
+    """Pattern of the first bytes of a text or binary file; None if not checked."""
     tables: tuple[frozenset[str], ...]
-    """Tables of such a database, one set or another. A single table must be the only one."""
+    """Sets of table names, any of which identifies a database. A set of a single table must be the only table."""
 
     @property
     def sentence(self) -> str:
-        """What to tell about a file of this format, as a clause without its full stop."""
+        """Error text for a file of this format, as a clause without a full stop."""
         return f"this looks like {self.name}" + (
             f": {self.hint}" if self.hint else ", which cannot be read yet"
         )
@@ -71,14 +73,14 @@ class ForeignFormat:
         return self.sure if is_known else 0.0
 
     def owns(self, tables: Collection[str]) -> bool:
-        """Are these the tables of such a database?"""
+        """Are these the tables of a database of this format?"""
         names = frozenset(tables)
         return any(own == names if len(own) == 1 else own <= names for own in self.tables)
 
 
 @cache
 def foreign_formats() -> tuple[ForeignFormat, ...]:
-    """The table, read when a file is first refused."""
+    """Return all foreign formats. Reads the resource on the first call."""
     table = tomllib.loads(resource("foreign_formats.toml").read_text("utf-8"))
     return tuple(map(_entry, table["format"]))
 
@@ -105,25 +107,25 @@ def _text(data: bytes) -> bytes:
 
 
 def foreign_format(head: Head) -> ForeignFormat | None:
-    """Return the surest foreign format of a file; None where it bears the signs of none."""
+    """Return the surest foreign format of a file; None if the file has the signs of no foreign format."""
     best = max(foreign_formats(), key=lambda foreign: foreign.sureness(head))
     return best if best.sureness(head) > 0 else None
 
 
 def foreign_database(tables: Collection[str]) -> ForeignFormat | None:
-    """Return the foreign format of a database with these tables."""
+    """Return the foreign format of a database with these tables; None if there is none."""
     return next((foreign for foreign in foreign_formats() if foreign.owns(tables)), None)
 
 
 def chat_sentence(head: Head) -> str:
-    """Return the sentence for a chat of an unknown program; empty for a file that is no chat."""
+    """Return the error text for a chat of an unknown program; empty if the file is no chat."""
     first = head.rows[0] if head.rows else None
     inside = fields_of(first).values() if not isinstance(first, list) else [first]
     return _CHAT if any(map(_is_chat, (list(head.rows), *inside))) else ""
 
 
 def _is_chat(rows: Any) -> bool:
-    """Is it a list in which speakers say something?"""
+    """Is this a list of messages with a speaker and a text each?"""
     messages = [
         row
         for row in objects_of(list_of(rows)[:20])

@@ -1,7 +1,7 @@
-"""What a transcript format is: a name, how sure it is of a file, and a reader that is fed one value after another.
+"""Define what a transcript format is: a name, a rating of files, and a reader that is fed values one by one.
 
-A reader never parses JSON, opens a file or knows where the end is: it is fed parsed values with their line numbers and
-can say at any time which session it has seen so far. So the same reader serves opening, first picture, and following.
+A reader never parses JSON, opens a file or knows where the file ends. It is fed parsed values with their line numbers
+and can return the session so far at any time. So the same reader opens a file, previews it and follows it.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,18 +15,18 @@ from inspector.core.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of a file, as far as detection needs it."""
+    """The beginning of a file, from which its format is detected."""
 
     values: Sequence[Any]
     """The first lines (60 at most) that parsed as JSON, in order."""
     document: Any = None
-    """The parsed file, where the whole file is one JSON value; else None."""
+    """The parsed file if the whole file is one JSON value; else None."""
     data: bytes = b""
-    """The first bytes (64 KB at most), unpacked where the file was packed."""
+    """The first bytes (64 KB at most), decompressed if the file is compressed."""
 
     @property
     def rows(self) -> Sequence[Any]:
-        """The parsed file as the only value, else the first lines."""
+        """The parsed file as the only value if the file is one JSON value, else the first lines."""
         return self.values if self.document is None else [self.document]
 
 
@@ -34,28 +34,32 @@ class Reader(Protocol):
     """Collects the values of one transcript into a session."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the value on `line` (1-based) of `file` (empty: the transcript, else a companion's name).
+        """Take one parsed value. Malformed values become problems and never raise.
 
-        A whole-file format is fed once, with line 1 and the document. Never raises for what the value holds: what
-        cannot be understood becomes a Problem.
+        Args:
+            line: Line number, from 1. A document is fed once, with line 1.
+            value: The parsed value of the line, or the document.
+            file: Name of the companion file; empty for the transcript itself.
         """
         ...
 
     def session(self) -> Session:
-        """The session so far, cheap enough to ask for after every line: it shares what the reader holds."""
+        """Return the session so far. Cheap enough to call after every line, because it shares the reader's lists."""
         ...
 
 
 class BuiltReader:
-    """A `Reader` that builds its session from all values on demand: for documents, and for small files that are
-    rewritten."""
+    """A `Reader` that builds its session from all values on demand.
+
+    For documents and for small files that the agent rewrites.
+    """
 
     def __init__(self) -> None:
         self._problems = ProblemList()
         self._built: Session | None = None
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a value. Never raises for what it holds."""
+        """Take one value. Malformed values become problems and never raise."""
         self._built = None
         self._take(line, value, file)
 
@@ -63,7 +67,7 @@ class BuiltReader:
         raise NotImplementedError
 
     def session(self) -> Session:
-        """The session so far. O(all of it) once."""
+        """Return the session so far. O(all values) on the first call after `feed`, else O(1)."""
         if self._built is None:
             self._built = self._build()
         return self._built
@@ -73,11 +77,11 @@ class BuiltReader:
 
 
 FedValues: TypeAlias = Sequence[tuple[int, Any, str]]
-"""All that was fed, in order: line, value, file."""
+"""Everything that a reader was fed, in order: line, value, file."""
 
 
 class DocumentReader(BuiltReader):
-    """A `Reader` of documents: `read` makes the session of all that was fed, and never raises for what it holds."""
+    """A `Reader` of documents. `read` builds the session from everything that was fed; malformed values never raise."""
 
     def __init__(self, read: Callable[[FedValues], Session]) -> None:
         super().__init__()
@@ -93,55 +97,57 @@ class DocumentReader(BuiltReader):
 
 @dataclass(frozen=True, slots=True)
 class AgentFolder:
-    """Where an agent keeps its sessions."""
+    """A folder in which an agent stores its sessions."""
 
     pattern: str
     """Glob of its files, relative to `under`."""
     under: str
     """A folder under the user's home."""
     variable: str = ""
-    """Of the environment: it names another folder than `under`."""
+    """Environment variable that may name another folder to use in place of `under`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What files of a format tell beside the messages: `yes`, `no`, or when. A row of docs/formats.md."""
+    """What files of a format record besides messages: `yes`, `no`, or when. A row of docs/formats.md."""
 
     tokens: str = "no"
-    """What the provider reported for each call."""
+    """Does the file record the usage of each call?"""
     system: str = "no"
+    """Does the file record the system prompt?"""
     tools: str = "no"
+    """Does the file record the tool definitions?"""
     more: str = ""
-    """What the format is, beyond its title."""
+    """Addition to the format's title, such as its file names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One way to write a transcript."""
+    """A transcript format: how to recognise it, how to read it, and where its files are."""
 
     name: str
-    """As in `--format` and in JSON: `claude-code`."""
+    """Name in `--format` and in JSON, such as `claude-code`."""
     title: str
-    """For people: `Claude Code session`."""
+    """Title on screen, such as `Claude Code session`."""
     sniff: Callable[[Head], float]
-    """0 = surely not, 1 = surely; by content, never by name. The surest format reads the file."""
+    """Returns how sure it is that a file has this format, from 0 to 1, by content. The surest format reads the file."""
     start: Callable[..., Reader]
-    """A fresh reader; where `is_many`, of the session that is wanted (see `many.place_of`)."""
+    """Returns a new reader. With `is_many` it takes the session to read as its argument (see `many.find_place`)."""
     companions: Callable[[PurePath], Sequence[str]] = lambda path: ()
     """Glob patterns, relative to the file's folder, of files that may hold further threads of this session."""
     is_companion: Callable[[Head, Session], bool] = lambda head, session: False
     """Does a file that matched a pattern belong to this session?"""
     is_many: bool = False
-    """Its files may hold many sessions."""
+    """True if a file may hold many sessions."""
     grows: bool = False
-    """Its agent appends to the file, or rewrites it, while it works."""
+    """True if the agent appends to the file, or rewrites it, while it works."""
     folders: Sequence[AgentFolder] = ()
-    """Where `sessions` looks for it."""
+    """Folders in which `sessions` searches for files of this format."""
     contents: Contents = Contents()
     of_folder: tuple[str, ...] = ()
-    """Where a session is a folder: the file that it is opened by, then those beside or below it (as globs), which are
-    no sessions."""
+    """For a session that is a folder: the name of the file that opens the session, then globs of files beside or below
+    that file that are no sessions themselves."""
     repeated: Sequence[str] = ()
-    """The names under which a line holds a list that begins as it did in the line before, and may be very long."""
+    """Path of keys to a list that begins as it did in the previous line and that may be very long."""
     is_text: bool = False
-    """Its files are no JSON: the reader is fed line after line, each a `str` without its end."""
+    """True if files are not JSON: the reader is fed each line as a `str` without its line end."""

@@ -1,6 +1,6 @@
-"""A thread put together message by message, for formats that record one conversation in order.
+"""Build a thread message by message, for formats that record one conversation in order.
 
-Each message is added once; the buffer of a request is everything before its answer.
+Each message is added once. The buffer of a request is everything before its answer.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,7 +19,7 @@ from inspector.core.usage import Usage
 
 
 class GrowingThread:
-    """Messages and requests of one agent. The readers that use it never change what they have told."""
+    """Builds the messages, requests and compactions of one agent. Returned views and threads never change."""
 
     def __init__(
         self, name: str = "main", title: str = "", parent: str = "", parent_call: str = ""
@@ -37,7 +37,7 @@ class GrowingThread:
         self.side_calls: list[SideCall] = []
 
     def copy(self) -> Self:
-        """Return a copy that can continue from here, while this thread stays."""
+        """Return an independent copy, which can grow without changing this thread."""
         other = copy(self)
         other._stretch, other._ids = Stretch(self._stretch.view()), self._ids.copy()
         other._messages, other._requests = list(self._messages), list(self._requests)
@@ -45,11 +45,11 @@ class GrowingThread:
         return other
 
     def say(self, messages: Iterable[Message]) -> None:
-        """Append new messages to the buffer. An id that was used before gets a number."""
+        """Append new messages to the buffer. An id that is already used gets a number."""
         self._stretch.append(*self.note(messages))
 
     def note(self, messages: Iterable[Message]) -> Sequence[Message]:
-        """List messages that are not in the buffer (yet). Returns them with the ids that they have from now on."""
+        """Add messages to the list of all messages, not to the buffer. Return them with unique ids."""
         noted = []
         for message in messages:
             name = self._ids.claim(message.id)
@@ -58,13 +58,13 @@ class GrowingThread:
         return noted
 
     def repeat(self, messages: Iterable[Message]) -> None:
-        """Append messages to the buffer that were in it before."""
+        """Append messages to the buffer that are already in the list of all messages."""
         self._stretch.append(*messages)
 
     def hear(
         self, dialect: Dialect, items: Iterable[Any], name: str, line: int = 0, time: str = ""
     ) -> None:
-        """Append the messages of these wire items, with ids made of `name`."""
+        """Append the messages of these wire items, with ids made from `name`."""
         units = dialect.units(items, line, time, self._stretch.view())
         self.say(replace(message, id=name) for unit in units for message in unit)
 
@@ -79,7 +79,7 @@ class GrowingThread:
         elapsed_ms: float | None = None,
         first_byte_ms: float | None = None,
     ) -> None:
-        """A model call: `sent`, or what stands now, was sent."""
+        """Add a model call whose buffer is `sent`, or the current buffer if `sent` is None."""
         self.model = model or self.model
         view = self._stretch.view() if sent is None else sent
         request = Request(
@@ -106,24 +106,24 @@ class GrowingThread:
         time: str = "",
         compaction: int | None = None,
     ) -> None:
-        """A call beside the conversation."""
+        """Add a side call, which is not part of the conversation."""
         at = len(self._requests)
         self.side_calls.append(
             SideCall(kind, self.id, at, compaction, model=model, usage=usage, line=line, time=time)
         )
 
     def report(self, usage: Usage | None) -> None:
-        """Set what was reported, later, for the newest call."""
+        """Set the usage of the newest call, which the file records after the call."""
         self._requests = [*self._requests[:-1], replace(self._requests[-1], usage=usage)]
 
     @property
     def calls(self) -> int:
-        """How many model calls there are."""
+        """Number of model calls so far."""
         return len(self._requests)
 
     @property
     def compactions(self) -> int:
-        """How many compactions there are."""
+        """Number of compactions so far."""
         return len(self._compactions)
 
     def condense(
@@ -133,11 +133,11 @@ class GrowingThread:
 
         Args:
             gone: Ids of the messages that are no longer sent.
-            summary: Its text; empty if there is none.
-            offset: How many of the remaining messages come before the summary; at the end if that is no number.
-            name: Id of the summary.
-            line: Of the record.
-            time: Of the record.
+            summary: Text of the summary; empty if there is none.
+            offset: Number of remaining messages before the summary. Any invalid value puts the summary at the end.
+            name: Id of the summary's message.
+            line: Line of the record.
+            time: Time of the record.
         """
         remaining = [message for message in self._stretch.view() if message.id not in gone]
         at = offset if type(offset) is int and 0 <= offset <= len(remaining) else len(remaining)
@@ -150,13 +150,19 @@ class GrowingThread:
         self.begin_again(remaining[:at], compaction, remaining[at:])
 
     def compacted(self, compaction: Compaction) -> None:
-        """Note a compaction before the next call."""
+        """Add a compaction before the next call to the list. The buffer is not changed."""
         self._compactions.append(replace(compaction, before_request=len(self._requests)))
 
     def begin_again(
         self, before: Iterable[Message], compaction: Compaction, after: Iterable[Message] = ()
     ) -> None:
-        """Take a compaction: the buffer is `before`, its summary, and `after`, of messages that were there."""
+        """Take a compaction. The new buffer is `before`, the compaction's summary, and `after`.
+
+        Args:
+            before: Known messages before the summary.
+            compaction: The compaction to record.
+            after: Known messages after the summary.
+        """
         self._stretch = Stretch(own=tuple(before))
         self.compacted(compaction)
         if compaction.summary is not None:
@@ -164,7 +170,7 @@ class GrowingThread:
         self.repeat(after)
 
     def clear(self, cleared: Rewritten, trigger: str) -> None:
-        """Take a micro-compaction: some messages have another text from now on."""
+        """Take a micro-compaction, which replaces the texts of some messages from now on."""
         self._stretch = Stretch(self._stretch.view(), rewritten=cleared)
         ids = tuple(message.id for message, _ in cleared.values())
         self.compacted(Compaction(0, trigger, "micro", cleared=ids))
@@ -172,7 +178,10 @@ class GrowingThread:
     def become(
         self, messages: Sequence[Message], same: int, compaction: Compaction | None = None
     ) -> None:
-        """Make the buffer these messages, which were noted; the first `same` of them were there before."""
+        """Replace the buffer by messages that are already in the list of all messages.
+
+        The first `same` messages are those of the current buffer.
+        """
         if same < len(self._stretch):
             self.cut(same)
         self.repeat(messages[same:])
@@ -180,7 +189,7 @@ class GrowingThread:
             self.compacted(compaction)
 
     def cut(self, length: int) -> None:
-        """Cut the buffer to its first `length` messages; others follow."""
+        """Shorten the buffer to its first `length` messages."""
         self._stretch = Stretch(View(self._stretch, length))
 
     def return_to(self, view: View) -> None:
@@ -188,11 +197,11 @@ class GrowingThread:
         self._stretch = Stretch(view)
 
     def view(self, length: int | None = None) -> View:
-        """Return the buffer as it is, or its first `length` messages."""
+        """Return the current buffer, or its first `length` messages."""
         return self._stretch.view(length)
 
     def thread(self) -> Thread:
-        """Return the thread as far as it has come."""
+        """Return the thread so far."""
         requests, messages = Prefix(self._requests), Prefix(self._messages)
         compactions, end = Prefix(self._compactions), self._stretch.view()
         return Thread(
@@ -212,12 +221,12 @@ class GrowingThread:
 
 
 def measured(usage: Usage | None) -> Usage | None:
-    """Return a usage; None if a provider, or a scrubber, put 0 or 1: no prompt is that short."""
+    """Return the usage; None if its prompt has 0 or 1 tokens, which means that it was not measured or was scrubbed."""
     return usage if usage is not None and usage.prompt > 1 else None
 
 
 def split_prompt(messages: list[Any]) -> tuple[str | None, list[Any]]:
-    """Split the system messages at the beginning off as one prompt (None if there are none)."""
+    """Split the leading system messages off as one prompt. Return the prompt (None without any) and the rest."""
     count = 0
     while count < len(messages) and text_at(messages[count], "role") == "system":
         count += 1

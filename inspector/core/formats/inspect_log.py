@@ -1,9 +1,8 @@
-"""Inspect's evaluation logs: samples, each with the events of its run; every model event holds the whole call.
+"""Read Inspect's evaluation logs: samples with the events of their runs. Every model event holds a whole call.
 
-`.json` logs hold all samples, `.eval` logs are zip files of which `inspector/transcripts/archive.py` makes the same
-document. Long texts stand apart (`attachment://`), and in newer logs the messages do, too (`input_refs`). A call inside
-a scorer is no step of the sample's conversation. Whether what was read from a cache is part of the input follows from
-the total.
+`.json` logs hold all samples. `.eval` logs are zip files that `inspector/transcripts/archive.py` turns into the same
+document. Long texts are stored separately (`attachment://`), and in newer logs messages are, too (`input_refs`). A call
+made by a scorer is not part of the sample's conversation. The total shows whether the input includes cached tokens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ _SIGNS = FileSigns(
 
 
 def split_samples(value: Any) -> Sequence[tuple[HeldSession, Any]]:
-    """Return each sample as a session, with the name of its file in a `.eval` log."""
+    """Return each sample as a session, named after its file in a `.eval` log."""
     samples = value.get("samples") if isinstance(value, Mapping) else None
     about = object_of(value, "eval")
     sessions = []
@@ -54,11 +53,11 @@ def _first_line(value: Any) -> str:
 
 
 ReadThreads: TypeAlias = tuple[tuple[Thread, ...], Sequence[SideCall], list[str]]
-"""Threads, calls beside them, notes."""
+"""Threads, side calls, notes."""
 
 
 def read(fed: FedValues) -> Session:
-    """Read one sample, with what the log says of the evaluation."""
+    """Read one sample of an evaluation."""
     (line, (about, sample), file), *_ = fed
     problems, texts, model = ProblemList(), _Texts(sample), text_of(about.get("model"))
     events = objects_of(sample.get("events")) or objects_of(
@@ -84,10 +83,10 @@ class _EventReader:
         self._calls = CallList()
         self._side_calls: list[SideCall] = []
         self._cached = 0
-        """Answers that came from Inspect's own cache."""
+        """Number of answers that came from Inspect's own cache."""
 
     def read(self, events: Sequence[Mapping[str, Any]]) -> ReadThreads:
-        """Return the threads of all events."""
+        """Return the threads, side calls and notes of all events."""
         spans = _Spans()
         for event in events:
             spans.see(event)
@@ -139,7 +138,7 @@ class _EventReader:
 def _from_messages(
     line: int, sample: Mapping[str, Any], texts: "_Texts", model: str
 ) -> ReadThreads:
-    """Read a log without events: the messages at the end, of which every answer was a call."""
+    """Read a log without events from its final messages, in which every answer was a call."""
     wires = [_wire(texts.whole(message)) for message in objects_of(sample.get("messages"))]
     thread = GrowingThread()
     thread.model = model
@@ -157,7 +156,7 @@ def _from_messages(
 
 
 class _Texts:
-    """The long texts and the messages that a log holds apart from its events."""
+    """The long texts and the messages that a log stores separately from its events."""
 
     def __init__(self, sample: Mapping[str, Any]) -> None:
         self._attached = object_of(sample, "attachments") or object_of(
@@ -168,10 +167,10 @@ class _Texts:
         )
         self._pool = [_wire(self.whole(message)) for message in objects_of(pool)]
         self._before: tuple[list[Any], list[dict[str, Any]]] = [], []
-        """The last input, and as it was sent: the next one begins with it, as a rule."""
+        """The last input, and its wire messages. The next input usually begins with the same messages."""
 
     def whole(self, value: Any) -> Any:
-        """Return the value with its texts inside."""
+        """Return a copy of the value with the attached texts inserted."""
         if isinstance(value, str):
             text = (
                 self._attached.get(value.removeprefix(_ATTACHED))
@@ -194,7 +193,7 @@ class _Texts:
                 break
             same += 1
         wires = [*former_wires[:same], *(_wire(self.whole(row)) for row in objects_of(rows[same:]))]
-        if len(wires) == len(rows):  # else some were no messages
+        if len(wires) == len(rows):  # every row was a message
             self._before = rows, wires
         for span in list_of(event.get("input_refs")):
             match span:
@@ -204,15 +203,15 @@ class _Texts:
 
 
 class _Spans:
-    """The parts of a run that the events are in."""
+    """The spans and steps of a run, which show the events of scorers."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, tuple[str, str]] = {}
-        """By span: its type, and the span around it."""
+        """Type and parent span of each span, by id."""
         self._steps: list[str] = []
 
     def see(self, event: Mapping[str, Any]) -> None:
-        """Note that a part begins or ends."""
+        """Take an event, which may begin or end a span or step."""
         match event.get("event"):
             case "span_begin":
                 self._kinds[text_of(event.get("id"))] = (
@@ -225,7 +224,7 @@ class _Spans:
                 self._steps.pop()
 
     def is_scored(self, event: Mapping[str, Any]) -> bool:
-        """Was it called by a scorer?"""
+        """Did a scorer make this call?"""
         span, seen = text_of(event.get("span_id")), set[str]()
         while span in self._kinds and span not in seen:
             seen.add(span)
@@ -284,7 +283,10 @@ def _tool(tool: Any) -> dict[str, Any]:
 
 
 def _usage(counts: Any) -> Usage | None:
-    """Read a usage. The prompt is what is not output: with some providers the input includes what came from a cache."""
+    """Return a usage; None if not measured. The prompt is the total without the output.
+
+    With some providers `input_tokens` includes the tokens read from a cache.
+    """
     if not isinstance(counts, Mapping) or is_absurd(counts):
         return None
     names = (

@@ -1,6 +1,6 @@
-"""Files that hold many conversations (samples, tasks, trials): one is read, the others are named.
+"""Read one conversation of a file that holds many (samples, tasks, trials), and list the names of all.
 
-A format of such files says how a value is taken apart; what reads one conversation knows nothing of it.
+Such a format gives a function that splits a value into conversations, and a function that reads one conversation.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,11 +12,14 @@ from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import digits_of
 
 Split: TypeAlias = Callable[[Any], Sequence[tuple[HeldSession | None, Any]]]
-"""The conversations in a value, each as it is read; without a name: what belongs to the one before."""
+"""Splits a value into pairs of a name and a conversation. A None as name continues the previous conversation."""
 
 
 def find_place(held: Sequence[HeldSession], name: str) -> int | None:
-    """Which one is meant, by its id or its number (from 0); empty = the first. None where there is no such one."""
+    """Return the index of a session by its id or its number from 0; None if not found.
+
+    An empty name means the first session.
+    """
     if not name:
         return 0 if held else None
     for n, session in enumerate(held):
@@ -27,7 +30,7 @@ def find_place(held: Sequence[HeldSession], name: str) -> int | None:
 
 
 class ManyReader(BuiltReader):
-    """A `Reader` of the conversation that is wanted: `read` makes its session, and never raises for what it holds."""
+    """A `Reader` of one conversation, called `name`; empty means the first. `read` builds its session."""
 
     def __init__(
         self, format_: str, split: Split, read: Callable[[FedValues], Session], name: str = ""
@@ -36,7 +39,7 @@ class ManyReader(BuiltReader):
         self._format, self._split, self._read, self._wanted = format_, split, read, name
         self._held: list[HeldSession] = []
         self._told: list[list[tuple[int, Any, str]]] = []
-        """Lines and values of each."""
+        """Line, value and file of the values of each conversation."""
 
     def _take(self, line: int, value: Any, file: str) -> None:
         for held, conversation in self._split(value):
@@ -47,7 +50,7 @@ class ManyReader(BuiltReader):
             self._told[-1].append((line, conversation, file))
 
     def _build(self) -> Session:
-        """The wanted session; one without threads where there is none such."""
+        """Return the wanted session; a session without threads if it is not in the file."""
         place = find_place(self._held, self._wanted)
         several = tuple(self._held) if len(self._held) > 1 else ()
         if place is None:

@@ -1,7 +1,7 @@
-"""mini-swe-agent's trajectories: one conversation in order, every answer with the provider's whole response.
+"""Read mini-swe-agent's trajectories: one conversation in order, every answer with the provider's whole response.
 
-Text answers (version 1), tool calls (2) and answers of the Responses API are in one list of messages. The bash tool
-that version 2 sends along is not in the file. The last message, of the role `exit`, was not sent.
+Text answers (version 1), tool calls (version 2) and answers of the Responses API are in one list of messages. The bash
+tool that version 2 offers is not in the file. The last message, with the role `exit`, was not sent.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _SIGNS = FileSigns(
 
 
 def read(fed: FedValues) -> Session:
-    """The session of the document."""
+    """Read the session from the document."""
     thread, problems, client, name = GrowingThread(), ProblemList(), "mini-swe-agent", ""
     notes = []
     for line, value, file in fed:

@@ -1,7 +1,7 @@
-"""Qwen Code sessions: lines that name the one before, with contents as Gemini's API has them, and checkpoints.
+"""Read Qwen Code sessions: lines with parent ids and contents in the form of Gemini's API, and checkpoints.
 
-A checkpoint (`chat_compression`) holds the whole history that is sent from then on. Lines of one id are parts of one
-message. Older versions wrote Gemini CLI's documents.
+A checkpoint (`chat_compression`) holds the whole history that is sent from then on. Adjacent lines with the same id are
+parts of one message. Older versions wrote documents like those of Gemini CLI.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,43 +35,43 @@ _SIGNS = FileSigns(
     FileSign({**_LINE, "type": "system", "subtype": "<text>", "systemPayload": "<any>"}, "any"),
 )
 _FROM_CLIENT = ("notification", "cron")
-"""Messages of the user's side that the client wrote."""
+"""Subtypes of messages that the client wrote in the user's name."""
 _NOT_SENT = ("realtime_message", "code_mode_tool_result")
-"""Messages that are no part of the history."""
+"""Subtypes of messages that are not part of the history."""
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """Sub-agents lie beside the folder of the chats, in a folder named after the session."""
+    """Return a glob for the chats of sub-agents, which are in a folder named after the session."""
     return (f"../subagents/{path.stem}/agent-*.jsonl",)
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """A sub-agent's line says so."""
+    """Is the file the chat of a sub-agent, by its first line?"""
     return any(fits_pattern(value, _AGENT) for value in head.values[:1])
 
 
 @dataclass(slots=True)
 class _OpenLine:
-    """The last line, which more lines of its id may follow."""
+    """The last line, which more lines with the same id may follow."""
 
     value: Mapping[str, Any]
     line: int
     parts: list[Any]
 
     def add(self, value: Mapping[str, Any]) -> None:
-        """What a later line reports counts."""
+        """Add a line with the same id. Its fields replace those of earlier lines."""
         self.value = {**self.value, **value}
         self.parts += _parts_of(value)
 
 
 class _QwenThread(GrowingThread):
-    """The chat of one agent, as its lines come."""
+    """The growing chat of one agent."""
 
     def __init__(self, problems: ProblemList, file: str = "", parent: str = "") -> None:
         super().__init__("main" if not parent else file, parent=parent)
         self.file = file
         self.shared_ids = 0
-        """Lines that have the id of an earlier message."""
+        """Number of lines that share the id of an earlier message."""
         self.problems = problems
         self._open: _OpenLine | None = None
         self._leaf = ""
@@ -84,7 +84,7 @@ class _QwenThread(GrowingThread):
         return other
 
     def so_far(self) -> Self:
-        """With the last line as it stands, while this one stays. O(buffer)."""
+        """Return a copy of the chat that includes the open line. O(buffer)."""
         other = self.copy()
         other.problems = ProblemList()
         other._settle()
@@ -92,11 +92,11 @@ class _QwenThread(GrowingThread):
 
     @property
     def is_empty(self) -> bool:
-        """Has no line been read yet?"""
+        """True if no line was read yet."""
         return self._open is None and not self._leaf
 
     def take(self, line: int, value: Mapping[str, Any]) -> None:
-        """A line. O(record), but for a checkpoint: O(buffer)."""
+        """Take a line. O(record), or O(buffer) for a checkpoint."""
         self.problems.note_absurd(value.get("usageMetadata"), line, value, self.file)
         name = text_at(value, "uuid")
         if self._open is not None and name and name == text_at(self._open.value, "uuid"):
@@ -106,7 +106,7 @@ class _QwenThread(GrowingThread):
         self._open = _OpenLine(value, line, list(_parts_of(value)))
 
     def _settle(self) -> None:
-        """The last line is complete."""
+        """Read the open line into the buffer, because it is complete."""
         if self._open is None:
             return
         opened, self._open = self._open, None
@@ -172,14 +172,14 @@ class _QwenThread(GrowingThread):
             self._take_back(text_at(payload, "rawCommand"))
 
     def _take_back(self, command: str) -> None:
-        """What was typed was a command to the client."""
+        """Remove the last message from the buffer if it is this command, which was meant for the client."""
         view = self.view()
         last = view.tail(max(view.length - 1, 0))
         if last and last[0].role == "user" and command and last[0].text == command:
             self.cut(view.length - 1)
 
     def _compress(self, payload: Mapping[str, Any], where: RecordPosition) -> None:
-        """The history becomes the listed one. What was said since the last answer had not been sent, and still is."""
+        """Replace the history by the listed history. Messages since the last answer stay, as they were not sent yet."""
         before = self.view().messages()
         earlier = SameMessages(before, thoughts=False)
         after: list[Message] = []
@@ -218,7 +218,7 @@ def _parts_of(value: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _history(contents: Any, where: RecordPosition) -> Iterator[Message]:
-    """The messages of a list of contents that one line holds."""
+    """Yield the messages of a list of contents that one line holds."""
     for at, content in enumerate(contents if isinstance(contents, list) else ()):
         if isinstance(content, dict):
             place, parts = where._replace(id=f"{where.id}.{at}"), _parts_of({"message": content})
@@ -229,7 +229,7 @@ def _history(contents: Any, where: RecordPosition) -> Iterator[Message]:
 
 
 def _answer_of(parts: Sequence[Any], where: RecordPosition, usage: Usage | None) -> list[Message]:
-    """The message of the model; none without parts. Unlike Gemini CLI, the client sends thoughts again."""
+    """Return the answer of the model; empty without parts. Unlike Gemini CLI, Qwen Code sends thoughts again."""
     message = read_answer({"content": list(parts)}, where)
     weighed: list[Part] = [
         replace(part, tokens=None) if type(part) is Thinking else part for part in message.parts
@@ -248,7 +248,7 @@ def _is_plain(message: Message) -> bool:
 
 
 def _unsent(buffer: Sequence[Message]) -> Sequence[Message]:
-    """What stands after the last answer."""
+    """Return the messages after the last answer."""
     at = len(buffer)
     while at and buffer[at - 1].role != "assistant":
         at -= 1
@@ -256,7 +256,10 @@ def _unsent(buffer: Sequence[Message]) -> Sequence[Message]:
 
 
 def _tokens_of(reported: Any) -> dict[str, Any]:
-    """Gemini's counts, under Gemini CLI's names. Some providers count the thoughts within the answer."""
+    """Return Gemini's token counts under the names of Gemini CLI.
+
+    Some providers include the thoughts in the answer's tokens; these are subtracted.
+    """
     if not isinstance(reported, dict):
         return {}
     output, thoughts = (
@@ -276,19 +279,19 @@ def _tokens_of(reported: Any) -> dict[str, Any]:
 
 
 class QwenReader:
-    """A `Reader` of a chat and those of its sub-agents, each a thread."""
+    """A `Reader` of a chat and the chats of its sub-agents, one thread per chat."""
 
     def __init__(self) -> None:
         self._problems = ProblemList()
         self._main = _QwenThread(self._problems)
         self._agents: dict[tuple[str, str], _QwenThread] = {}
-        """By file and id."""
+        """Chats of sub-agents by file and agent id."""
         self._id = self._version = ""
         self._own_agent = ""
-        """Whose chat the file is, where it is that of a sub-agent."""
+        """Id of the sub-agent whose chat the main file is; empty for the chat of a user."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take one line. Never raises for what it holds."""
+        """Take one line. Malformed lines become problems and never raise."""
         if not isinstance(value, dict) or "type" not in value:
             self._problems.note(line, "not a record of a session", value, file)
             return
@@ -310,7 +313,7 @@ class QwenReader:
         return thread
 
     def session(self) -> Session:
-        """The session so far. O(buffers)."""
+        """Return the session so far. O(messages of all buffers)."""
         threads = [thread.so_far() for thread in (self._main, *self._agents.values())]
         unsettled = [problem for thread in threads for problem in thread.problems]
         notes = note_shared_ids(sum(thread.shared_ids for thread in threads))

@@ -1,4 +1,4 @@
-"""What readers share in reading one record: its position and time, and what is wrong with it."""
+"""Helpers for readers: the position and time of a record, and the list of problems."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,27 +12,30 @@ from inspector.core.usage import ABSURD, is_absurd
 
 
 def excerpt(value: Any) -> str:
-    """The keys of an object, the beginning of a text, else the kind of value. One line, at most some 350 characters."""
+    """Return the keys of an object, the beginning of a text, or the type name of another value.
+
+    At most about 350 characters.
+    """
     if isinstance(value, dict):
         return ", ".join(key[:40] for key in list(value)[:8])
     return str(value)[:80] if isinstance(value, str | int | float) else type(value).__name__
 
 
 class ProblemList(list[Problem]):
-    """What of a transcript could not be read, in the order in which it was found."""
+    """The problems of a transcript: what could not be read, in the order of reading."""
 
     def note(self, line: int, what: str, value: Any = "", file: str = "") -> None:
-        """With an excerpt of the value: enough to find it, never all of it."""
+        """Add a problem with a short excerpt of the value."""
         self.append(Problem(line, what, excerpt(value), file))
 
     def note_absurd(self, counts: Any, line: int, value: Any, file: str = "") -> None:
-        """Where there is a number among the counts that can be none of tokens."""
+        """Add a problem if one of the counts is impossible as a number of tokens."""
         if is_absurd(counts):
             self.note(line, ABSURD, value, file)
 
 
 def note_shared_ids(count: int, what: str = "messages") -> list[str]:
-    """Return the note of a session in which `count` records have the id of an earlier one; none for 0."""
+    """Return the note that `count` records share the id of an earlier record; an empty list for 0."""
     if not count:
         return []
     return [
@@ -55,8 +58,12 @@ class RecordPosition(NamedTuple):
 
 
 def iso_time(since: Any, unit: float = 1000) -> str:
-    """Return a time since 1970 as ISO 8601 in UTC; empty if it is no time. `unit`: how many of its units are a
-    second."""
+    """Return a time since 1970 as ISO 8601 in UTC; empty if the value is no time.
+
+    Args:
+        since: Time since 1970 in units.
+        unit: Units per second: 1000 for milliseconds, 1 for seconds.
+    """
     if type(since) not in (int, float) or not 0 < since < 1 << 53:
         return ""
     try:
@@ -66,12 +73,12 @@ def iso_time(since: Any, unit: float = 1000) -> str:
 
 
 def opaque_part(kind: Any, value: Any) -> Opaque:
-    """A part of a kind that nothing here knows."""
+    """Return a part of an unknown kind. Its size is the size of its JSON in bytes."""
     return Opaque(str(kind), value, len(dumps(value).encode("utf-8", errors="replace")))
 
 
 def with_reasoning(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
-    """With the reported tokens on the thoughts: all on the first of several, as they are reported in one sum."""
+    """Set the reported reasoning tokens on the thoughts. Several thoughts have one sum: the first gets all of it."""
     counted: list[Part] = []
     for part in parts:
         if type(part) is Thinking:

@@ -1,9 +1,9 @@
-"""Signs: what the content of a format looks like, as data.
+"""Signs: patterns of JSON values by which formats are recognised.
 
-A pattern is JSON itself. An object matches an object that has all its keys with matching values, a list one whose first
-item matches (an empty list: any list). A text matches texts: `a|b` is a choice, `*` at an end matches any rest;
-`<text>`, `<number>`, `<list>`, `<object>`, `<any>` name a type, and `<absent>` a key that must be missing. If no
-pattern is enough, a function is used.
+A pattern is a JSON value. An object matches an object that has all its keys with matching values. A list matches a list
+whose first item matches; an empty list matches any list. A text matches texts: `a|b` is a choice, `*` at either end
+matches any characters. `<text>`, `<number>`, `<list>`, `<object>` and `<any>` match values of that type, and `<absent>`
+means that the key must be missing. A pattern may also be a function that returns whether a value matches.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from inspector.core.formats.format import Head
 Pattern: TypeAlias = Any
 """A JSON value as described above, or a predicate of a value."""
 Rows: TypeAlias = Literal["first", "any", "most", "every", "document"]
-"""Which rows of a file must match: lines (at least half of them are `most`), or the one document that it is."""
+"""Which rows of a file must match. `most` means at least half of the first lines; `document` the whole JSON file."""
 
 _TYPES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
@@ -31,7 +31,7 @@ _ABSENT = "<absent>"
 
 
 def fits_pattern(value: Any, pattern: Pattern) -> bool:
-    """Does a JSON value look like the pattern?"""
+    """Does a JSON value match the pattern? The module's docstring defines patterns."""
     if callable(pattern):
         return bool(pattern(value))
     if isinstance(pattern, Mapping):
@@ -71,15 +71,15 @@ def _is_like(text: str, choice: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FileSign:
-    """One way to know a format."""
+    """One sign of a format: a pattern, and the rows of the file that must match it."""
 
     pattern: Pattern
     rows: Rows = "first"
     sure: float = 1.0
-    """0 to 1: how sure it is that a file with this sign is of the format."""
+    """How sure it is that a file with this sign has the format, from 0 to 1."""
 
     def is_on(self, head: Head) -> bool:
-        """Does the file bear this sign?"""
+        """Does the file have this sign?"""
         rows = head.rows
         if self.rows == "document":
             return head.document is not None and fits_pattern(head.document, self.pattern)
@@ -96,5 +96,5 @@ class FileSigns:
         self.signs = signs
 
     def __call__(self, head: Head) -> float:
-        """Return how sure the surest sign is that the file bears; 0 where it bears none."""
+        """Return the sureness of the surest sign that the file has; 0 if it has none."""
         return max((sign.sure for sign in self.signs if sign.is_on(head)), default=0.0)

@@ -1,6 +1,6 @@
-"""Sessions of a database: the one that is read and those that it started, row by row (`transcripts.stores` reads them).
+"""Read sessions of a database from rows that `transcripts.stores` reads: one session and those that it started.
 
-All stored rows but the last are laid out once: they seldom change, and then everything is laid out again.
+All rows except the last are added to the thread once. If one of them changes, which is rare, the thread is rebuilt.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,13 +15,13 @@ from inspector.core.untyped import objects_of, text_at
 
 
 class ThreadLayer:
-    """Puts one stored unit after another into a thread."""
+    """Appends stored units, such as messages, to a thread."""
 
     def __init__(self) -> None:
         self.thread = GrowingThread()
 
     def copy(self) -> Self:
-        """Return a copy that continues from here, while this one stays."""
+        """Return an independent copy, which can take units without changing this object."""
         other = copy(self)
         other.thread = self.thread.copy()
         return other
@@ -31,16 +31,16 @@ class ThreadLayer:
         raise NotImplementedError
 
     def end(self, about: Mapping[str, Any]) -> None:
-        """There are no more for now. `about`: the session's own row."""
+        """Finish the thread after the last unit so far. `about` is the session's own row."""
 
 
 class SessionRows:
-    """What the rows of one session tell."""
+    """The rows of one session, and the thread built from them."""
 
     def __init__(self, name: str, start: Callable[[], ThreadLayer]) -> None:
         self.name = name
         self.about: Mapping[str, Any] = {}
-        """Its own row."""
+        """The session's own row."""
         self._start = start
         self._lay_anew()
 
@@ -48,23 +48,23 @@ class SessionRows:
         self._laying, self._laid = self._start(), list[Any]()
 
     def _units(self) -> Sequence[Any]:
-        """Return what is stored, in order: the same object while it is unchanged."""
+        """Return the stored units in order. An unchanged unit is the same object each time."""
         raise NotImplementedError
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """Its own row, new or once more."""
+        """Set or replace the session's own row."""
         self.about = about
 
     def is_empty(self) -> bool:
-        """Has no message of it come yet?"""
+        """True if no message of the session was read yet."""
         return not self._units()
 
     def started(self, name: str) -> str:
-        """The tool call that started the session of that name; empty where none tells."""
+        """Return the id of the tool call that started the session `name`; empty if not recorded."""
         raise NotImplementedError
 
     def thread(self) -> GrowingThread:
-        """The thread so far. O(units), but for those that were laid before."""
+        """Return the thread so far. O(new units), or O(all units) if an earlier unit has changed."""
         units = self._units()
         if any(laid is not other for laid, other in zip(self._laid, units, strict=False)):
             self._lay_anew()
@@ -82,10 +82,10 @@ S = TypeVar("S", bound=SessionRows)
 
 
 class StoredReader(BuiltReader, Generic[S]):
-    """A `Reader` of rows. One that has changed is fed again; a row that is gone needs a fresh reader."""
+    """A `Reader` of database rows. A changed row is fed again; a deleted row requires a new reader."""
 
     def __init__(self, format_: str, start: Callable[[str], S]) -> None:
-        """`start`: a session of that name, of which no row has come."""
+        """Begin without sessions. `start` returns a session of the given name without rows."""
         super().__init__()
         self._format, self._start = format_, start
         self._main = ""
@@ -93,11 +93,11 @@ class StoredReader(BuiltReader, Generic[S]):
         self._held: tuple[HeldSession, ...] = ()
 
     def _told_of(self, main: S) -> tuple[str, Sequence[str]]:
-        """The program that wrote it, and notes."""
+        """Return the name of the program that wrote the session, and notes."""
         raise NotImplementedError
 
     def _take_database(self, row: Mapping[str, Any]) -> None:
-        """The first row: which session is read, and which the database holds."""
+        """Take the first row: the id of the session to read, and the sessions that the database holds."""
         self._main, self._held = text_at(row, "session"), held_in(row)
 
     def _session(self, name: str) -> S:
@@ -140,7 +140,7 @@ class StoredReader(BuiltReader, Generic[S]):
 
 
 def parent_session(about: Mapping[str, Any]) -> str:
-    """Return the session that started this one, by the key of any agent; empty for the user's own."""
+    """Return the id of the session that started this session; empty if the user started it."""
     return next(
         filter(
             None, (text_at(about, key) for key in ("parent_id", "parentID", "parent_session_id"))
@@ -150,7 +150,7 @@ def parent_session(about: Mapping[str, Any]) -> str:
 
 
 def held_in(row: Mapping[str, Any]) -> tuple[HeldSession, ...]:
-    """The sessions that a database holds, as the first row tells them; none where it is one alone."""
+    """Return the sessions that a database holds, from its first row; empty if it holds only one."""
     held = tuple(
         HeldSession(text_at(row, "id"), text_at(row, "title"))
         for row in objects_of(row.get("held"))

@@ -1,8 +1,8 @@
-"""SWE-agent's trajectories: the history of one agent, and in newer files the list that each step sent.
+"""Read SWE-agent's trajectories: the history of one agent, and in newer files the messages that each step sent.
 
-If a step holds that list (`query`, or `messages`), it is the buffer. Else the buffer is the history before the answer:
-older versions removed long observations from it before they sent it, and the file does not say which. Tokens are
-recorded as totals only. A replayed demonstration has neither calls nor tokens.
+If a step holds its messages (`query` or `messages`), they are the buffer. If not, the buffer is the history before the
+answer. Older versions removed long observations before sending, and the file does not record which. Tokens are recorded
+as totals only. A replayed demonstration has neither calls nor tokens.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from inspector.core.untyped import count_of, first_of, list_of, object_of, objec
 NAME = "swe-agent"
 _BY_CHARACTERS = estimator("chars4")
 _MORE = 1.15
-"""A factor beyond the error of an estimate by characters."""
+"""Factor by which the buffers must exceed the tokens sent: more than the error of an estimate by characters."""
 _OWN = (
     "agent",
     "message_type",
@@ -47,7 +47,7 @@ def _are_steps(value: Any) -> bool:
 
 
 def _is_own_history(value: Any) -> bool:
-    """Is it a history that bears what only SWE-agent writes?"""
+    """Is the value a history with keys that only SWE-agent writes?"""
     if not fits_pattern(value, [{"role": "<any>", "content": "<any>"}]):
         return False
     return any(key in message for message in objects_of(value)[:4] for key in _OWN[:4])
@@ -61,7 +61,7 @@ _SIGNS = FileSigns(
 
 
 def read(fed: FedValues) -> Session:
-    """The session of the document."""
+    """Read the session from the document."""
     threads: tuple[Thread, ...] = (Thread("main"),)
     problems, notes, name = ProblemList(), list[str](), ""
     for line, value, file in fed:
@@ -138,14 +138,14 @@ def _thread(line: int, messages: Sequence[Mapping[str, Any]], agent: str, number
 
 
 def _sent(step: Mapping[str, Any]) -> list[Any]:
-    """The messages that a step sent, where it holds them."""
+    """Return the messages that a step sent; empty if not recorded."""
     return next(
         (messages for key in ("query", "messages") if (messages := list_of(step.get(key)))), []
     )
 
 
 def _wire(message: Any) -> Any:
-    """As it was sent: without what SWE-agent notes beside it."""
+    """Return a message as it was sent, without the keys that SWE-agent adds in the file."""
     if not isinstance(message, Mapping):
         return message
     wire = {key: value for key, value in message.items() if key not in _OWN and value is not None}
@@ -163,7 +163,7 @@ def _wire(message: Any) -> Any:
 def _answer(
     step: Mapping[str, Any], sent: Sequence[Any], following: Sequence[Any]
 ) -> Mapping[str, Any]:
-    """What was answered: as the next step sends it back, else as the step notes it."""
+    """Return the answer of a step as the next step sends it, or as the step records it."""
     after = first_of(following[len(sent) :])
     if following[: len(sent)] == sent and after.get("role") == "assistant":
         return {**_wire(after)}
@@ -174,7 +174,7 @@ def _answer(
 
 
 def _from_steps(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """A file without a history: answers and observations alone."""
+    """Return the history of a file that has none: the answers and observations of its steps."""
     messages: list[Mapping[str, Any]] = []
     for step in steps:
         messages.append({"role": "assistant", "content": text_of(step.get("response"))})

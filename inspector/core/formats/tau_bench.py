@@ -1,6 +1,6 @@
-"""tau-bench's results: a list of tasks, each one conversation.
+"""Read tau-bench's results: a list of trials of tasks, one conversation each.
 
-The file holds neither the tokens of a call nor the tools that went along.
+The file records neither the tokens of a call nor the tools that were offered.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Mistral Vibe's sessions: `messages.jsonl`, and `meta.json` beside it with system prompt, tools and totals.
+"""Read Mistral Vibe's sessions: `messages.jsonl`, and `meta.json` beside it with system prompt, tools and totals.
 
-Only the last call's tokens are recorded; those of the others are part of the session's totals only.
+Only the last call's tokens are recorded. The tokens of earlier calls are only in the totals of the session.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,12 +42,12 @@ _SIGNS = FileSigns(
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """The other one of the two files."""
+    """Return the name of the other file: `meta.json` for the messages, `messages.jsonl` for the metadata."""
     return {_MESSAGES: (_META,), _META: (_MESSAGES,)}.get(path.name, ())
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """They lie alone in a folder of their own."""
+    """Is the file the messages or the metadata? A folder holds only one session."""
     del session
     return _SIGNS(head) > 0 or all(
         isinstance(value, Mapping) and "role" in value for value in head.values
@@ -78,7 +78,7 @@ def read(fed: FedValues) -> Session:
 
 
 def _prompt(meta: Mapping[str, Any]) -> Prompt:
-    """An empty list of tools says that there were none; a missing one says nothing."""
+    """Return system prompt and tools. An empty list means that no tools were offered; a missing list is unknown."""
     if not meta:
         return NOT_IN_FILE
     system, tools = meta.get("system_prompt"), meta.get("tools_available")
@@ -89,7 +89,10 @@ def _prompt(meta: Mapping[str, Any]) -> Prompt:
 
 
 def _usage(stats: Mapping[str, Any]) -> Usage | None:
-    """Of the last call. The context is its prompt with its answer: else the two numbers are not of one call."""
+    """Return the usage of the last call; None if prompt and answer do not add up to the context tokens.
+
+    In that case the recorded numbers are not those of one call.
+    """
     prompt, output = (
         count_of(stats.get(f"last_turn_{name}_tokens")) for name in ("prompt", "completion")
     )
@@ -102,7 +105,7 @@ def _usage(stats: Mapping[str, Any]) -> Usage | None:
 
 
 def _model(meta: Mapping[str, Any]) -> str:
-    """Its name with the provider: the configuration calls it by a short one."""
+    """Return the provider's name of the model, for which the configuration uses an alias."""
     config = object_of(meta, "config")
     short, models = text_of(config.get("active_model")), objects_of(config.get("models"))
     named = next(

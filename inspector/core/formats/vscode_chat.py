@@ -1,8 +1,8 @@
-"""VS Code's chats with Copilot: as exported, and as VS Code keeps them, whole or as a log of changes.
+"""Read VS Code's chats with Copilot: exported, or as VS Code stores them, as a document or a log of changes.
 
-A round is a call. Its buffer is everything before it: the context that opens the chat, the rendered prompts, and
-earlier rounds with their results. The place of a summary, and what it replaces, follow the client's own code. Files
-hold neither system prompt, nor tools, nor the tokens of a call.
+A round is one call. Its buffer is everything before it: the context that opens the chat, the rendered prompts, and
+earlier rounds with their results. Where a summary is placed, and which messages it replaces, follows the client's code.
+Files hold neither the system prompt, nor the tools, nor the tokens of a call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from inspector.core.untyped import list_of, object_of, objects_of, text_at, text
 NAME = "vscode-chat"
 _SET, _PUSH, _DELETE = 1, 2, 3
 _DEEPEST = 32
-"""Steps of a path into a chat."""
+"""Highest number of keys in a path into a chat."""
 
 
 def _is_chat(value: Any) -> bool:
@@ -33,7 +33,7 @@ def _is_chat(value: Any) -> bool:
 
 
 class VsCodeChatReader(BuiltReader):
-    """A `Reader`: of a document, or of the changes that make one."""
+    """A `Reader` of a document, or of the changes that build a document."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,19 +71,19 @@ class VsCodeChatReader(BuiltReader):
 
 
 class _Turns:
-    """Puts turn after turn into the thread."""
+    """Appends turns to a thread."""
 
     def __init__(self, thread: GrowingThread, turns: Sequence[Mapping[str, Any]]) -> None:
         self._thread = thread
         self._summaries = dict(summary for turn in turns for summary in _summaries(turn))
-        """By the id of the last round that each replaces."""
+        """Text of each summary, by the id of the last round that it replaces."""
         self._summary = ""
-        """It takes effect with the next call."""
+        """Text of the summary that replaces messages before the next call; empty if there is none."""
         self._has_context = False
         self.unrendered = 0
 
     def take(self, n: int, turn: Mapping[str, Any], typed: str) -> None:
-        """What was asked, and each round that answered it."""
+        """Take a prompt of the user and the rounds that answered it."""
         about, time = _metadata(turn), iso_time(turn.get("timestamp"))
         model = text_of(turn.get("modelId")).removeprefix("copilot/")
         context = _rendered(about.get("renderedGlobalContext"))
@@ -108,7 +108,7 @@ class _Turns:
             self._summary = self._summaries.get(text_of(round_.get("id")), "")
 
     def _replace(self, name: str, time: str, gone: set[str] | None = None) -> None:
-        """Put the summary in the place of these messages (None = of all)."""
+        """Replace messages by the pending summary: those with the ids in `gone`, or all if it is None."""
         if self._summary:
             replaced = {message.id for message in self._thread.view()} if gone is None else gone
             self._thread.condense(replaced, self._summary, 0, f"{name}.summary", 1, time)
@@ -116,7 +116,7 @@ class _Turns:
 
 
 def _items(round_: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A round as Chat Completions writes it: the answer, then the results of its calls."""
+    """Yield a round as Chat Completions messages: the answer, then the results of its tool calls."""
     thinking = object_of(round_, "thinking").get("text")
     calls = _objects(round_, "toolCalls")
     yield {
@@ -135,7 +135,7 @@ def _items(round_: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Ma
 
 
 def _result(part: Any) -> str:
-    """A text, or the texts in a tree of elements (those of VS Code's prompt-tsx), each on the line that it says."""
+    """Return a part of a tool result as text. A tree of VS Code's prompt-tsx elements gives its texts in order."""
     value = part.get("value") if isinstance(part, Mapping) else part
     if isinstance(value, str):
         return value
@@ -156,7 +156,7 @@ def _rendered(parts: Any) -> str:
 
 
 def _said(turn: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Where no rounds were kept: what the user saw as the answer, as one."""
+    """Return the answer that the user saw as one round, for a turn without recorded rounds."""
     values = [part.get("value") for part in _objects(turn, "response") if "kind" not in part]
     text = "".join(value for value in values if isinstance(value, str))
     return [{"response": text}] if text else []

@@ -1,9 +1,9 @@
 """Claude Code session JSONL, versions 1.0.98 to 2.1.330, and its sub-agents' files.
 
-`reader` routes records to agents; `chain` puts a record into an agent's `chain_state`: what its next call sends;
-`chain_nodes` stand or fall together in it; `attachments` and `records` read single kinds of records; `unrecorded`:
-rules by which something leaves the buffer without a record; `sent` lays the buffers that the file says were sent,
-`pieces` finds the records of their messages.
+`reader` routes each record to its agent. `chain` adds the record to the agent's `chain_state`, which holds what the
+agent's next call sends, as a chain of `chain_nodes`. `attachments` and `records` read single kinds of records.
+`unrecorded` holds the rules by which messages leave the buffer without a record. `sent` rebuilds the buffers of
+requests that the file records, and `pieces` finds the records of their messages.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _SIGNS = FileSigns(
 
 
 def _companions(path: PurePath) -> Sequence[str]:
-    """Sub-agents lie in a folder called like the session, or, in older versions, beside it."""
+    """Return globs for the files of sub-agents, which are in a folder named after the session or beside the session."""
     if path.name.startswith("agent-"):
         return ()
     folder = path.name.partition(".")[0]
@@ -39,7 +39,7 @@ def _companions(path: PurePath) -> Sequence[str]:
 
 
 def _is_companion(head: Head, session: Session) -> bool:
-    """An agent's file names the session of its parent; what an agent was started with names no session."""
+    """Does the file name this session, or is it the metadata of a sub-agent, which names no session?"""
     values = [value for value in head.values if isinstance(value, dict)]
     ids = {value["sessionId"] for value in values if isinstance(value.get("sessionId"), str)}
     return session.id in ids if ids else any("agentType" in value for value in values)
@@ -53,7 +53,7 @@ FORMAT = Format(
     companions=_companions,
     is_companion=_is_companion,
     grows=True,
-    repeated=("data", "normalizedMessages"),  # all that a sub-agent said, with every step of it
+    repeated=("data", "normalizedMessages"),  # every step repeats all messages
     folders=(AgentFolder("projects/*/*.jsonl", ".claude", "CLAUDE_CONFIG_DIR"),),
     contents=Contents(tokens="yes"),
 )

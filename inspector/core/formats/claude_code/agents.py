@@ -1,8 +1,8 @@
-"""The agents of a session: who started whom, and their titles.
+"""The agents of a session: which call started each agent, and the agents' titles.
 
-A sub-agent is found by its `agentId`, or, in versions before 2.0, by the run of `isSidechain` records that begins with
-the words of a Task call. The call that started it is recorded in one of four places; if it is in none, it is the latest
-call with the same words before the agent's first record.
+A sub-agent is identified by its `agentId`, or, in versions before 2.0, by the run of `isSidechain` records that begins
+with the prompt of a Task call. The call that started an agent is recorded in one of four places. If none of them holds
+it, the latest call with the same prompt before the agent's first record is assumed.
 """
 
 from bisect import bisect_right
@@ -18,23 +18,23 @@ MAIN = "main"
 
 
 class AgentRecords:
-    """One agent: its chain, and what is known about its origin."""
+    """One agent: its chain of records, and what the file says about who started it."""
 
     def __init__(self, id_: str) -> None:
         self.id = id_
         self.chain = ChainState()
         self.shaped = False
-        """Did its requests' own records tell system prompt and tools? They go before snapshots of them."""
+        """Has an `api-request-shape` record given system prompt and tools? Snapshots are ignored from then on."""
         self.words = ""
-        """Its first prompt."""
+        """The agent's first prompt."""
         self.began = ""
         self.kind = ""
         self.about = ""
         self.call = ""
-        """The tool call that started it, where that is recorded."""
+        """Id of the tool call that started the agent; empty if not recorded."""
 
     def began_with(self, words: str, time: str) -> None:
-        """Take its first prompt, once."""
+        """Set the agent's first prompt and its time. Later calls have no effect."""
         if not self.words and words:
             self.words, self.began = words, time
 

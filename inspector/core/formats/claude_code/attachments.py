@@ -1,7 +1,7 @@
-"""Attachments: what the client adds between the user's words, as the text that the model reads.
+"""Read attachments, which the client adds to the user's messages, as the text that the model reads.
 
-From 2.1.330 on a record brings that text along (`rendered`). Before, only the facts are recorded, and the words around
-them, which the client adds, are not in the file: the text given here holds the facts with a short label of our own.
+From 2.1.330 on a record holds that text (`rendered`). Earlier versions record only the facts, without the words that
+the client puts around them. For these versions the text given here holds the facts under a short label of our own.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,10 +15,7 @@ from inspector.core.untyped import object_of, text_at, texts_at
 
 
 def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None:
-    """Return the messages that a record of type `attachment` puts into the buffer, often none.
-
-    None for an unknown kind.
-    """
+    """Return the messages that an `attachment` record adds to the buffer, often none; None for an unknown kind."""
     value = record.value
     attachment = object_of(value, "attachment")
     kind = text_at(attachment, "type")
@@ -83,7 +80,7 @@ def _plain(value: Any) -> str:
 
 
 def _file(attachment: Mapping[str, Any]) -> str:
-    """A file that was attached or read again after a compaction, with the line numbers of the client's Read tool."""
+    """Return the text of an attached file, with line numbers as the client's Read tool writes them."""
     content = object_of(attachment, "content")
     file = object_of(content, "file")
     body = text_at(file, "content")
@@ -107,7 +104,7 @@ def _memory(attachment: Mapping[str, Any]) -> str:
 
 
 def _hook(attachment: Mapping[str, Any]) -> str:
-    """Output of a hook: only hooks at the start of a session or of a prompt speak to the model when they succeed."""
+    """Return the output of a successful hook. Only SessionStart and UserPromptSubmit hooks send it to the model."""
     if text_at(attachment, "hookEvent") not in ("SessionStart", "UserPromptSubmit"):
         return ""
     text = text_at(attachment, "content")
@@ -185,4 +182,4 @@ _NOT_SENT = frozenset(
         "structured_output",
     }
 )
-"""Shown to the user, or sent as words that are not in the file."""
+"""Attachments that add no message: the client only shows them, or their text is not in the file."""

@@ -1,10 +1,10 @@
-"""Puts one record into the chain of its agent.
+"""Add one record to the chain of its agent.
 
-Every record with a uuid has a place in the chain, also those that are not sent (`progress`, `system`): they are the
-same place as the node they hang on. A tool result belongs to the answer that called, wherever it hangs.
+Every record with a uuid maps to a node of the chain. Records that are not sent (`progress`, `system`) map to the node
+of their parent. A tool result belongs to the answer that made the tool call, whatever its parent is.
 
-Boundaries of compactions were written in three ways: with the trigger alone (2.0.76 to 2.1.42); with a list of records
-that stay word for word, which lie before the boundary (2.1.197 on); with such records appended after the summary.
+The client has written the boundary of a compaction in three ways: with the trigger alone (2.0.76 to 2.1.42); with a
+list of earlier records that stay word for word (2.1.197 on); with such records appended again after the summary.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ from inspector.core.untyped import count_of, object_of, text_at, texts_at, whole
 from inspector.core.usage import ABSURD, is_absurd
 
 _CONTENT = (str, list)
-"""What the content of a message may be."""
+"""Types that the content of a message may have."""
 
 
 def find_parent(chain: ChainState, record: ChainRecord) -> ChainNode:
-    """Return the node that a record hangs on; the last one if the file does not hold its parent."""
+    """Return the node of a record's parent; the last node of the chain if the file does not hold the parent."""
     node = None if chain.listed else chain.nodes.get(record.parent or "")
     if node is None:
         return chain.tail
@@ -40,12 +40,12 @@ def _root_or_parent(chain: ChainState, record: ChainRecord) -> ChainNode:
 
 
 def pass_by(chain: ChainState, record: ChainRecord) -> None:
-    """Take a record that is not sent: its place is what it hangs on, or the beginning if it hangs on nothing."""
+    """Take a record that is not sent: map it to its parent's node, or to the start of the chain without a parent."""
     chain.nodes[record.uuid] = _root_or_parent(chain, record)
 
 
 def take_copy(chain: ChainState, record: ChainRecord) -> None:
-    """Take a record that was read before. It counts again only if it was re-appended after a boundary."""
+    """Take a record that was read before. Add it again only if its parent lies after the latest boundary."""
     node = chain.nodes[record.uuid]
     parent = chain.nodes.get(record.parent or "")
     if node.epoch != chain.epoch and parent is not None and parent.epoch == chain.epoch:
@@ -53,7 +53,7 @@ def take_copy(chain: ChainState, record: ChainRecord) -> None:
 
 
 def is_copy(chain: ChainState, record: ChainRecord) -> bool:
-    """Does a record say the same as the one before it with the same uuid? True of all that are no messages."""
+    """Does a record repeat an earlier record with the same uuid? Always True for records that are not messages."""
     node = chain.nodes[record.uuid]
     content, kind = object_of(record.value, "message").get("content"), record.value.get("type")
     if kind not in ("user", "assistant") or not isinstance(content, _CONTENT):
@@ -72,7 +72,7 @@ def is_copy(chain: ChainState, record: ChainRecord) -> bool:
 
 
 def _is_known_answer(chain: ChainState, node: ChainNode, record: ChainRecord) -> bool:
-    """Are all blocks of this record known already, from its answer or from the drafts of its node?"""
+    """Are all blocks of this record already in its answer or in the drafts of its node?"""
     parts = _parts(record)
     call_id = text_at(object_of(record.value, "message"), "id") or text_at(
         record.value, "requestId"
@@ -85,7 +85,7 @@ def _is_known_answer(chain: ChainState, node: ChainNode, record: ChainRecord) ->
 
 
 def _has_result(chain: ChainState, node: ChainNode, call_id: str) -> bool:
-    """Has a result for this call come?"""
+    """Does the chain hold a result for this tool call?"""
     calls = (node, chain.tools.get(call_id))
     return call_id in chain.strays or any(
         isinstance(call, AnswerNode) and call_id in call.results for call in calls
@@ -100,7 +100,7 @@ def _place(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
 
 
 def _set_node(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
-    """Make this node the place of the record. Nodes from before a boundary that waited for it come right after it."""
+    """Map the record to this node. Nodes from before a boundary that wait for the record follow the node."""
     chain.nodes[record.uuid] = node
     if chain.waiting:
         for waiting in chain.waiting.pop(record.uuid, ()):
@@ -113,7 +113,7 @@ def _set_node(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
 
 
 def take_user(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> None:
-    """Take a `user` record: a prompt, a summary, words of the client's, or tool results."""
+    """Take a `user` record: a prompt, a summary, text that the client adds, or tool results."""
     value = record.value
     content = object_of(value, "message").get("content")
     is_summary = value.get("isCompactSummary") is True
@@ -127,7 +127,7 @@ def take_user(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> N
 
 
 def _repeats_words(chain: ChainState, record: ChainRecord, content: str | list[Any]) -> bool:
-    """Is a record the copy of another one under a new uuid? Then its place is that of the other."""
+    """Map a record that copies an earlier record under a new uuid to the earlier node. False if it is no copy."""
     if not isinstance(content, str) or not record.time:
         return False
     first = chain.nodes.get(chain.uuids_by_words.setdefault((record.time, content), record.uuid))
@@ -163,7 +163,7 @@ def _take_content(
 
 
 def _is_accepted_plan(value: Mapping[str, Any], content: str | list[Any]) -> bool:
-    """Was a plan accepted with the context cleared? The model then reads only the plan and what is attached."""
+    """Did the user accept a plan and clear the context? The model then reads only the plan and its attachments."""
     return bool(text_at(value, "planContent")) or (
         isinstance(content, str) and content.startswith(_PLAN)
     )
@@ -182,7 +182,7 @@ def _take_words(chain: ChainState, record: ChainRecord, node: ChainNode, *, is_t
 
 
 def _take_result(chain: ChainState, record: ChainRecord, message: Message) -> bool:
-    """Give a tool result to the answer that called. False for a message that is none."""
+    """Add a tool result to the answer that made the tool call. False if the message is not a tool result."""
     result = message.result
     if result is None:
         return False
@@ -205,7 +205,7 @@ def _take_result(chain: ChainState, record: ChainRecord, message: Message) -> bo
 
 
 def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> Sequence[ToolCall]:
-    """Take an `assistant` record: one line of an answer. Returns the tool calls that are new with it."""
+    """Take an `assistant` record: one line of an answer. Return the tool calls that the line adds."""
     value = record.value
     message = value.get("message")
     if not isinstance(message, dict) or not isinstance(message.get("content"), _CONTENT):
@@ -232,7 +232,7 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
 
 
 def _new_parts(chain: ChainState, record: ChainRecord) -> Sequence[Part]:
-    """Return the parts of a line, without the calls of earlier lines that a file of lists repeats."""
+    """Return the parts of a line. In a file without parent links (`listed`), leave out repeated tool calls."""
     parts = _parts(record)
     if not chain.listed:
         return parts
@@ -242,7 +242,7 @@ def _new_parts(chain: ChainState, record: ChainRecord) -> Sequence[Part]:
 def _find_call(
     chain: ChainState, record: ChainRecord, call_id: str, findings: ProblemLog
 ) -> AnswerNode:
-    """Return the answer that a line belongs to; a new one if it begins one."""
+    """Return the answer to which a line belongs, a new one if the line begins an answer."""
     value = record.value
     call = chain.calls.get(call_id)
     name = f"{call_id}~" if call_id in chain.nodes else call_id  # a record is called that
@@ -259,9 +259,9 @@ def _find_call(
 
 
 def _is_another(call: AnswerNode, record: ChainRecord) -> bool:
-    """Was this record made by another call of the model than the earlier ones with its message id (a redacted file)?
+    """Does this record belong to another model call although its message id is the same (in a redacted file)?
 
-    Lines of one answer hang on each other, and repeat the id of the request and the size of the prompt.
+    Each line of one answer has an earlier line as its parent, or repeats the request id or the size of the prompt.
     """
     if any(record.parent == uuid for uuid, _ in call.lines):
         return False
@@ -272,7 +272,7 @@ def _is_another(call: AnswerNode, record: ChainRecord) -> bool:
 
 
 def _parts(record: ChainRecord) -> list[Part]:
-    """Return the blocks of a line as the model made them."""
+    """Return the blocks of a line as the model wrote them."""
     content = record.value["message"]["content"]
     if isinstance(content, str):
         return [Text(content)]
@@ -284,7 +284,7 @@ def _parts(record: ChainRecord) -> list[Part]:
 
 
 def _as_called(call: ToolCall, record: ChainRecord) -> ToolCall:
-    """Return a call as it was sent: the client copies a plan from its file into the call for the user to see."""
+    """Return an ExitPlanMode call as it was sent, without the plan that the client copies into it from a file."""
     version, arguments = numbers(text_at(record.value, "version")), call.arguments
     if not isinstance(arguments, dict) or () < version < _PLANS_IN_FILES:
         return call
@@ -295,11 +295,11 @@ def _as_called(call: ToolCall, record: ChainRecord) -> ToolCall:
 
 _COPIED = frozenset({"plan", "planFilePath"})
 _PLANS_IN_FILES = (2, 0, 51)
-"""The version from which on the model no longer gives its plan along with the call."""
+"""First version in which the model writes its plan to a file and not into the call."""
 
 
 def _take_late_line(chain: ChainState, record: ChainRecord, call: AnswerNode) -> Sequence[ToolCall]:
-    """Take a line of an answer after the next one began: it becomes a separate message, unless it is a copy."""
+    """Take a line of an answer that was already sent. New parts become a separate message; copies are skipped."""
     parts = [part for part in _parts(record) if part not in call.parts]
     chain.nodes[record.uuid] = call
     if parts:
@@ -334,7 +334,7 @@ def take_attachment(chain: ChainState, record: ChainRecord, findings: ProblemLog
 
 
 def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> None:
-    """Take a `system` record: boundaries count, everything else is for the user's eyes."""
+    """Take a `system` record. Only boundaries of compactions change the buffer; other records are not sent."""
     match record.value.get("subtype"):
         case "compact_boundary":
             meta = object_of(record.value, "compactMetadata")
@@ -364,7 +364,7 @@ def _cut(chain: ChainState, compaction: Compaction) -> None:
 
 
 def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Message, ...]) -> None:
-    """Open the buffer after a boundary with its summary; what the boundary keeps comes right after it."""
+    """Begin the buffer after a boundary with the summary, followed by the messages that the boundary keeps."""
     if not chain.awaits_summary():
         _cut(chain, Compaction(0, "", line=record.line, time=record.time))
     node, keeping = ChainNode(messages), chain.keeping
@@ -380,13 +380,13 @@ def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Messag
 
 _EARLY = (2, 1, 43)
 _EARLY_ATTACHED = Attached(9_300, -100, 27_000)
-"""After 28 compactions of versions 2.0.76 to 2.1.42: files read again and reminders that the file does not hold."""
+"""Fitted to 28 compactions of versions 2.0.76 to 2.1.42: re-attached files and reminders that are not recorded."""
 _ATTACHED = Attached(1_000, -100, 27_000)
-"""Later versions record what they attach, nearly."""
+"""Later versions record nearly everything that they attach."""
 
 
 def _compaction(meta: Mapping[str, Any], record: ChainRecord) -> Compaction:
-    """Return the compaction of a boundary. `before_request`, `summary` and `kept` are found later."""
+    """Return the compaction of a boundary. The chain sets `before_request`, `summary` and `kept` later."""
     is_early = () < numbers(text_at(record.value, "version")) < _EARLY
     return Compaction(
         before_request=0,
@@ -407,7 +407,7 @@ def _preserved(meta: Mapping[str, Any], chain: ChainState) -> list[str]:
 
 
 def _segment(chain: ChainState, head: str, tail: str) -> list[str]:
-    """Return the records from `head` to `tail`, both included, along the chain."""
+    """Return the uuids of the records from `head` to `tail` along the chain, both included."""
     first, node = chain.nodes.get(head), chain.nodes.get(tail)
     uuids: list[str] = []
     while node is not None and first is not None:
@@ -421,7 +421,7 @@ def _segment(chain: ChainState, head: str, tail: str) -> list[str]:
 def _keep(
     chain: ChainState, boundary: ChainRecord, uuids: Sequence[str], findings: ProblemLog
 ) -> None:
-    """Put what these records hold at the end of the chain again."""
+    """Append the messages of these records to the chain again. Note a problem if the file lacks some of them."""
     groups: dict[int, tuple[ChainNode, list[str]]] = {}
     missing = 0
     for uuid in uuids:
@@ -440,7 +440,7 @@ def _keep(
 
 
 def _keep_part(chain: ChainState, node: ChainNode, uuids: list[str]) -> None:
-    """Put these records of a node at the end of the chain again, together with other lines of the same answer."""
+    """Append these records of a node to the chain again, joined with other kept lines of the same answer."""
     copy = node.part(set(uuids))
     if isinstance(copy, AnswerNode):
         earlier = chain.calls.get(copy.id)

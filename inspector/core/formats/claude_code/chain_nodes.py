@@ -1,7 +1,7 @@
-"""What is sent, or left out, as a whole in a buffer: words of the user's side, or one answer with its tool results.
+"""Nodes of a chain: each holds messages from the user's side, or one answer with its tool results.
 
-The records of a file hang on each other by `parentUuid`; every record with a uuid belongs to one node, and nodes form a
-chain. A node is open until it is laid into a stretch; after that its messages do not change.
+A buffer holds a node as a whole or not at all. Records name their parents by `parentUuid`; every record with a uuid
+belongs to one node, and the nodes form a chain. A node may grow until its messages are appended to a stretch.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,40 +17,41 @@ from inspector.core.usage import Usage, is_absurd
 
 
 class ChainNode:
-    """Messages that came into the buffer at one place."""
+    """Messages that enter the buffer together."""
 
     __slots__ = ("again", "anchor", "end", "epoch", "messages", "prev", "stretch", "turn", "waits")
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
         self.messages = tuple(messages)
         self.again = False
-        """Kept from before a boundary: its messages were counted there."""
+        """True for a copy that a boundary keeps: its messages were counted before the boundary."""
         self.epoch = 0
-        """How many boundaries lie before it."""
+        """Number of boundaries before the node."""
         self.anchor = object()
-        """Identifies the nearest model call at or before it, or the root of its epoch: equal for all nodes between two
-        calls. Not the node itself: a node that holds itself would outlive its session until the next collection.
+        """Identifies the nearest model call at or before the node, or the root of its epoch: equal for all nodes
+        between two calls. A plain object, because a node that refers to itself would live until the next collection.
         """
         self.prev: ChainNode | None = None
-        """The node before it in the chain."""
+        """The previous node of the chain."""
         self.stretch: Stretch | None = None
-        """Where it was laid, and the length of that stretch with it."""
+        """The stretch that holds the node's messages; None while the node is pending."""
         self.end = 0
+        """Length of the stretch up to and including this node, in messages."""
         self.turn = 0
-        """Where in that stretch the turn began before which thinking was taken out."""
+        """Index in the stretch of the message that began the turn; thinking before that index was removed."""
         self.waits = ""
-        """uuid of an ancestor that had not been read when this came."""
+        """uuid of an ancestor that was not yet read when this node was added; empty if there is none."""
 
     def drafts(self) -> Sequence[Message]:
-        """Return its messages, as far as they have come."""
+        """Return the messages of the node so far."""
         return self.messages
 
     def view(self) -> View:
-        """Return the buffer up to and with this node."""
+        """Return the buffer up to and including this node."""
         return EMPTY_VIEW if self.stretch is None else View(self.stretch, self.end)
 
     def uuids(self) -> list[str]:
-        """Return the records it was made of, in order."""
+        """Return the uuids of the node's records, in order."""
         return list(dict.fromkeys(_record_of(message) for message in self.messages))
 
     def part(self, uuids: Collection[str]) -> "ChainNode":
@@ -61,12 +62,12 @@ class ChainNode:
 
 
 def _record_of(message: Message) -> str:
-    """Return the record of a message: the further messages of one record are called `uuid.something`."""
+    """Return the uuid of a message's record. Later messages of the same record have ids like `uuid.something`."""
     return message.id.partition(".")[0]
 
 
 _FINAL_AT_LAST = (2, 1, 8)
-"""Up to this version the last line holds the final output although no stop reason was written."""
+"""Last version whose final line reports the final output tokens without a stop reason."""
 
 
 class AnswerNode(ChainNode):
@@ -83,23 +84,23 @@ class AnswerNode(ChainNode):
         self.id, self.line, self.time, self.model, self.real = id_, line, time, model, real
         self.parts: list[Part] = []
         self.lines: list[tuple[str, int]] = []
-        """uuid of each line, and how many parts there were before it."""
+        """uuid of each line, and the number of parts before that line."""
         self.results: dict[str, Message] = {}
-        """By tool call. It holds the result of a call that was answered late, too, which is in another node."""
+        """Tool results by id of the tool call, also late results, whose messages are in another node."""
         self.prompt: Prompt = NOT_IN_FILE
         self.sent: View = EMPTY_VIEW
-        """What the model was sent with the call."""
+        """The buffer that was sent with the call."""
         self.finish = self.version = ""
         self.request = ""
         """The provider's id of the call."""
         self.edits: Sequence[Mapping[str, Any]] = ()
-        """What the provider says it cleared before the model read it."""
+        """Context edits that the provider reports: what it cleared before the model read the request."""
         self._counts: dict[str, Any] | None = None
         self._output = -1
         self._grew = False
-        """What was reported, once it was asked for."""
+        """True if a later line reported more output tokens than an earlier line."""
         self._usage: Usage | None = None
-        """What the counts come to, once somebody asked."""
+        """Cached result of `usage`; None until it is computed from `_counts`."""
 
     def drafts(self) -> Sequence[Message]:
         if self.messages:
@@ -117,7 +118,7 @@ class AnswerNode(ChainNode):
         return Message(self.id, "assistant", parts, "", False, "", self.line, self.time)
 
     def add_figures(self, message: dict[str, Any], version: Any) -> bool:
-        """Take what one more line reports of the call. False if it holds counts that there cannot be."""
+        """Take stop reason, usage and edits that one more line reports. False if its token counts are impossible."""
         stop, counts = message.get("stop_reason"), message.get("usage")
         if isinstance(stop, str):
             self.finish = stop
@@ -127,7 +128,7 @@ class AnswerNode(ChainNode):
             self.edits = read_edits(message)
         is_repeated = counts == self._counts
         if is_repeated and counts is not None and not isinstance(stop, str):
-            return True  # most lines repeat the one before
+            return True  # most lines repeat the counts of the previous line
         self._usage = None
         if not is_repeated and is_absurd(counts):
             return False
@@ -136,7 +137,7 @@ class AnswerNode(ChainNode):
         return True
 
     def _take_counts(self, counts: dict[str, Any]) -> None:
-        """Take the counts of a line; of several lines those with the most output are kept."""
+        """Take the token counts of a line. The counts with the most output tokens are kept."""
         output = counts.get("output_tokens")
         output = output if type(output) is int else 0
         if self._counts is not None and output < self._output:
@@ -146,28 +147,28 @@ class AnswerNode(ChainNode):
         self._counts, self._output = counts, output
 
     def has_other_prompt(self, counts: Any) -> bool:
-        """Do these counts report a prompt of another size than the lines so far?"""
+        """Do these counts report another prompt size than the lines so far?"""
         current = self.usage()
         if current is None or not has_counts(counts) or is_absurd(counts):
             return False
         return read_counts(counts, output_is_final=True).prompt != current.prompt
 
     def usage(self) -> Usage | None:
-        """The call's usage; `output_is_final` False where only a lower bound of the output was recorded."""
+        """Return the call's usage. Its `output_is_final` is False if only a lower bound of the output was recorded."""
         if self._usage is None and self._counts is not None and has_counts(self._counts):
             is_final = bool(self.finish) or (self._grew and numbers(self.version) <= _FINAL_AT_LAST)
             self._usage = read_counts(self._counts, output_is_final=is_final)
         return self._usage
 
     def holds(self, parts: Sequence[Part]) -> bool:
-        """Does it have all of these blocks?"""
+        """Does the answer already contain all of these parts?"""
         return all(self._has(part) for part in parts)
 
     def add_line(self, uuid: str, parts: Sequence[Part]) -> list[ToolCall]:
-        """Take the blocks of one line that are not there already (copies in resumed and forked sessions).
+        """Add the parts of one line. Skip copies, which resumed and forked sessions contain.
 
         Returns:
-            The tool calls among those that were taken.
+            The tool calls among the added parts.
         """
         self.lines.append((uuid, len(self.parts)))
         if self.parts:
@@ -180,7 +181,7 @@ class AnswerNode(ChainNode):
         return any(kind is other.__class__ and part == other for other in self.parts[-_LOOK_BACK:])
 
     def add_result(self, message: Message) -> None:
-        """Take a tool result, but not a second one for the same call."""
+        """Add a tool result. A second result for the same tool call is ignored."""
         result = message.result
         if result is not None:
             self.results.setdefault(result.call_id, message)
@@ -193,7 +194,7 @@ class AnswerNode(ChainNode):
         ]
 
     def absorb(self, other: "AnswerNode") -> None:
-        """Take the lines and results of another part of the same answer."""
+        """Add the lines and results of a copy that holds other lines of the same answer."""
         for uuid, parts in other._by_line():
             self.add_line(uuid, parts)
         for message in other.results.values():
@@ -215,7 +216,7 @@ class AnswerNode(ChainNode):
 
 
 def _with_thinking_tokens(parts: tuple[Part, ...], tokens: int) -> tuple[Part, ...]:
-    """Put the tokens reported for the thinking of an answer on its block, if there is just one."""
+    """Set the reported thinking tokens on the thinking block of an answer, if it has exactly one such block."""
     thinking = [part for part in parts if isinstance(part, Thinking)]
     if len(thinking) != 1:
         return parts
@@ -225,7 +226,7 @@ def _with_thinking_tokens(parts: tuple[Part, ...], tokens: int) -> tuple[Part, .
 
 
 _LOOK_BACK = 16
-"""Copies of a line follow closely; looking further back would make a long answer quadratic."""
+"""Number of last parts searched for a copy. Copies follow closely, and a full search is quadratic in long answers."""
 
 
 def last_prompt(nodes: Sequence[ChainNode]) -> int | None:
@@ -237,7 +238,10 @@ def last_prompt(nodes: Sequence[ChainNode]) -> int | None:
 
 
 def travelling_together(messages: list[Message]) -> list[Message]:
-    """Mark neighbours from the user's side as one wire message, as the client sends them; returns the same list."""
+    """Mark adjacent messages of the user's side as one wire message, as the client sends them.
+
+    Changes the list and returns it.
+    """
     start = 0
     for n, message in enumerate(messages):
         role = message.role

@@ -1,8 +1,8 @@
-"""The nodes of one agent in a chain: which of them the next call sends, and the requests made so far.
+"""The chain of one agent's nodes: what the agent's next call sends, and the requests made so far.
 
-The chain follows the leaf. A record that hangs on the last model call, however deep, comes next; one that hangs before
-it is a rewind, and the chain continues from there on a new stretch. A record with an unknown parent comes after the one
-that precedes it in the file. Nothing reaches back over a boundary.
+A record that descends from the last model call is appended to the chain. A record whose parent lies before that call is
+a rewind: the chain continues from the parent on a new stretch. A record with an unknown parent follows the previous
+record of the file. No record continues from a node before the latest boundary.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,19 +31,19 @@ from inspector.core.session import Compaction, Request
 
 
 class MessageLayout:
-    """The stretch that is being laid, and what is known of its messages."""
+    """The stretch to which messages are appended, and the replacement texts of its messages."""
 
     def __init__(self) -> None:
         self.stretch = Stretch()
         self.turn = 0
-        """Where the turn begins before which thinking was taken out."""
+        """Index of the message that began the turn; thinking before that index was removed."""
         self._new_texts: dict[str, str] = {}
-        """New text of tool results, by call id, and of other messages, by id."""
+        """Replacement text of tool results, by call id, and of other messages, by id."""
         self._places: dict[str, tuple[int, Message]] | None = None
-        """Place and message of each result (by call id) and other message; kept from the first rewriting on."""
+        """Index and message by call id (tool results) or message id (others); None until the first rewriting."""
 
     def lay(self, messages: Iterable[Message]) -> None:
-        """Put messages after those that are there."""
+        """Append messages to the stretch, with their replacement texts."""
         length, sent = (
             len(self.stretch),
             list(map(self.as_sent, messages)) if self._new_texts else messages,
@@ -57,13 +57,13 @@ class MessageLayout:
         self.stretch, self.turn, self._places = stretch, turn, None
 
     def go_back(self, view: View, turn: int) -> None:
-        """Continue from an earlier buffer. What was cleared stays cleared."""
+        """Continue from an earlier buffer. Replacement texts stay in force."""
         if self._new_texts and self.stretch.view().rewritten_since(view):
             view = View(self.stretch, view.length)
         self.begin(Stretch(view), turn)
 
     def begin_turn(self, turn: int) -> int:
-        """Take out the thinking before a place. Returns how many messages held nothing else."""
+        """Remove the thinking before the index `turn`. Return the number of messages that held nothing else."""
         whole = self.stretch
         self.stretch, removed = without_thinking(whole, self.turn, turn)
         self.turn = turn - removed
@@ -75,7 +75,7 @@ class MessageLayout:
         return removed
 
     def rewrite(self, texts: Mapping[str, str]) -> list[Message]:
-        """Give these messages another text from now on. Returns those that are in the stretch, in their order."""
+        """Replace the texts of these messages from now on. Return the changed messages of the stretch, in order."""
         self._new_texts.update(texts)
         if self._places is None:
             self._note_places(self.stretch.view().messages(), 0)
@@ -90,7 +90,7 @@ class MessageLayout:
         return [rewritten[at][1] for at in sorted(rewritten)]
 
     def as_sent(self, message: Message) -> Message:
-        """Return the message with the text that it has by now."""
+        """Return the message with its replacement text, if it has one."""
         if not self._new_texts:
             return message
         text, result = self._new_texts.get(_key(message)), message.result
@@ -107,57 +107,57 @@ class MessageLayout:
 
 
 def _key(message: Message) -> str:
-    """Return the name that a rewriting uses for a message: a result has that of its call."""
+    """Return the key of a message for replacement texts: the call id of a tool result, else the message id."""
     result = message.result
     return message.id if result is None else result.call_id
 
 
 class ChainState:
-    """The messages of one agent, its calls and its compactions, as far as its records have come."""
+    """The messages, calls and compactions of one agent, from the records read so far."""
 
     def __init__(self) -> None:
         self.prompt: Prompt = NOT_IN_FILE
         self.epoch = 0
-        """How many boundaries there were."""
+        """Number of boundaries so far."""
         self.tail = self.start = ChainNode()
         self.nodes: dict[str, ChainNode] = {}
-        """By uuid: the node that a record belongs to, or comes after."""
+        """The node to which a record belongs, or which it follows, by uuid of the record."""
         self.calls: dict[str, AnswerNode] = {}
-        """By message id."""
+        """Answers by message id."""
         self.tools: dict[str, AnswerNode] = {}
-        """By id of a tool call."""
+        """The answer that made a tool call, by id of the tool call."""
         self.strays: dict[str, Message] = {}
         """Results of tool calls that are not in the file, by call."""
         self.uuids_by_words: dict[tuple[str, str], str] = {}
-        """uuid of the record in which the user's side said something, by time and words."""
+        """uuid of the first user record with a given time and text, by time and text."""
         self.waiting: dict[str, list[ChainNode]] = {}
-        """Nodes from before a boundary, by the uuid of the record that they hang on and that had not come yet."""
+        """Nodes from before a boundary whose parent was not read yet, by uuid of that parent."""
         self.keeping: Callable[[], None] | None = None
-        """Puts what the last boundary keeps into the chain, once its summary is there."""
+        """Appends the messages that the last boundary keeps; called once, after the boundary's summary."""
         self.linked = False
-        """Has a record named a parent that is in the file?"""
+        """True once a record has named a parent that is in the file."""
         self.listed = False
-        """Do the parents mean nothing, is the file's order all (iFlow)?"""
+        """True if the order of the file alone counts and parent links are ignored (iFlow)."""
         self.sent: SentRequests | None = None
-        """What was sent, where the file records it."""
+        """The requests as they were sent; None if the file does not record them."""
         self.request = ""
-        """The id under which the file records what the next call is sent."""
+        """Id of the `api-request` record of the next call; empty if not recorded."""
         self._counted: set[str] = set()
-        """Ids of all messages."""
+        """Ids of all messages in `_messages`."""
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
         self._laid = MessageLayout()
         self._pending: list[ChainNode] = []
         self._open: AnswerNode | None = None
-        """The last call: more lines may come."""
+        """The last call, which may still get more lines; None if there is none."""
         self._compaction: Compaction | None = None
-        """The last compaction: its summary and what it kept may still come."""
+        """The last compaction, whose summary and kept messages may still follow; None if there is none."""
         self._typed: tuple[ChainNode, ChainNode] | None = None
-        """The last typed prompt, and the node it hung on."""
+        """The last typed prompt, and its parent node."""
 
     def place(self, node: ChainNode, on: ChainNode) -> None:
-        """Put a node on the chain: after the last one, or after `on` if that lies before the last call."""
+        """Append a node to the chain: after the last node, or after `on` if `on` lies before the last call."""
         if self.keeping is not None:
             keeping, self.keeping = self.keeping, None
             keeping()
@@ -176,7 +176,7 @@ class ChainState:
         self.tail = node
 
     def place_prompt(self, node: ChainNode, on: ChainNode) -> None:
-        """Put a typed prompt on the chain. It withdraws one that hung on the same node and was not answered."""
+        """Append a typed prompt to the chain. It replaces an unanswered prompt with the same parent."""
         if self._typed is not None:
             prompt, parent = self._typed
             is_unanswered = prompt.anchor is self.tail.anchor is on.anchor
@@ -186,11 +186,11 @@ class ChainState:
         self._typed = (node, on)
 
     def name(self, uuid: str) -> str:
-        """Return the message id of a record: its uuid, unless an answer is called that."""
+        """Return the message id of a record: its uuid, with `~` appended if an answer has that id."""
         return f"{uuid}~" if uuid in self.calls else uuid
 
     def _begin(self, call: AnswerNode) -> None:
-        """The model is called: what is in the chain is what it was sent."""
+        """Begin a model call: the messages now in the chain are what the model was sent."""
         former = self._open if self._compaction is None else None
         self._settle()
         if not self._lay_as_sent():
@@ -202,7 +202,7 @@ class ChainState:
         self._open, call.sent, call.prompt = call, self._laid.stretch.view(), self.prompt
 
     def _infer_clearing(self, former: AnswerNode, call: AnswerNode) -> None:
-        """Clear old results if the counts show that they were cleared since the former call, without a record of it."""
+        """Clear old tool results if the usage shows that the client cleared them since the previous call."""
         if not VERSIONS[0] <= numbers(call.version) <= VERSIONS[1]:
             return
         clearing = inferred(
@@ -213,7 +213,7 @@ class ChainState:
             self.clear(replace(compaction, line=call.line, time=call.time), ids)
 
     def _begin_turn(self, laid: Sequence[ChainNode], model: str) -> None:
-        """Begin a turn at a prompt among the nodes that were laid last: earlier thinking may no longer be sent."""
+        """Begin a turn at the last prompt among these nodes: remove earlier thinking if the model does not keep it."""
         first = None if keeps_thinking(model) else last_prompt(laid)
         if first is None:
             return
@@ -231,7 +231,7 @@ class ChainState:
         self.tail = on
 
     def _settle(self) -> None:
-        """Note that the last call and the last compaction are complete."""
+        """Add the last call and the last compaction to the lists, because they are complete."""
         if self._open is not None:
             self._requests.append(self._as_request(self._open))
             self._open = None
@@ -253,7 +253,7 @@ class ChainState:
         )
 
     def _lay(self) -> None:
-        """Lay the pending nodes into the stretch: they are complete."""
+        """Append the messages of the pending nodes to the stretch, because the nodes are complete."""
         drafts = [node.drafts() for node in self._pending]
         laid = travelling_together(list(chain.from_iterable(drafts)))
         stretch, start, length = self._laid.stretch, 0, len(self._laid.stretch)
@@ -271,13 +271,13 @@ class ChainState:
         self._pending = []
 
     def _count(self, messages: Iterable[Message]) -> None:
-        """List messages that are new."""
+        """Add new messages to the list of all messages."""
         new = list(messages)
         self._messages += new
         self._counted.update(message.id for message in new)
 
     def _lay_as_sent(self) -> bool:
-        """Lay the messages that the file records as sent; pending nodes show who wrote them. False if it has none."""
+        """Append the messages that the file records as sent, named by the pending nodes. False if not recorded."""
         if self.sent is None or not self.request:
             return False
         drafts = self._drafts()
@@ -304,7 +304,7 @@ class ChainState:
         return True
 
     def _count_as_sent(self, drafts: Sequence[Message], sent: Sequence[Message]) -> None:
-        """List the messages that were sent, and before them those that were not, except the client's reminders."""
+        """Add the unsent messages except attachments, then the sent messages, to the list of all messages."""
         again = {message.id for node in self._pending if node.again for message in node.drafts()}
         sent_ids = {message.id for message in sent}
         unsent = [
@@ -319,7 +319,7 @@ class ChainState:
     # ---- compactions -----------------------------------------------------------------------------------------------
 
     def cut(self, compaction: Compaction) -> list[ChainNode]:
-        """Take a boundary: a new buffer begins. Returns the nodes before it that wait for a record after it."""
+        """Begin a new buffer at a boundary. Return the nodes before it whose parent may follow the boundary."""
         waiting = [node for node in self._pending if node.waits]
         micro, self._compaction = self._compaction, None
         if micro is not None and (
@@ -331,7 +331,7 @@ class ChainState:
         self._lay()
         cleared = (
             micro.cleared if micro is not None else ()
-        )  # no call was sent what it left: the two are one
+        )  # no call came between the two compactions, so they become one
         self._compaction = replace(compaction, before_request=len(self._requests), cleared=cleared)
         self._laid.begin(Stretch())
         self.epoch += 1
@@ -341,7 +341,7 @@ class ChainState:
         return waiting
 
     def keep(self, node: ChainNode) -> None:
-        """Put a copy of a node from before the boundary at the end of the chain."""
+        """Append a copy of a node that the last boundary keeps."""
         self.place(node, self.tail)
         if self._compaction is not None:
             self._compaction = replace(
@@ -349,7 +349,7 @@ class ChainState:
             )
 
     def awaits_summary(self) -> bool:
-        """Was there a boundary whose summary has not come yet? True of a chain that has nothing at all, too."""
+        """Does the last boundary still lack its summary? Also True for an empty chain."""
         if self._compaction is None or self._compaction.kind != "summary":
             return self.tail is self.start
         return self._compaction.summary is None
@@ -360,10 +360,12 @@ class ChainState:
             self._compaction = replace(self._compaction, summary=summary)
 
     def clear(self, compaction: Compaction, ids: Sequence[str], saved: int = 0) -> None:
-        """Replace tool results (by call id) and other messages (by id) with a placeholder: a micro-compaction.
+        """Replace tool results and other messages with a placeholder: a micro-compaction.
 
         Args:
-            saved: tokens of all of them as the client estimated.
+            compaction: The compaction to record.
+            ids: Call ids of tool results, and ids of other messages.
+            saved: The client's estimate of the tokens of all of them.
         """
         cleared = self.rewrite(dict.fromkeys(ids, CLEARED))
         missing = max(0, len(ids) - len(cleared))
@@ -379,13 +381,13 @@ class ChainState:
         return len(self._requests) + (self._open is not None)
 
     def rewrite(self, texts: Mapping[str, str]) -> tuple[str, ...]:
-        """Give these messages another text from now on. Returns the ids of those that are in the buffer."""
+        """Replace the texts of these messages from now on. Return the ids of the messages that are in the buffer."""
         changed = self._laid.rewrite(texts)
         for node in self._pending:
             changed += [draft for draft in node.drafts() if self._laid.as_sent(draft) is not draft]
         return tuple(message.id for message in changed)
 
-    # ---- what there is so far --------------------------------------------------------------------------------------
+    # ---- the state so far ------------------------------------------------------------------------------------------
 
     def _drafts(self) -> list[Message]:
         return travelling_together(
@@ -393,7 +395,7 @@ class ChainState:
         )
 
     def messages(self) -> Sequence[Message]:
-        """Return every message, each once."""
+        """Return all messages, each once."""
         return Prefix(
             self._messages,
             then=[draft for draft in self._drafts() if draft.id not in self._counted],
@@ -422,5 +424,5 @@ class ChainState:
         return stretch.view()
 
     def is_empty(self) -> bool:
-        """Is there no record in the chain yet?"""
+        """True if no record was added to the chain yet."""
         return self.tail is self.start and self.epoch == 0

@@ -1,8 +1,8 @@
-"""A wire message, piece by piece: which record says each of them.
+"""Match each piece of a wire message with the record that holds the same text.
 
-The words of the wire are taken as they are; the record gives the name, the line, the time, and what kind of message it
-is. What the client added (reminders, several of them in one text) is named after the first of its attachments, or after
-the wire message's hash if no record holds it.
+The message keeps the text of the wire message and takes id, line, time and mark from the record. A text with several
+reminders that the client added takes its id from the first of their attachment records, or from the hash of the wire
+message if no record holds the text.
 """
 
 import re
@@ -17,25 +17,25 @@ from inspector.core.untyped import text_at
 
 _TAGS = re.compile(r"\s*</?system-reminder>\s*")
 _NEXT = 64
-"""How many records are looked at for a text that the client put into other words: they come in their order."""
+"""Number of records searched for a text that the client worded differently. Records are in the order of sending."""
 
 
 class Pieces:
-    """The messages that were recorded since an earlier request and that no wire message has taken yet."""
+    """Recorded messages since an earlier request that are not matched with a wire message yet."""
 
     def __init__(self, recorded: Sequence[Message], sent: Collection[str]) -> None:
-        """`sent`: ids of messages that were in an earlier request."""
+        """Index the recorded messages by what they say. `sent` holds the ids of messages of earlier requests."""
         self._sent = sent
         self._left = dict(enumerate(recorded))
         self._places: dict[str, list[int]] = {}
-        """Places by what the messages say: the id of a call or of a result's call, else a text."""
+        """Indexes into `recorded` by key: the id of a tool call (of calls and results), or the text."""
         self._names = {message.id for message in recorded}
         for n, message in self._left.items():
             for key in _keys(message):
                 self._places.setdefault(key, []).append(n)
 
     def of(self, hash_: str, wire: Mapping[str, Any]) -> Sequence[Message]:
-        """Return the messages of a wire message that the file holds."""
+        """Return the messages of a wire message whose blob the file holds."""
         role, content = text_at(wire, "role"), wire.get("content")
         if role not in ("assistant", "system"):
             return travelling(list(self._read_user(hash_, read_blocks(content))))
@@ -45,9 +45,13 @@ class Pieces:
         )
 
     def rest(self, roles: Sequence[Role | None]) -> list[Sequence[Message]]:
-        """Return what records say word for word, and no blob does.
+        """Return the messages of the wire messages without a blob, from the unmatched records.
 
-        That is a list of messages for each wire message whose role is not known, in order.
+        Args:
+            roles: Role of each wire message of the request; None if it has no blob.
+
+        Returns:
+            A list of messages for each None in `roles`, in order.
         """
         left = [
             message
@@ -80,7 +84,7 @@ class Pieces:
         return self._unknown(message.id, "assistant", message.parts)
 
     def _read_reminders(self, message: Message) -> Message:
-        """Return the message of several attachments in one text."""
+        """Return a system message whose text holds one or more attachments, with the id of the first of them."""
         text = _bare(message.text)
         attachments = [
             (n, recorded) for n, recorded in self._left.items() if recorded.mark == "attachment"
@@ -111,7 +115,7 @@ class Pieces:
             at += length
 
     def _take_same(self, part: Part) -> Message | None:
-        """Take the record that says this; None if there is none."""
+        """Remove and return the record with the same tool call id or text; None if there is none."""
         key = ""
         if isinstance(part, ToolResult):
             key = part.call_id
@@ -124,7 +128,7 @@ class Pieces:
         return None
 
     def _take_within(self, part: Part) -> Message | None:
-        """Take an attachment that says this among other things, or a record whose words this holds."""
+        """Match an attachment whose text contains this part, or a user record whose text this part contains."""
         text = _bare(part.text) if isinstance(part, Text) else ""
         if not text:
             return None
@@ -146,7 +150,7 @@ class Pieces:
         )
 
     def _claim_name(self, name: str) -> str:
-        """Return a name that no other message has."""
+        """Return `name`, with a number appended if another message has this id already."""
         free, n = name, 1
         while free in self._names or free in self._sent:
             free, n = f"{name}.{n}", n + 1
@@ -155,7 +159,7 @@ class Pieces:
 
 
 def travelling(messages: Sequence[Message]) -> Sequence[Message]:
-    """Mark messages as those of one wire message."""
+    """Mark messages as parts of one wire message."""
     name = messages[0].id if len(messages) > 1 else ""
     return [
         message if message.together == name else replace(message, together=name)
@@ -177,7 +181,7 @@ def _bare(text: str) -> str:
 
 
 def _as_sent(recorded: Message, parts: Sequence[Part]) -> Message:
-    """Return the record's message with the words of the wire, which hold no tokens of its thinking."""
+    """Return the recorded message with the parts of the wire message, unless they differ only in thinking tokens."""
     plain = (
         replace(part, tokens=None) if isinstance(part, Thinking) else part
         for part in recorded.parts
@@ -186,9 +190,9 @@ def _as_sent(recorded: Message, parts: Sequence[Part]) -> Message:
 
 
 def _groups(messages: Sequence[Message], *, together: bool = False) -> list[list[Message]]:
-    """Group messages by wire message: neighbouring results share one.
+    """Group messages by wire message: adjacent tool results share a wire message.
 
-    With `together`, so do all that the client may have joined.
+    With `together`, adjacent messages with the same `together` id share a wire message instead.
     """
     groups: list[list[Message]] = []
     for message in messages:

@@ -1,4 +1,4 @@
-"""The reader: routes each record to the agent it belongs to, and says what session there is so far."""
+"""Read the records of a Claude Code session: route each record to its agent and build the session so far."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -66,13 +66,13 @@ _SILENT = frozenset(
         "worktree-state",
     }
 )
-"""Titles, snapshots, states of the user interface: nothing the model reads."""
+"""Types of records that the model never reads: titles, snapshots, states of the user interface."""
 
 _CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress"})
-"""Records with a place in the chain."""
+"""Types of records that belong to a chain."""
 
 _SPAWNING = frozenset({"Task", "Agent"})
-"""Tools that start a sub-agent."""
+"""Names of the tools that start a sub-agent."""
 
 
 class ClaudeCodeReader:
@@ -82,7 +82,7 @@ class ClaudeCodeReader:
         self._main = AgentRecords(MAIN)
         self._agents: dict[str, AgentRecords] = {}
         self._repeated: dict[str, AgentRecords] = {}
-        """Sub-agents as their parent recorded them (agent_progress): used where their own records are missing."""
+        """Sub-agents as their parent recorded them (agent_progress): used if their own records are missing."""
         self._repeated_uuids: set[str] = set()
         self._inline: dict[str, AgentRecords] = {}
         """Runs of sidechain records without an agent id, by uuid of each record."""
@@ -94,10 +94,10 @@ class ClaudeCodeReader:
         self._findings = ProblemLog()
         self._signs = SignLog()
         self._shared: set[str | None] = set()
-        """uuids that several records have: nothing can hang on them."""
+        """uuids that different records share. Parent links to such a uuid are ignored."""
         self._notes: list[str] = []
         self._missing: dict[str, int] = {}
-        """Records that had not come when another hung on them: uuid, and line of the first that did."""
+        """Parents not yet read when a child was read: uuid of the parent, and line of its first child."""
         self._version = ""
         self._versions: dict[str, None] = {}
         self._id: Any = ""
@@ -151,7 +151,7 @@ class ClaudeCodeReader:
             self._versions[version] = None
 
     def _is_copy(self, record: ChainRecord, agent: AgentRecords) -> bool:
-        """Is a record with a known uuid a copy? One that is not gets another name, and hangs on the one before it."""
+        """Is a record with a known uuid a copy? If not, give the record a new uuid and treat the uuid as shared."""
         shared = record.uuid in self._shared
         if is_copy(agent.chain, record) and (
             not shared or record.value.get("type") in ("user", "assistant")
@@ -215,7 +215,7 @@ class ClaudeCodeReader:
                 pass_by(agent.chain, record)
                 self._take_progress(record)
 
-    # ---- which agent -----------------------------------------------------------------------------------------------
+    # ---- the agent of a record -------------------------------------------------------------------------------------
 
     def _agent(self, record: ChainRecord) -> AgentRecords:
         call = record.value.get("parent_tool_use_id")
@@ -237,7 +237,7 @@ class ClaudeCodeReader:
         return agent
 
     def _inline_agent(self, record: ChainRecord) -> AgentRecords:
-        """The run that a record without an agent id continues; a new one where it hangs on none."""
+        """Return the agent of a sidechain record without an agent id; a new agent if the record begins a run."""
         agent = (
             self._inline.get(record.uuid)
             or self._inline.get(record.parent or "")
@@ -249,7 +249,7 @@ class ClaudeCodeReader:
         self._inline[record.uuid] = self._last_inline = agent
         return agent
 
-    # ---- who started whom ------------------------------------------------------------------------------------------
+    # ---- the origin of agents --------------------------------------------------------------------------------------
 
     def _take_meta(self, value: Any, file: str) -> None:
         id_ = file.rpartition("/")[2].removesuffix(".meta.json").removeprefix("agent-")
@@ -259,7 +259,7 @@ class ClaudeCodeReader:
             self._call_of[id_] = call
 
     def _take_progress(self, record: ChainRecord) -> None:
-        """Take a sub-agent as its parent recorded it: its records are repeated inside, some of them in a list only."""
+        """Take an `agent_progress` record, in which the parent repeats records of the sub-agent."""
         data = record.value.get("data")
         if not isinstance(data, dict) or data.get("type") != "agent_progress":
             return
@@ -292,7 +292,7 @@ class ClaudeCodeReader:
             case _:
                 self._findings.add_kind(f"unknown record type {kind[:40]!r}", line, value, file)
 
-    # ---- what there is so far ----------------------------------------------------------------------------------------
+    # ---- the session so far ------------------------------------------------------------------------------------------
 
     def session(self) -> Session:
         """Return the session so far. O(agents), not O(records): it shares what the chains hold."""
@@ -328,7 +328,7 @@ class ClaudeCodeReader:
         return tuple(threads)
 
     def _note_missing(self) -> Iterator[str]:
-        """Note that the file has holes. (What only came late is no hole.)"""
+        """Yield a note if parents of records are not in the file. Parents that come later are not missing."""
         chain = self._main.chain
         lines = (
             []
@@ -342,7 +342,7 @@ class ClaudeCodeReader:
 
 
 def _words(record: ChainRecord) -> str:
-    """Return the text of a user record, as far as it is plain."""
+    """Return the text blocks of a user record, joined by newlines."""
     content = object_of(record.value, "message").get("content")
     if isinstance(content, str):
         return content

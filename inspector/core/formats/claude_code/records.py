@@ -1,7 +1,7 @@
-"""One line of the file, with the fields that decide where it belongs; the problems and signs of a file.
+"""A record with the fields that decide its place in the chain, and the problems and signs of a file.
 
-A sign is something after which the client may call in another way: another version, a session opened again, another
-mode, tools that were added or removed, commands and skills.
+A sign is an event after which the client's requests may differ: a new client version, a resumed session, a new mode,
+tools added or removed, a command or a skill.
 """
 
 import re
@@ -16,7 +16,7 @@ from inspector.core.untyped import object_of, text_at, texts_at
 
 
 class ChainRecord:
-    """A parsed line that has a place in the chain of records."""
+    """A parsed line that belongs to a chain of records."""
 
     __slots__ = ("file", "line", "parent", "time", "uuid", "value")
 
@@ -25,13 +25,13 @@ class ChainRecord:
         uuid, parent, time = value.get("uuid"), value.get("parentUuid", ""), value.get("timestamp")
         self.uuid: str = uuid if isinstance(uuid, str) and uuid else f"{file}line-{line}"
         self.parent: str | None = parent if parent is None or isinstance(parent, str) else ""
-        """uuid of the record it hangs on; None = on nothing, it is a beginning; empty = it does not say."""
+        """uuid of the parent record; None if the record begins a chain; empty if not recorded."""
         self.time: str = time if isinstance(time, str) else ""
 
 
-@lru_cache(maxsize=256)  # a file names a few, on every line
+@lru_cache(maxsize=256)  # every line names a version, but a file has only a few of them
 def numbers(version: str) -> tuple[int, ...]:
-    """Return a version as numbers that compare; none if it is not recorded."""
+    """Return a version as a tuple of up to 3 numbers, to be compared; empty if not recorded."""
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])
 
 
@@ -40,7 +40,7 @@ _EXCERPT = 160
 
 
 class ProblemLog:
-    """The problems of a session, in the order in which they were met."""
+    """The problems of a session, in the order of reading."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -51,7 +51,7 @@ class ProblemLog:
         self.problems.append(Problem(line, what, dumps(value)[:_EXCERPT], file))
 
     def add_kind(self, what: str, line: int, value: Any, file: str = "") -> None:
-        """List a problem that is the same for every record of its kind, where it is first met."""
+        """Add a problem that every record of its kind has. Only the first record is listed."""
         if what not in self._kinds:
             self._kinds.add(what)
             self.add(what, line, value, file)
@@ -62,7 +62,7 @@ _COMMANDS: dict[str, SignKind] = {
     **dict.fromkeys(("exit", "quit", "resume", "continue", "login"), "restart"),
     **dict.fromkeys(("mcp", "plugin", "reload-plugins", "agents"), "tools"),
 }
-"""Others may change settings, and are shown as that. (`/model` shows in the model.)"""
+"""Kind of sign by command. Other commands may change settings and have the kind `settings`."""
 _TOOLS = {
     "deferred_tools_delta": "tools",
     "mcp_instructions_delta": "instructions of MCP servers",
@@ -86,7 +86,7 @@ class SignLog:
         self._version = self._mode = ""
 
     def take(self, kind: str, record: ChainRecord) -> None:
-        """Take a record of the chain."""
+        """Add the signs of a chained record: a new version or mode, a command, an attachment, a hook."""
         value = record.value
         version, mode = value.get("version"), value.get("permissionMode")
         if version != self._version and isinstance(version, str) and version:
@@ -105,7 +105,7 @@ class SignLog:
             self._take_hook(text_at(object_of(value, "data"), "hookName"), record)
 
     def take_call(self, call: ToolCall, record: ChainRecord) -> None:
-        """Take a tool call of the model."""
+        """Add a sign if the tool call launches a skill."""
         if call.name == "Skill":
             self._add(
                 "settings",

@@ -1,8 +1,8 @@
-"""The wire messages of one agent, request by request, if its file records them (2.1.330 on).
+"""The wire messages of one agent's requests, if its file records them (from 2.1.330 on).
 
-Requests that begin alike share a line of wire messages, as their buffers share a stretch: memory is O(messages), and a
-request costs what is new in it. A wire message is taken from its blob, from where it was sent before, or is what the
-records say that came since.
+Requests with the same beginning share a `WireLine`, as their buffers share a stretch: memory is O(messages), and a
+request costs O(its new messages). The content of a wire message comes from an earlier request that sent the same hash,
+from the blob record with its hash, or from the records since the previous request.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from inspector.core.untyped import list_of, object_of, text_at, texts_at, whole_
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """An `api-request` record: the first `keep` wire messages of the request `base`, then those of `tail`, by hash."""
+    """An `api-request` record: the first `keep` wire messages of the request `base`, then the hashes in `tail`."""
 
     base: str
     keep: int
@@ -26,18 +26,18 @@ class WireRequest:
 
 
 class WireRecords:
-    """The requests of a session, those of its sub-agents among them."""
+    """The wire records of a session and its sub-agents: shapes, requests and blobs."""
 
     def __init__(self) -> None:
         self._shapes: dict[str, Prompt] = {}
         self._of_request: dict[str, str] = {}
         self.requests: dict[str, WireRequest] = {}
-        """What was sent, by the request's id."""
+        """Requests by id."""
         self.blobs: dict[str, Mapping[str, Any]] = {}
-        """Wire messages that are not, word for word, a record of the file; by hash."""
+        """Wire messages that differ from every record of the file, by hash."""
 
     def add_shape(self, value: dict[str, Any]) -> Prompt:
-        """Take an `api-request-shape` record."""
+        """Take an `api-request-shape` record. Return its system prompt and tools."""
         prompt = read_anthropic_prompt(object_of(value, "shape"))
         return self._shapes.setdefault(text_at(value, "shapeHash"), prompt)
 
@@ -59,12 +59,12 @@ class WireRecords:
             self.blobs[text_at(value, "hash")] = message
 
     def prompt(self, request: str) -> Prompt | None:
-        """The prompt of the request of that id, if recorded."""
+        """Return the system prompt and tools of a request, by its id; None if not recorded."""
         return self._shapes.get(self._of_request.get(request, ""))
 
 
 def read_snapshot(attachment: Mapping[str, Any], before: Prompt) -> Prompt:
-    """The prompt in a `prompt_snapshot` attachment: its parts; the tools come with a later one."""
+    """Return the prompt of a `prompt_snapshot` attachment. Parts that it lacks are taken from `before`."""
     system = "\n\n".join(texts_at(attachment, "systemPrompt")) or before.system
     tools = attachment.get("tools")
     if not isinstance(tools, list):
@@ -74,7 +74,7 @@ def read_snapshot(attachment: Mapping[str, Any], before: Prompt) -> Prompt:
 
 
 def read_replacements(value: dict[str, Any]) -> dict[str, str]:
-    """Read a `content-replacement` record: tool results too large to be sent, by call id, and what was sent instead."""
+    """Return the texts sent in place of tool results that were too large, by call id (`content-replacement`)."""
     texts: dict[str, str] = {}
     for replacement in list_of(value.get("replacements")):
         call_id, text = text_at(replacement, "toolUseId"), text_at(replacement, "replacement")
@@ -84,7 +84,7 @@ def read_replacements(value: dict[str, Any]) -> dict[str, str]:
 
 
 class WireLine:
-    """Wire messages that are only appended to, on top of the first ones of another line."""
+    """A list of wire messages that only grows. It may continue the first messages of another line."""
 
     __slots__ = ("base", "below", "ends", "hashes", "stretch")
 
@@ -94,7 +94,7 @@ class WireLine:
         self.stretch = Stretch(base.view() if base else None)
         self.hashes: list[str] = []
         self.ends: list[int] = []
-        """Length of the stretch with each of them."""
+        """Length of the stretch in messages after each wire message."""
 
     def add(self, hash_: str, messages: Sequence[Message]) -> None:
         """Append a wire message to the line."""
@@ -114,19 +114,19 @@ class WirePosition(NamedTuple):
     number: int
 
     def settled(self) -> "WirePosition":
-        """Return the same position in the line that holds the last of these wire messages."""
+        """Return the same position, in the line that holds the last wire message itself."""
         line, number = self
         while line.base is not None and number <= line.below:
             line = line.base.line
         return WirePosition(line, number)
 
     def view(self) -> View:
-        """Return the messages of all wire messages, in order."""
+        """Return the messages of all wire messages up to this position, in order."""
         line, number = self.settled()
         return View(line.stretch, line.ends[number - line.below - 1]) if number else EMPTY_VIEW
 
     def hashes(self, start: int = 0) -> list[str]:
-        """Return the hashes of all from the wire message `start` on. O(their number)."""
+        """Return the hashes of the wire messages from index `start` to this position. O(their number)."""
         line, end = self
         backwards: list[str] = []
         while True:
@@ -138,12 +138,12 @@ class WirePosition(NamedTuple):
             line, end = line.base.line, min(end, line.below)
 
     def is_end(self) -> bool:
-        """Can more be appended right here?"""
+        """Is this position the end of its line, so that wire messages can be appended?"""
         line, number = self
         return (line.base is None and not number) or number == line.below + len(line.hashes)
 
     def holds(self, where: "WirePosition") -> bool:
-        """Is the wire message that is the last one of `where` among these?"""
+        """Is the last wire message of `where` among the wire messages of this position?"""
         line, end = self
         while True:
             if line is where.line:
@@ -154,29 +154,30 @@ class WirePosition(NamedTuple):
 
 
 class SentRequests:
-    """The wire messages that one agent sent."""
+    """The wire messages of one agent's requests, and the buffers that they make."""
 
     def __init__(self, wire: WireRecords) -> None:
         self._wire = wire
         self._laid: dict[str, WirePosition] = {}
-        """Requests that were answered, by id."""
+        """Position after the last wire message of each answered request, by request id."""
         self._newest = _NOTHING
         self._where: dict[str, WirePosition] = {}
-        """By message id: the wire message in which it was sent last."""
+        """Position of the wire message that last sent a message, by message id."""
         self._known: dict[str, list[_WireMessage]] = {}
-        """By hash: the wire messages that say this, in the order in which they were sent first."""
+        """Wire messages with the same content, by hash, in the order of first sending."""
 
     def view(
         self, request: str, stretch: Stretch, pending: Iterable[Message]
     ) -> tuple[View, int] | None:
-        """Return the buffer of a request as it was sent, and how many of its messages were sent before.
-
-        None if the file does not hold it, or the buffer that it continues.
+        """Return the buffer of a request as it was sent, and how many of its messages an earlier request sent.
 
         Args:
-            request: Its id.
-            stretch: With `pending`, what the records say that the agent had: they name the messages.
-            pending: Messages that are not in the stretch yet.
+            request: Id of the request.
+            stretch: The messages that the agent's records hold; their ids name the sent messages.
+            pending: Recorded messages that are not in the stretch yet.
+
+        Returns:
+            None if the file does not hold the request or the request that it continues.
         """
         sending = self._whole(request)
         if sending is None:
@@ -191,7 +192,7 @@ class SentRequests:
         return place.view(), same
 
     def _whole(self, request: str) -> WireRequest | None:
-        """Return the request on top of one that was answered, or of nothing."""
+        """Return the request with an answered request, or none, as its base. None if a base is not recorded."""
         sending, seen = self._wire.requests.get(request), {request}
         while sending is not None and sending.base and sending.base not in self._laid:
             under = self._wire.requests.get(sending.base) if sending.base not in seen else None
@@ -203,7 +204,7 @@ class SentRequests:
         return sending
 
     def _begin(self, sending: WireRequest) -> tuple[WirePosition, Sequence[str]]:
-        """Return where the request departs from what was sent before, and the hashes of what is new in it."""
+        """Return the position up to which earlier requests sent the same, and the hashes of the new wire messages."""
         base = self._laid.get(sending.base, _NOTHING)
         keep = min(sending.keep, base.number) if sending.base else 0
         place, newest = WirePosition(base.line, keep).settled(), self._newest
@@ -221,15 +222,15 @@ class SentRequests:
     def _extend(
         self, place: WirePosition, tail: Sequence[str], recorded: Sequence[Message]
     ) -> WirePosition:
-        """Append wire messages at a place; start a new line if the place is not the end of its line.
+        """Append wire messages at a position; start a new line if the position is not the end of its line.
 
         Args:
-            place: Where the request departs from what was sent before.
+            place: Position up to which earlier requests sent the same wire messages.
             tail: Hashes of the wire messages to append.
             recorded: Messages that the records may add at this request; those sent before are skipped.
 
         Returns:
-            The place after the last appended message.
+            The position after the last appended wire message.
         """
         end = place.view().length
         line = place.line
@@ -245,14 +246,14 @@ class SentRequests:
         return WirePosition(line, line.below + len(line.hashes))
 
     def _was_sent(self, message: Message, place: WirePosition) -> bool:
-        """Is the message among the wire messages up to a place?"""
+        """Was the message sent in one of the wire messages up to a position?"""
         where = self._where.get(message.id)
         return where is not None and place.holds(where)
 
     def _read(
         self, tail: Sequence[str], place: WirePosition, recorded: Sequence[Message]
     ) -> list["_WireMessage"]:
-        """Return the messages of each wire message: as it was sent before, as its blob has it, as the records say."""
+        """Return each wire message with its messages: sent before, from its blob, or from the records."""
         wires = [self._again(hash_, place) or self._new(hash_) for hash_ in tail]
         known_ids = {message.id for wire in wires for message in wire.messages or ()}
         pieces = Pieces(
@@ -265,7 +266,7 @@ class SentRequests:
         return wires
 
     def _read_blobs(self, wires: Sequence["_WireMessage"], pieces: Pieces) -> None:
-        """Read new wire messages whose content the wire records hold."""
+        """Set the messages of new wire messages whose blobs the file holds."""
         for wire in wires:
             blob = self._wire.blobs.get(wire.hash)
             if wire.messages is None and blob is not None:
@@ -296,13 +297,13 @@ class _WireMessage:
     def __init__(self, hash_: str) -> None:
         self.hash = hash_
         self.messages: Sequence[Message] | None = None
-        """None while they are not known."""
+        """None until the content is read."""
         self.place = _TAKEN
-        """Where it was last sent."""
+        """Position after this wire message in the request that last sent it."""
 
     @property
     def role(self) -> Role | None:
-        """The role of its messages; None while they are not known."""
+        """The role of the messages; None until they are read."""
         if self.messages is None:
             return None
         return self.messages[0].role if self.messages else "user"
@@ -310,4 +311,4 @@ class _WireMessage:
 
 _NOTHING = WirePosition(WireLine(), 0)
 _TAKEN = WirePosition(WireLine(), 1)
-"""It is being sent."""
+"""Position of a wire message that belongs to the request being read."""

@@ -1,7 +1,7 @@
-"""Micro-compactions: old tool results that the client cleared, with or without a record of it.
+"""Rules of what leaves the buffer without a record: old tool results (micro-compaction) and old thinking.
 
-Claude Code 2.1.5 to 2.1.20 cleared by a rule, and mostly wrote nothing down. If the counts show that it did, the rule
-says what. It gives every recorded list exactly.
+Claude Code 2.1.5 to 2.1.20 cleared old tool results by a fixed rule and mostly recorded nothing. If the reported usage
+shows that results were cleared, the rule determines which. It reproduces every list that was recorded.
 """
 
 import re
@@ -15,28 +15,36 @@ from inspector.core.tokens.harnesses import u16
 from inspector.core.usage import Usage
 
 CLEARED = "[Old tool result content cleared]"
-"""What the model reads in place of a cleared tool result. Spelled by the client, not by the file."""
+"""Text that the model reads in place of a cleared tool result. The client inserts it; the file does not hold it."""
 
 INFERRED = "inferred"
-"""The trigger of a micro-compaction without a record."""
+"""The trigger of a micro-compaction that the file does not record."""
 
 VERSIONS = (2, 1, 5), (2, 1, 20)
 
 _TOOLS = frozenset({"Read", "Bash", "Grep", "Glob", "Edit", "Write"})
 STAYS, LEAST = 40_000, 20_000
-"""Tokens of results that may stay; tokens that it must save."""
+"""Tokens of tool results that may stay in context; the fewest tokens that a clearing must save."""
 _IMAGE = 2_000
 _SEEN = 0.5, 2.5
-"""What the provider counts less over what the rule saves, by characters: other tokens, and the word that replaces
-them."""
+"""Lower and upper limit of the prompt's decrease (provider's tokens) divided by the saving of the rule (estimated from
+characters)."""
 _CACHED = 1_000
-"""Tokens by which the cached prefix may end earlier for other reasons."""
+"""Tokens by which the cached prefix may become shorter without any clearing."""
 
 
 def inferred(
     former: tuple[Usage | None, View], now: tuple[Usage | None, View]
 ) -> tuple[Compaction, list[str]] | None:
-    """Return what was cleared between two calls, by call id; None unless the counts show it."""
+    """Return the micro-compaction between two calls and the call ids of the cleared results.
+
+    Args:
+        former: Usage and buffer of the earlier call.
+        now: Usage and buffer of the later call.
+
+    Returns:
+        None unless the usage shows that results were cleared.
+    """
     (before, earlier), (after, later) = former, now
     if (
         before is None
@@ -64,9 +72,9 @@ def inferred(
 def oldest_results(
     messages: Sequence[Message], stays: int = STAYS, least: int = LEAST
 ) -> tuple[list[str], int]:
-    """Return the calls whose results the rule clears, the oldest first, and the tokens that it saves; none if too few.
+    """Return the call ids whose results the rule clears, oldest first, and the tokens saved; none if too few.
 
-    What came since the last answer has not been read yet, and stays.
+    Results after the last answer stay, because the model has not read them yet.
     """
     last = max((n for n, message in enumerate(messages) if message.role == "assistant"), default=0)
     sizes, unread = _result_sizes(messages), _result_sizes(messages[last + 1 :])
@@ -85,7 +93,7 @@ def oldest_results(
 
 
 def _result_sizes(messages: Sequence[Message]) -> dict[str, int]:
-    """Return the tokens of the results that are not cleared yet, by call, as the client counts."""
+    """Return the client's token count of each tool result that is not cleared yet, by call id."""
     results = [
         message
         for message in messages
@@ -103,7 +111,7 @@ def _may_go(tool: str) -> bool:
 
 
 def client_tokens(message: Message) -> int:
-    """Count the tokens of a message as the client does: characters over 4, a picture by a fixed number."""
+    """Count the tokens of a message as the client does: 1 per 4 characters, and 2,000 per image."""
     text = message.text if message.result is None else message.result.content
     calls = sum(len(str(call.arguments)) for call in message.calls)
     return round((u16(text) + calls) / 4) + _IMAGE * sum(
@@ -117,9 +125,12 @@ _MODEL = re.compile(
 """claude-3-7-sonnet-..., claude-2.1; claude-opus-4-1-20250805, anthropic/claude-sonnet-4.5, claude-sonnet-4@2025..."""
 
 
-@lru_cache(maxsize=64)  # asked at every call, of one or two models
+@lru_cache(maxsize=64)  # called for every model call, with one or two models
 def keeps_thinking(model: str) -> bool:
-    """Does thinking stay when the next turn begins? From Opus 4.5 on; assumed of unknown models."""
+    """Does thinking stay in context when the next turn begins?
+
+    True from Opus 4.5 and from version 4.6 of other families on, and for unknown models.
+    """
     match = _MODEL.search(model.lower())
     if match is None:
         return True
@@ -130,10 +141,10 @@ def keeps_thinking(model: str) -> bool:
 
 
 def without_thinking(stretch: Stretch, start: int, turn: int) -> tuple[Stretch, int]:
-    """Take out the thinking between two places. O(messages after `start`).
+    """Remove the thinking from the messages between the indexes `start` and `turn`. O(messages after `start`).
 
     Returns:
-        The stretch without it, and how many messages held nothing else.
+        The stretch without that thinking, and the number of messages removed because they held nothing else.
     """
     tail = stretch.view().tail(start)
     size = max(0, turn - start)
@@ -146,7 +157,7 @@ def without_thinking(stretch: Stretch, start: int, turn: int) -> tuple[Stretch, 
 
 
 def _without(message: Message) -> Message | None:
-    """Return a message without its thinking; None if it holds nothing else."""
+    """Return a message without its thinking; None if the message holds nothing else."""
     if message.role != "assistant":
         return message
     parts = tuple(part for part in message.parts if not _is_thinking(part))

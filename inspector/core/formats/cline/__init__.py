@@ -1,4 +1,4 @@
-"""Cline and Roo Code: tasks (the log that the user sees, and the history), and the sessions of Cline since 4.0."""
+"""Cline and Roo Code: tasks (the log shown to the user, and the history sent), and sessions of Cline since 4.0."""
 
 from inspector.core.formats.cline import session, task
 

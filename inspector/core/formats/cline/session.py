@@ -1,7 +1,8 @@
 """Cline's sessions since 4.0: `ID.messages.json`, rewritten as it grows, and the files beside it.
 
-Every answer has the usage of its call. `ID.compaction.json` holds the messages that replace the first ones, and their
-number, of the last compaction; earlier compactions left no trace. Agents that the session started have separate files.
+Every answer holds the usage of its call. `ID.compaction.json` describes the last compaction: the messages that replace
+the first messages of the session, and how many they replace. Earlier compactions are not recorded. Agents that the
+session started have separate files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ _COUNTS = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
 
 
 def is_messages(value: Any) -> bool:
-    """Messages with whose they are."""
+    """Is this a messages file: a list of messages with the agent and the session to which they belong?"""
     if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
         return False
     return value.get("agent") in (_LEAD, "subagent", "teammate") and bool(
@@ -45,13 +46,13 @@ def is_messages(value: Any) -> bool:
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """What was compacted, what the session is, and the agents that it started."""
+    """Return globs for the session's description, its compaction, and the messages of the agents that it started."""
     stem = path.name.removesuffix(_MESSAGES)
     return (f"{stem}.json", f"{stem}.compaction.json", f"*{_MESSAGES}") if stem != path.name else ()
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """They name the session, or lie alone in its folder."""
+    """Does the file name this session, or is it the compaction file, which names none?"""
     value = head.document
     if is_messages(value):
         return bool(value["agent"] != _LEAD and value["sessionId"] == session.id)
@@ -126,12 +127,12 @@ def _compact(
     by_content: Mapping[str, list[Sequence[Message]]],
     line: int,
 ) -> None:
-    """Replace all messages: some stay as they were, and the first of the others is the summary."""
+    """Replace the buffer with the messages of the compaction file; the first new message is the summary."""
     time = text_at(compacted, "updated_at")
     placed: list[tuple[bool, Sequence[Message]]] = []
     for row in reversed(
         objects_of(compacted.get("messages"))
-    ):  # what is kept of many that are equal is the last
+    ):  # of several equal messages the last is kept
         wire = _wire(row)
         if old := by_content.get(dumps(wire)):
             placed.append((True, old.pop()))
@@ -162,7 +163,7 @@ def _new(wire: Any, number: int, line: int, time: str) -> Sequence[Message]:
 
 
 def _wire(row: Mapping[str, Any]) -> dict[str, Any]:
-    """As Anthropic has it; a picture is written otherwise."""
+    """Return a row as an Anthropic message. Only images have another form in the file."""
     content = row.get("content")
     blocks = [_block(block) for block in content] if isinstance(content, list) else content
     return {"role": row.get("role"), "content": blocks}
@@ -187,7 +188,10 @@ def _parts(used: Mapping[str, Any]) -> tuple[int, int, int, int]:
 
 
 def _usage(used: Mapping[str, Any], beside: bool) -> Usage | None:
-    """The cache is a part of the prompt, unless some call of the file read more from it than its prompt."""
+    """Return the usage of a call; None if not recorded.
+
+    `beside` says that `inputTokens` excludes the cached tokens, which is so if a call of the file has more of these.
+    """
     prompt, read, written, output = _parts(used)
     return (
         measured(Usage(prompt if beside else prompt - read - written, read, written, output))

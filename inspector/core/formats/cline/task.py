@@ -1,7 +1,7 @@
-"""Tasks of Cline and Roo Code: calls and cuts by the log that the user sees, buffers by the history that is sent.
+"""Read tasks of Cline and Roo Code: calls and cuts from the log shown to the user, buffers from the history sent.
 
-Alone the log tells buffers as the client shows them: each call with the text of the message that it sent, each answer
-in pieces. The history alone does not tell what was cut off before a call.
+Without the history, the buffers are as the client shows them: each call with the text of the message that it sent, each
+answer in pieces. Without the log, it is unknown which messages were cut off before a call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from inspector.core.untyped import count_of, object_in, object_of, objects_of, t
 from inspector.core.usage import Usage
 
 Cut = tuple[int, int]
-"""First and last item of the history that is left out."""
+"""Indexes of the first and last item of the history that were cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class LoggedCall:
     time: str
     model: str
     index: int | None
-    """Of the last item of the history when the call was written down, -1 for none; the question comes after it."""
+    """Index of the last item of the history when the call was logged, -1 for none. The next item is the question."""
     usage: Usage | None
     cancelled: bool
     cut: Cut | None
 
 
 def logged_calls(log: Sequence[Any]) -> list[LoggedCall]:
-    """Return the calls, in order. Each is written down before its cut is made: the next record shows the cut."""
+    """Return the calls of the log, in order. A call is logged before its cut, so the next call shows the cut."""
     calls: list[LoggedCall] = []
     cuts: list[Cut | None] = []
     last: Cut | None = None
@@ -72,9 +72,9 @@ def task_model(record: Mapping[str, Any]) -> str:
 
 
 def _reported(about: Mapping[str, Any]) -> Usage | None:
-    """Return the usage; None while the call is under way, and if it was cancelled: all zero.
+    """Return the usage of a call; None if all counts are zero (a call in progress or cancelled).
 
-    With providers like OpenAI `tokensIn` is 0, and `cacheWrites` holds what did not come from the cache.
+    With providers like OpenAI `tokensIn` is 0, and `cacheWrites` holds the uncached tokens of the prompt.
     """
     names = ("tokensIn", "cacheReads", "cacheWrites", "tokensOut")
     fresh, read, write, output = (count_of(about.get(name)) for name in names)
@@ -91,7 +91,7 @@ def _cut(value: Any) -> Cut | None:
 
 
 def title_of(log: Sequence[Any]) -> str:
-    """Return what the user typed first."""
+    """Return the first line of what the user typed first, at most 120 characters."""
     for record in objects_of(log):
         if record.get("say") in ("task", "text") and isinstance(record.get("text"), str):
             return str(record["text"]).strip().partition("\n")[0][:120]
@@ -103,7 +103,7 @@ _LOG, _HISTORY = "ui_messages.json", "api_conversation_history.json"
 _TASK = "<task>\n"
 _RESULT = rule("clients.result")
 _CUTS = 50
-"""Different cuts that are followed; each costs a copy of the history."""
+"""Highest number of different cuts that are applied; each costs a copy of the history."""
 _NO_HISTORY = (
     "This is the log of the task: it records the tokens of the calls and what the user typed. Everything else that was "
     "sent is in api_conversation_history.json, which is not beside it."
@@ -121,7 +121,7 @@ _APART = "The log does not tell which part of the history a call was sent: token
 
 
 def sniff(head: Head) -> float:
-    """Return how sure it is: of the log, and of the history as far as the client has left a sign in it."""
+    """Return how sure it is that the file is a task: 1.0 for a log, up to 1.0 for a history with the client's signs."""
     if is_log(head.document):
         return 1.0
     if not is_history(head.document):
@@ -129,23 +129,23 @@ def sniff(head: Head) -> float:
     rows = objects_of(head.document[:40])
     if any("modelInfo" in row or "metrics" in row for row in rows):
         return 1.0
-    wrapped = item_text(rows[0]).startswith(_TASK)  # as both clients do with what was typed first
+    wrapped = item_text(rows[0]).startswith(_TASK)  # both clients wrap the first prompt like this
     return 0.95 if wrapped or sum("ts" in row for row in rows) > len(rows) // 2 else 0.0
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """The other one of the two."""
+    """Return the names of the log and of the history."""
     return (_LOG, _HISTORY)
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """Both are in the folder of one task; their content shows which is which."""
+    """Is the file the log or the history of a task? Both are in the folder of the task."""
     del session
     return is_log(head.document) or is_history(head.document)
 
 
 def read(fed: FedValues) -> Session:
-    """Read both files, as far as they are there."""
+    """Read the log and the history of a task; either may be missing."""
     problems = ProblemList()
     log, history = _choose_files(fed, problems)
     task = _TaskHistory(shown_history(log or ()) if history is None else history)
@@ -190,7 +190,7 @@ def _choose_files(
 def _find_calls(
     log: Sequence[Any] | None, history: Sequence[Any] | None, task: "_TaskHistory"
 ) -> tuple[list[LoggedCall], tuple[str, ...]]:
-    """Return the calls by the log, else by the history; and notes about what is missing."""
+    """Return the calls from the log, or from the history without a log, and notes about what is missing."""
     if log is None:
         return task.calls(), (_NO_LOG,) if history is not None else ()
     calls = logged_calls(log)
@@ -201,7 +201,7 @@ def _find_calls(
 
 
 def _typed_views(log: Sequence[Any], calls: Sequence[LoggedCall]) -> list[View]:
-    """Return what each call was sent of what the user typed, by the log alone."""
+    """Return for each call the typed messages that it was sent, from the log alone."""
     typed: dict[int, Mapping[str, Any]] = {}
     last = -1
     for record in objects_of(log):
@@ -228,7 +228,7 @@ _SAID = frozenset(
         "followup",
     }
 )
-"""What an answer holds, by the words under which the client shows it."""
+"""Values of `say` and `ask` whose records show a part of an answer."""
 _READING = frozenset(
     {
         "readFile",
@@ -238,14 +238,14 @@ _READING = frozenset(
         "listCodeDefinitionNames",
     }
 )
-"""Tools whose `content` in the log is what they gave back, not what the model wrote."""
+"""Tools whose `content` in the log is their result and not written by the model."""
 
 
 def shown_history(log: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """Return the history as far as the log shows it.
+    """Return the history as the log shows it.
 
-    A call holds the text of the last message that it sent, and the records after it show its answer in pieces. Items
-    that no call is written down for are empty.
+    The record of a call holds the text of the last message that it sent. The following records show the answer in
+    pieces. Items of the history that the log does not show are empty.
     """
     items: dict[int, dict[str, Any]] = {}
     answer: list[dict[str, Any]] = []
@@ -263,7 +263,7 @@ def shown_history(log: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 
 def _answer_blocks(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a record shows of an answer; empty where it shows something else."""
+    """Return the part of an answer that a record shows, as content blocks; empty if it shows something else."""
     text = text_at(record, "text")
     if not text:
         return []
@@ -278,13 +278,13 @@ def _answer_blocks(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 class _TaskHistory:
-    """The history as messages, and the views of it that calls were sent."""
+    """The history of a task as messages, and the requests and compactions built on it."""
 
     def __init__(self, history: Sequence[Any]) -> None:
         self._items = [item for item in history if isinstance(item, dict)]
         self.messages: list[Message] = []
         self._starts: list[int] = []
-        """Where each item begins among the messages; at its end, where the next would."""
+        """Index of the first message of each item of the history, and at the end the number of all messages."""
         self.requests: list[Request] = []
         self.compactions: list[Compaction] = []
         self.problems = ProblemList()
@@ -298,7 +298,7 @@ class _TaskHistory:
 
     @property
     def title(self) -> str:
-        """What the user typed first, as the client wraps it."""
+        """First line of the first prompt, which the client wraps in `<task>`; empty if it is not wrapped."""
         first = self.messages[0].text if self.messages else ""
         return first.removeprefix(_TASK).partition("\n")[0][:120] if first.startswith(_TASK) else ""
 
@@ -308,7 +308,7 @@ class _TaskHistory:
         return self.requests[-1].model if self.requests else ""
 
     def calls(self) -> list[LoggedCall]:
-        """Return the answers as calls, for a task without a log."""
+        """Return one call for each answer of the history, for a task without a log."""
         return [
             LoggedCall(iso_time(item.get("ts")), task_model(item), n - 2, _usage(item), False, None)
             for n, item in enumerate(self._items)
@@ -316,7 +316,7 @@ class _TaskHistory:
         ]
 
     def placed(self, calls: list[LoggedCall]) -> list[LoggedCall]:
-        """Return calls without an index with that of their answer, if there are as many calls as answers."""
+        """Return the calls with the indexes of their answers if some have none and the numbers of both agree."""
         if all(call.index is not None for call in calls):
             return calls
         answers, measured = self.calls(), [call for call in calls if call.usage is not None]
@@ -328,7 +328,7 @@ class _TaskHistory:
         ]
 
     def take(self, call: LoggedCall) -> None:
-        """Take a call: what it was sent, and whether something was cut off before it."""
+        """Add the request of a call, and a compaction if something was cut off before it."""
         view, model, number = EMPTY_VIEW, call.model, len(self.requests)
         if call.index is not None and self._items:
             end = min(call.index + 2, len(self._items))
@@ -342,11 +342,11 @@ class _TaskHistory:
         )
 
     def end(self, cut: Cut | None) -> View:
-        """Return what the next call would send."""
+        """Return the buffer that the next call would send, with `cut` left out."""
         return self._view(cut if cut and cut[1] < len(self._items) else None, len(self._items))
 
     def _view(self, cut: Cut | None, end: int) -> View:
-        """Return the history up to an item, without what was cut off."""
+        """Return the messages of the first `end` items of the history, without the cut."""
         length = self._starts[end]
         if cut is None:
             return View(self._whole, length)
@@ -364,7 +364,7 @@ class _TaskHistory:
         return View(stretch, length if stretch is self._whole else first + length - after)
 
     def _note_cut(self, cut: Cut | None, number: int, time: str) -> None:
-        """Note a cut as a compaction of what was not cut off before: the range only grows."""
+        """Record a new cut as a compaction that clears the messages which the previous cut did not."""
         if cut is None:
             return
         if cut != self._cut and self._cuts[cut] is not self._whole:
@@ -383,7 +383,7 @@ class _TaskHistory:
 
 
 def item_text(item: Mapping[str, Any]) -> str:
-    """Return the text that an item of the history begins with; empty if it begins with something else."""
+    """Return the text at the beginning of an item's content; empty if the content begins with another block."""
     content = item.get("content")
     first = content[0] if isinstance(content, list) and content else content
     return text_of(first) or text_at(first, "text")
@@ -405,7 +405,7 @@ def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
 
 
 def _usage(item: Mapping[str, Any]) -> Usage | None:
-    """`cached` holds what was read from the cache and what was written to it."""
+    """Return the usage of a history item; None if not recorded. `cached` is the sum of cache reads and writes."""
     tokens = object_of(object_of(item, "metrics"), "tokens")
     prompt, cached, output = (
         count_of(tokens.get(name)) for name in ("prompt", "cached", "completion")
@@ -414,13 +414,13 @@ def _usage(item: Mapping[str, Any]) -> Usage | None:
 
 
 def is_log(value: Any) -> bool:
-    """A list of what the user saw."""
+    """Is this the log of a task: a list of records shown to the user?"""
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and "ts" in first and first.get("type") in ("say", "ask")
 
 
 def is_history(value: Any) -> bool:
-    """A list of messages as they are sent."""
+    """Is this the history of a task: a list of messages as they are sent?"""
     first = value[0] if isinstance(value, list) and value else None
     return (
         isinstance(first, dict)

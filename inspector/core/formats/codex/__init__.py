@@ -1,6 +1,6 @@
-"""Codex rollouts, up to 0.169: one JSONL file a thread, items in list order, no links between records.
+"""Codex rollouts, up to 0.169: one JSONL file per thread, with items in list order and no links between records.
 
-A sub-agent's thread is a separate file beside its parent's; its first record names the parent.
+A sub-agent's thread is a separate file in the folder of its parent's file. Its first record names the parent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def _payload(value: Any) -> Mapping[str, Any] | None:
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """Sub-agents write beside their parent, into the folder of the day; what rests for a week is packed."""
+    """Return globs for rollouts of sub-agents in the same folder. Codex packs files unused for a week."""
     return (
         ("rollout-*.jsonl", "rollout-*.jsonl.gz", "rollout-*.jsonl.zst")
         if path.name.startswith("rollout-")

@@ -2,11 +2,12 @@
 
 A rollout does not say which items are one response. It holds items in list order, and one token count per call:
 
-- newer versions write the items of a call, then its count. The call's buffer is everything before its first item;
-- until about 0.60 the count comes first, then the items. The buffer is then everything before the count;
-- in between, results came after the count of the call that asked for them. They are not part of the response.
+- Newer versions write the items of a call, then its count. The call's buffer is everything before its first item.
+- Until about 0.60 the count comes first, then the items. The call's buffer is everything before the count.
+- Versions in between wrote tool results after the count of the call that requested them. They are not part of the
+  response.
 
-One rule reads all three: a count closes the open response; if none is open, it opens one.
+The same rule reads all three: a count closes the open response; if no response is open, the count opens one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,11 +29,11 @@ from inspector.core.untyped import object_of, texts_at
 from inspector.core.usage import Usage
 
 NEVER_SENT = ("ghost_snapshot", "other")
-"""Items that are kept in the rollout for the client's own use."""
+"""Types of items that Codex keeps for its own use and does not send."""
 AGENT_MESSAGE = "agent_message"
-"""Item with the words of another agent of the session."""
+"""Type of an item that holds a message of another agent of the session."""
 ABORTED = "aborted"
-"""What Codex sends as the result of a call that got none."""
+"""Text that Codex sends as the result of a tool call without a result."""
 
 _CONTEXT = (
     "<environment_context>",
@@ -45,11 +46,11 @@ _CONTEXT = (
     "<skill>",
     "# AGENTS.md instructions",
 )
-"""How the texts begin that the client writes in the user's name (versions without `content_item_kinds`)."""
+"""Beginnings of texts that the client writes in the user's name, for versions without `content_item_kinds`."""
 
 
 def mark_of(item: Any, role: Role, parts: Sequence[Part]) -> Mark:
-    """meta for what the client or another agent wrote in the user's name."""
+    """Return the mark of an item: `meta` if the client or another agent wrote it in the user's name, else empty."""
     if role != "user":
         return ""
     if isinstance(item, dict) and item.get("type") == AGENT_MESSAGE:
@@ -62,7 +63,7 @@ def mark_of(item: Any, role: Role, parts: Sequence[Part]) -> Mark:
 
 
 def summary_kind(item: Any) -> bool:
-    """Newer versions name the summary of a compaction."""
+    """Does the item's metadata call it the summary of a compaction, as newer versions do?"""
     return "compaction.summary" in _kinds(item)
 
 
@@ -73,20 +74,20 @@ def _kinds(item: Any) -> list[str]:
 
 
 def is_compaction_output(record: Mapping[str, Any]) -> bool:
-    """Written by the call that made a compaction's summary: a side call, not a step of the conversation."""
+    """Did the side call that wrote a compaction's summary produce this record?"""
     metadata = record.get("metadata")
     return isinstance(metadata, dict) and metadata.get("compaction_output") is True
 
 
 @dataclass(slots=True)
 class CallSetting:
-    """What holds for the next call, as far as the file has told."""
+    """Prompt, model and context window of the next call, from the records so far."""
 
     prompt: Prompt = NOT_IN_FILE
     model: str = ""
     window: int | None = None
     inherited: bool = False
-    """The records are a copy of another thread's: they are buffer here, and calls only there."""
+    """True while the records are copies from another thread: they fill this buffer but are no calls of this thread."""
 
 
 @dataclass(slots=True)
@@ -98,13 +99,16 @@ class _Call:
     time: str
     usage: Usage | None = None
     window: int | None = None
-    """As it was when the usage was reported."""
+    """Context window in tokens when the usage was reported; None if not recorded."""
     unexplained: int | None = None
-    """Tokens of the prompt that nothing in the file accounts for."""
+    """Tokens of the prompt that nothing in the file accounts for; None if not computed."""
 
 
 class ModelCalls:
-    """Takes messages and counts in file order. Everything already handed out stays as it is."""
+    """Builds the calls of a thread from messages and token counts in file order.
+
+    Views, requests and messages that were returned never change.
+    """
 
     def __init__(self) -> None:
         self.setting = CallSetting()
@@ -114,23 +118,23 @@ class ModelCalls:
         self._standing = CodexHistory()
         self._open: _Call | None = None
         self._said: tuple[str, int, str] | None = None
-        """Id, line and time of the response being written."""
+        """Id, line and time of the open response; None if it has no items yet."""
         self._parts: list[Part] = []
         self._results: list[Message] = []
         self._unanswered: dict[str, str] = {}
-        """Calls of complete responses that have no result, each with the id of its response."""
+        """Tool calls of complete responses that have no result: the id of the response, by call id."""
         self._compaction: Compaction | None = None
         self.side_calls: list[SideCall] = []
-        """Those that made summaries."""
+        """Calls that wrote the summaries of compactions."""
         self._counted = False
 
     def client(self, message: Message) -> None:
-        """Take a message that the client or the user wrote: no response continues after one."""
+        """Take a message of the client or the user. It ends the open response."""
         self.turn()
         self._put(message)
 
     def model(self, parts: Sequence[Part], id: str, line: int, time: str) -> None:  # noqa: A002
-        """An item of a response. In a rollout without any count, words after a result begin the next response."""
+        """Take an item of a response. If the file has no counts, text after a tool result begins a new response."""
         if (
             self._results
             and not self._counted
@@ -145,14 +149,14 @@ class ModelCalls:
         self._parts.extend(parts)
 
     def result(self, message: Message) -> None:
-        """A tool's answer. One that came while the response was still being written goes after it."""
+        """Take a tool result. A result within an open response is placed after the response."""
         if self._said is None:
             self._put(message)
         else:
             self._results.append(message)
 
     def abort_calls(self) -> None:
-        """Codex asks the model again: it sends a result in the place of each that is missing."""
+        """Add an `aborted` result for each tool call without a result, as Codex does before the next call."""
         self.turn()
         for at, (call_id, name) in enumerate(list(self._unanswered.items())):
             self._put(
@@ -165,7 +169,7 @@ class ModelCalls:
             )
 
     def count(self, usage: Usage, line: int, time: str) -> None:
-        """What the provider reported for one call."""
+        """Take the usage that the provider reported for one call."""
         self._counted = True
         if self.setting.inherited:
             self.turn()
@@ -173,7 +177,7 @@ class ModelCalls:
         if self._open is None or self._open.usage is not None:
             self.turn()
             self._settle_compaction()
-            unexplained = self._standing.report(usage, explain=True)  # what was said comes later
+            unexplained = self._standing.report(usage, explain=True)  # the response follows
             self._open = _Call(
                 self._standing.view(), line, time, usage, self.setting.window, unexplained
             )
@@ -186,7 +190,7 @@ class ModelCalls:
         self.turn()
 
     def turn(self, finish: str = "") -> None:
-        """The response that was open, if any, is over."""
+        """End the open response and its call, if there are any."""
         if self._said is not None:
             inside, outside = self._response()
             for message in inside:
@@ -207,7 +211,7 @@ class ModelCalls:
         self._messages.append(message)
 
     def summary_call(self, usage: Usage, line: int, time: str) -> None:
-        """What the provider reported for the call that writes the summary of the next compaction."""
+        """Take the usage of the side call that writes the summary of the next compaction."""
         compaction_number = len(self._compactions) + (self._compaction is not None)
         at, model = len(self._requests), self.setting.model
         self.side_calls.append(
@@ -224,7 +228,7 @@ class ModelCalls:
         )
 
     def compacted(self, messages: Sequence[Message], compaction: Compaction) -> None:
-        """The whole buffer is replaced. A count right before, without a response, was that of the compaction itself."""
+        """Replace the whole buffer. A preceding count without a response belongs to the call for the summary."""
         self.settle_before_compaction()
         self._settle_compaction()
         known_ids = {id(message) for message in self._standing.view()}
@@ -234,7 +238,7 @@ class ModelCalls:
         self._compaction = replace(compaction, before_request=len(self._requests))
 
     def settle_before_compaction(self) -> None:
-        """Ends the response. A call that nothing was said in was the one for the summary."""
+        """End the open response. An open call without a response is recorded as the call for the summary."""
         if self._open is not None and self._said is None:
             if self._open.usage is not None:
                 self.summary_call(self._open.usage, self._open.line, self._open.time)
@@ -242,17 +246,17 @@ class ModelCalls:
         self.turn()
 
     def size_after_compaction(self, tokens: int) -> None:
-        """The client's estimate of the new buffer, written after a compaction."""
+        """Take the client's estimate of the new buffer in tokens, which follows a compaction."""
         if self._compaction is not None:
             self._compaction = replace(self._compaction, tokens_after=tokens)
             self._settle_compaction()
 
     def buffer(self) -> View:
-        """What the next call would send. O(messages not settled yet)."""
+        """Return the buffer that the next call would send. O(messages of the open response)."""
         return self._standing.view(self._unsettled())
 
     def thread(self) -> Thread:
-        """All that was said; the last call may still be without its count."""
+        """Return the thread so far. The last call may still lack its usage."""
         open_request = (self._request(self._open),) if self._open else ()
         open_compaction = (self._compaction,) if self._compaction else ()
         return Thread(
@@ -280,7 +284,7 @@ class ModelCalls:
         )
 
     def _response(self) -> tuple[Sequence[Message], Sequence[Message]]:
-        """Return the answer so far: what was already in the call's own last prompt, and the rest; one message each."""
+        """Return the answer so far, as at most one message within the call's last prompt and one after it."""
         if self._said is None:
             return (), ()
         name, line, time = self._said
@@ -299,7 +303,7 @@ class ModelCalls:
         ) if rest else ()
 
     def _unsettled(self) -> tuple[Message, ...]:
-        """The response so far, then the results."""
+        """Return the messages of the open response, then its tool results."""
         inside, outside = self._response()
         return (*inside, *outside, *self._results)
 

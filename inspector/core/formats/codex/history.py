@@ -1,15 +1,16 @@
 """The current buffer, the reasoning in it, and the results of the provider's own tools.
 
-Reasoning is sent to the model again until the user writes; then the provider leaves it out. The file does not say when
-exactly: usually at once, later if a message was typed into a running turn over an open connection. The reported counts
-show it: a prompt smaller than the previous one plus everything new has lost the reasoning; one that was read from the
-cache beyond the first reasoning has not. The same holds for the results of a search: they are gone if less is read from
-the cache than what precedes them, and the prompt is smaller by about their size.
+Reasoning is sent to the model again until the user's next message; then the provider removes it. The file does not
+record when: usually at once, later if the message was typed into a running turn over an open connection. The reported
+usage shows the time. If a prompt is smaller than the previous prompt plus everything new, the reasoning was removed. If
+more tokens were read from the cache than precede the first reasoning, it was not. Search results are treated alike:
+they were removed if fewer tokens are read from the cache than precede them and the prompt is smaller by about their
+size.
 
 If the provider itself runs tools inside a call, such as a web search, the model works in several steps, and the
-reported prompt is that of the last step. It holds everything up to the last such tool, and the results of the tools,
-which are not in the file; the counts show their size. The provider keeps them while each call continues the previous
-one. They are gone when that chain breaks and the client sends its whole conversation again.
+reported prompt is that of the last step. That prompt holds everything up to the last such tool, and the tools' results.
+The file does not hold these results, but the usage shows their size. The provider keeps them while each call continues
+the previous call, and drops them when the client sends its whole conversation again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,34 +23,34 @@ from inspector.core.usage import Usage
 
 
 class CodexHistory:
-    """Takes messages in order. Views taken before stay as they are. Every message is copied twice at most."""
+    """Builds the buffer from messages in order. Earlier views never change. Each message is copied at most twice."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
         self._settled = Stretch(own=messages)
-        """What has lost its reasoning for good, or never had any."""
+        """Messages whose reasoning was removed, or that never had any."""
         self._stretch = Stretch(self._settled.view())
         self._old = 0
-        """How many messages of the stretch come before the user's last one."""
+        """Number of own messages of the stretch before the user's last message."""
         self._since = 0
-        """How many there were when the last response was complete."""
+        """Number of own messages of the stretch up to the end of the last response."""
         self._thought = self._thought_old = self._thought_before = 0
         """Reasoning tokens in the stretch; in its first `_old` messages; before the last response."""
         self._found = self._found_behind = 0
-        """Tokens of search results while the provider keeps them; tokens of the prompt before the first of them."""
+        """Tokens of the search results that the provider keeps; tokens of the prompt before the first of them."""
         self._reported: Usage | None = None
 
     def view(self, more: Sequence[Message] = ()) -> View:
-        """What stands now, with `more` after it. O(more)."""
+        """Return the current buffer, followed by `more`. O(more)."""
         return Stretch(self._stretch.view(), more).view() if more else self._stretch.view()
 
     def put(self, message: Message) -> None:
-        """A message of the user, the client or a tool."""
+        """Append a message of the user, the client or a tool."""
         if message.role == "user":
             self._old, self._thought_old = len(self._stretch.own), self._thought
         self._stretch.append(message)
 
     def respond(self, message: Message) -> None:
-        """Take a complete response."""
+        """Append a complete response."""
         self._stretch.append(message)
         self._since, self._thought_before = len(self._stretch.own), self._thought
         if tokens := search_tokens(message):
@@ -61,10 +62,11 @@ class CodexHistory:
                 self._thought += 1 if part.tokens is None else part.tokens
 
     def report(self, usage: Usage, explain: bool) -> int | None:
-        """What was reported for a call with this buffer: tells whether reasoning of earlier turns was still in it.
+        """Take the usage of a call with this buffer, and remove earlier reasoning and search results accordingly.
 
-        Returns, where asked to `explain`, the tokens of the prompt that the count before and the messages since do not
-        account for (roughly); None without a count before.
+        Returns:
+            With `explain`, about how many tokens of the prompt the previous usage and the messages since do not
+            account for; None without a previous usage.
         """
         before, self._reported = self._reported, usage
         if before is None:
@@ -84,12 +86,12 @@ class CodexHistory:
         return usage.prompt - expected + thought + searched
 
     def _gone(self, usage: Usage, before: Usage, expected: int) -> tuple[int, int]:
-        """Reasoning of earlier turns and what searches found, as far as the prompt is nearer to one without them."""
+        """Return the removed tokens of earlier reasoning and of search results: the pair that best fits the prompt."""
         thoughts = [0, self._thought_old]
         if usage.cache_read > before.prompt - self._thought_before:
             thoughts = [
                 0
-            ]  # so much of the earlier prompt came from the cache that reasoning must be in it
+            ]  # so much of the earlier prompt came from the cache that it must include the reasoning
         searched = [0, self._found] if usage.cache_read <= self._found_behind else [0]
         return min(
             product(thoughts, searched), key=lambda gone: abs(expected - sum(gone) - usage.prompt)
@@ -119,7 +121,7 @@ class CodexHistory:
 
 
 def without_reasoning(message: Message) -> Message | None:
-    """The same message as the provider shows it to the model in a later turn; None where nothing is left of it."""
+    """Return the message without its reasoning; None if the message holds nothing else."""
     parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
     if len(parts) == len(message.parts):
         return message
@@ -127,7 +129,7 @@ def without_reasoning(message: Message) -> Message | None:
 
 
 def _size(message: Message) -> int:
-    """Bytes of the text, as far as needed to tell a lost turn's reasoning from the noise."""
+    """Return the bytes of the texts and tool results of a message, for a rough token estimate."""
     return sum(map(_bytes, _texts(message)))
 
 
@@ -144,13 +146,13 @@ def _bytes(text: str) -> int:
 
 
 def split_at_search(parts: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
-    """Return what was in the last step's prompt, and what the last step said."""
+    """Split a response after its last provider-run tool: what the last step's prompt held, and what it answered."""
     after = next((n for n in range(len(parts), 0, -1) if by_provider(parts[n - 1])), 0)
     return parts[:after], parts[after:]
 
 
 def with_search_tokens(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
-    """Put the tokens that nothing else in the prompt accounts for on the tools that the provider ran."""
+    """Distribute unexplained prompt tokens evenly over the tools that the provider ran."""
     tokens -= sum(part.tokens or 0 for part in parts if isinstance(part, Thinking))
     count = sum(map(by_provider, parts))
     each = max(0, tokens) // count if count else 0
@@ -161,14 +163,14 @@ def with_search_tokens(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
 
 
 def search_tokens(message: Message) -> int:
-    """Return the tokens of what the provider's tools found."""
+    """Return the tokens of the results of tools that the provider ran."""
     return sum(
         part.tokens or 0 for part in message.parts if isinstance(part, Opaque) and by_provider(part)
     )
 
 
 def without_search_tokens(message: Message) -> Message:
-    """Return a message as the client sends it again: the search, without what it found."""
+    """Return a message as the client sends it again: with the provider-run tools, without their results."""
     parts = (
         replace(part, tokens=None) if isinstance(part, Opaque) and by_provider(part) else part
         for part in message.parts
@@ -177,5 +179,5 @@ def without_search_tokens(message: Message) -> Message:
 
 
 def by_provider(part: Part) -> bool:
-    """Is it a tool that the provider ran: a search of the web or of files, an interpreter?"""
+    """Is the part a tool that the provider ran, such as a web search, a file search or an interpreter?"""
     return type(part) is Opaque and part.kind.endswith("_call")

@@ -1,4 +1,4 @@
-"""The reader of Codex rollouts: the main file and those of its sub-agents, each a thread."""
+"""Read Codex rollouts: the main file and the files of its sub-agents, one thread per file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,14 +13,14 @@ NAME = "codex"
 
 
 class CodexReader:
-    """A `Reader`. Each file is fed to its own `Rollout`; asking for the session costs O(threads)."""
+    """A `Reader` with one `Rollout` per file. `session` costs O(threads)."""
 
     def __init__(self) -> None:
         self._problems = ProblemList()
         self._rollouts: dict[str, Rollout] = {"": Rollout("", self._problems)}
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take one record. Never raises for what it holds."""
+        """Take one record. Malformed records become problems and never raise."""
         rollout = self._rollouts.get(file)
         if rollout is None:
             rollout = self._rollouts[file] = Rollout(file, self._problems)
@@ -71,7 +71,7 @@ def _name(rollout: Rollout) -> str:
 
 
 def _parent(rollout: Rollout, rollouts: Sequence[Rollout]) -> Rollout | None:
-    """Return the file of the thread that started this one; the main one if it is not here."""
+    """Return the rollout of the parent thread; the main rollout if the parent was not read."""
     if not rollout.file:
         return None
     parent_id = rollout.meta.parent if rollout.meta else ""
@@ -80,7 +80,7 @@ def _parent(rollout: Rollout, rollouts: Sequence[Rollout]) -> Rollout | None:
 
 
 def _parent_call(rollout: Rollout, parent: Rollout | None) -> str:
-    """Return the call whose answer names this thread."""
+    """Return the id of the parent's tool call whose result names this thread; empty if there is none."""
     own = rollout.meta.id if rollout.meta else ""
     if parent is None or not own:
         return ""

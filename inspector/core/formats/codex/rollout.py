@@ -1,6 +1,6 @@
-"""One rollout file: its records, fed to `ModelCalls` in order.
+"""Read the records of one rollout file and feed them to `ModelCalls` in order.
 
-`response_item` is the buffer; `event_msg` repeats it for the screen and adds counts, turns and aborts.
+`response_item` records hold the buffer. `event_msg` records repeat it for the screen and add counts, turns and aborts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,28 +33,28 @@ from inspector.core.usage import ABSURD, MOST, is_absurd
 
 @dataclass(frozen=True, slots=True)
 class SessionMeta:
-    """`session_meta`, as far as we need it."""
+    """The fields of a `session_meta` record that the reader uses."""
 
     id: str
     instructions: str | None
     version: str = ""
     parent: str = ""
-    """Thread that started this one as its sub-agent."""
+    """Id of the thread that started this thread as a sub-agent; empty if there is none."""
     title: str = ""
     copied_before: int | None = None
-    """Records with a smaller ordinal are a copy of the parent's."""
+    """Records with a smaller ordinal are copies of the parent's records; None if not recorded."""
     forked_at: str = ""
-    """Where the thread is a fork: records written before then are a copy."""
+    """Time at which the thread was forked: earlier records are copies. Empty if it is no fork."""
 
     def inherits(self, ordinal: Any, time: str) -> bool:
-        """Was this record copied from the thread that this one came out of?"""
+        """Was this record copied from the parent thread or from the thread that was forked?"""
         if self.copied_before is not None and type(ordinal) is int:
             return ordinal < self.copied_before
         return bool(self.forked_at and time) and time < self.forked_at
 
 
 def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
-    """Of the payload of a `session_meta` record."""
+    """Read the payload of a `session_meta` record."""
     text = object_of(payload, "base_instructions").get("text")
     forked = bool(text_of(payload.get("forked_from_id")))
     parent, title = subagent_origin(payload)
@@ -72,7 +72,7 @@ def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
 
 
 def as_record(value: Any) -> Any:
-    """Before 0.30 the head of a rollout and its items were written on their lines without an envelope."""
+    """Return a line as a record, adding the envelope that versions before 0.30 did not write."""
     if not isinstance(value, dict) or "payload" in value:
         return value
     if (head := as_head(value)) is not None:
@@ -83,7 +83,7 @@ def as_record(value: Any) -> Any:
 
 
 def as_head(value: Any) -> Mapping[str, Any] | None:
-    """The head of such a rollout as a record; None for any other value."""
+    """Return the first line of a rollout before 0.30 as a `session_meta` record; None for any other value."""
     is_head = (
         isinstance(value, dict)
         and "type" not in value
@@ -100,8 +100,9 @@ _BARE = ("message", "reasoning", "function_call", "function_call_output", "local
 
 
 def subagent_origin(payload: Mapping[str, Any]) -> tuple[str, str]:
-    """Return (parent thread, title) of a sub-agent, ("", title) if the parent is not named, ("", "") for the user's
-    own.
+    """Return the parent thread's id and the title of a sub-agent; ("", title) if no parent is named.
+
+    A thread that the user started gives ("", "").
     """
     started: Any = object_of(payload, "source").get("subagent")
     spawn: Mapping[str, Any] = {}
@@ -123,7 +124,7 @@ def _copied_before(payload: Mapping[str, Any]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedHistory:
-    """The new buffer. Messages that stay word for word are the same objects, with the same ids, as before."""
+    """The buffer after a compaction. Messages that stay unchanged are the same objects as in the old buffer."""
 
     messages: tuple[Message, ...]
     summary: Message | None
@@ -133,7 +134,7 @@ class ReplacedHistory:
 def replaced(
     payload: Mapping[str, Any], before: Sequence[Message], prefix: str, line: int, time: str
 ) -> ReplacedHistory:
-    """Return the buffer that a `compacted` record leaves of `before`. O(both)."""
+    """Return the buffer after a `compacted` record. O(messages of the buffer `before` + messages of the new one)."""
     history, summary_words = payload.get("replacement_history"), text_of(payload.get("message"))
     if not isinstance(history, list):
         return _rebuilt(summary_words, before, prefix, line, time)
@@ -153,7 +154,7 @@ def replaced(
 
 
 def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence[Message]:
-    """As `read_items`, with what Codex's own fields say of each item."""
+    """Return the messages of `read_items`, with marks and summary flags from Codex's own fields."""
     messages = []
     by_id = {f"{prefix}{n}": item for n, item in enumerate(history)}
     for message in read_items(history, prefix=prefix, line=line, time=time):
@@ -177,8 +178,8 @@ def _rebuilt(
 ) -> ReplacedHistory:
     """Rebuild the buffer for early versions, which record the summary alone.
 
-    Instructions and what the user typed stay, the rest goes. Codex then also cut the user's messages to 20,000 tokens
-    in all, which the file does not show.
+    Instructions and user messages stay; all other messages are removed. Codex then also cut the user's messages to
+    20,000 tokens in total, which the file does not record.
     """
     staying = [
         message for message in before if not message.summary and message.role in ("system", "user")
@@ -195,7 +196,7 @@ _SENT_ALONG = (
     "personality",
     "sandbox_policy",
 )
-"""The settings of a turn that the model reads, or that the call carries."""
+"""Settings of a turn that are sent with the call."""
 _SILENT = (
     "world_state",
     "inter_agent_communication_metadata",
@@ -203,12 +204,12 @@ _SILENT = (
     "realtime_item",
     "security_risk_score",
 )
-"""Records that neither reach the model nor say anything of a call."""
+"""Types of records that are not sent and hold nothing about a call."""
 
 
 @dataclass(slots=True)
 class Rollout:
-    """What one file has held so far."""
+    """The state of one file, from the records read so far."""
 
     file: str
     problems: ProblemList
@@ -219,22 +220,22 @@ class Rollout:
     """(call id, output) of the calls that may have started sub-agents."""
     signs: list[Sign] = field(default_factory=list)
     _context: dict[str, str] = field(default_factory=dict)
-    """The settings of the turn before that are sent along."""
+    """The settings in `_SENT_ALONG` as last recorded, as JSON."""
     _spawning: set[str] = field(default_factory=set)
     _total: tuple[int, ...] = ()
     _to_repeat: int = 0
-    """Records of usage in this turn that no count has repeated yet."""
+    """Number of `token_usage_record` records in this turn that no `token_count` has repeated yet."""
     _copied: bool = False
     _side_call: bool = False
     _unknown: set[str] = field(default_factory=set)
     _prefix: str = ""
-    """A prefix of message ids, which differ by file and line."""
+    """Prefix of the file's message ids; the line number follows it."""
 
     def __post_init__(self) -> None:
         self._prefix = f"{self.file}:" if self.file else "L"
 
     def take(self, line: int, value: Any) -> None:
-        """Take the record on `line`. O(record), but for a compaction: O(buffer)."""
+        """Take the record on `line`. O(record), or O(buffer) for a compaction."""
         value = as_record(value)
         payload = value.get("payload") if isinstance(value, dict) else None
         if not isinstance(payload, dict):
@@ -254,7 +255,7 @@ class Rollout:
     def _session_meta(
         self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
     ) -> None:
-        """The first names the thread; a second is that of the thread this one was copied from."""
+        """Take the first record as the thread's own. A later record with the same id means a resumed session."""
         if self.meta is None and not self.headless:
             self.meta = read_meta(payload)
             self.calls.setting.prompt = Prompt(self.meta.instructions, None)
@@ -300,7 +301,7 @@ class Rollout:
     def _agent_message(
         self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
     ) -> None:
-        """In older versions: what another agent said."""
+        """Take a message of another agent, as older versions record it."""
         item = {
             "type": AGENT_MESSAGE,
             "content": [{"type": "input_text", "text": text_of(payload.get("content"))}],
@@ -332,7 +333,7 @@ class Rollout:
     def _token_usage_record(
         self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
     ) -> None:
-        """Newer versions: written as soon as the response is complete. `token_count` then repeats it."""
+        """Take the usage that newer versions write after each response; a `token_count` record then repeats it."""
         self._to_repeat += 1
         self._count(payload.get("usage"), line, time)
 
@@ -353,7 +354,7 @@ class Rollout:
                 self.calls.turn()
 
     def _token_count(self, info: Mapping[str, Any], line: int, time: str) -> None:
-        """A call only where the running total has changed: the same count is often written again."""
+        """Take a count only if the running total has changed, because Codex often repeats a count."""
         self._window(info)
         last, total = info.get("last_token_usage"), info.get("total_token_usage")
         if not isinstance(last, dict):
@@ -370,7 +371,7 @@ class Rollout:
         changed, self._total = running != self._total, running
         if changed and self._to_repeat:
             self._to_repeat -= 1
-        elif changed:  # a version without such records may have taken the thread up
+        elif changed:  # an older version, without `token_usage_record`, may have resumed the thread
             self._count(last, line, time)
 
     def _count(self, usage: Any, line: int, time: str) -> None:

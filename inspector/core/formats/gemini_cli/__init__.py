@@ -1,4 +1,4 @@
-"""Gemini CLI sessions: an append log (messages repeated, `$set`, `$rewindTo`), or one JSON document (before 0.4x)."""
+"""Gemini CLI sessions: an append-only log (with repeated messages, `$set`, `$rewindTo`), or a document before 0.4x."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -22,14 +22,17 @@ _SIGNS = FileSigns(
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """Chats of sub-agents lie in a folder named after the session, as is the end of `session-<time>-<its first 8>`."""
+    """Return a glob for the chats of sub-agents, in the folder named after the session.
+
+    The file `session-<time>-<first 8 characters of the id>` gives the beginning of the folder's name.
+    """
     short = path.stem.rpartition("-")[2]
     named = len(short) == 8 and all(letter in _HEX for letter in short)
     return (f"{short}*/*.jsonl",) if named else ()
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """A sub-agent's chat says so; the reader checks whose it is, by its folder."""
+    """Is the file a sub-agent's chat? The reader checks by the folder whether it belongs to this session."""
     return any(fits_pattern(value, {**_HEADER, "kind": "subagent"}) for value in head.values[:1])
 
 

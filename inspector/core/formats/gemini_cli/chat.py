@@ -1,7 +1,7 @@
-"""One chat of Gemini CLI as its file has it: messages, repeated with the same id, patches, rewinds.
+"""Read one chat of Gemini CLI: messages, which may be repeated with the same id, patches and rewinds.
 
-The last message of the model is open: its calls and their answers, and what was reported, come in records of the same
-id. It is laid into the buffer when the next message comes.
+The last message of the model is open: later records with the same id add its tool calls, their results and its usage.
+It is appended to the buffer when the next message is read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,30 +29,30 @@ _SNAPSHOT = "<state_snapshot>"
 
 @dataclass(frozen=True, slots=True)
 class ReplacedMessages:
-    """A history that replaced another."""
+    """The history that replaces another, and how the two differ."""
 
     messages: list[Message]
-    """The new one; messages of the old one are the same objects."""
+    """The new history. Unchanged messages are the same objects as in the old history."""
     same: int
-    """Messages at the beginning that both have."""
+    """Number of messages at the beginning that both histories share."""
     kept: int
-    """Messages of the old one that are in it word for word."""
+    """Number of messages of the old history that are unchanged in the new history."""
     summary: Message | None = None
     changed: tuple[str, ...] = ()
-    """Ids of messages that say something else than before."""
+    """Ids of messages whose content changed."""
     lost: tuple[str, ...] = ()
-    """Ids of messages that were removed before one that stays."""
+    """Ids of removed messages before the last message that stays."""
 
     @property
     def kind(self) -> CompactionKind:
-        """What kind of compaction it is."""
+        """Kind of the compaction: `summary`, `edit` if messages were removed, else `micro`."""
         if self.summary:
             return "summary"
         return "edit" if self.lost else "micro"
 
 
 def replace_messages(old: Sequence[Message], new: Sequence[Message]) -> ReplacedMessages:
-    """Find the messages of the old history in a new one. O(both)."""
+    """Match the messages of a new history with those of the old history. O(messages of both)."""
     same = _count_same(old, new)
     new_ids = {message.id for message in new}
     rest = old[same:]
@@ -87,7 +87,7 @@ def replace_messages(old: Sequence[Message], new: Sequence[Message]) -> Replaced
 
 
 def _count_same(old: Sequence[Message], new: Sequence[Message]) -> int:
-    """Count the messages at the beginning that have the same id and say the same."""
+    """Count the messages at the beginning that have the same id and content in both histories."""
     same = 0
     for before, after in zip(old, new, strict=False):
         if before.id != after.id or _content(before) != _content(after):
@@ -97,12 +97,12 @@ def _count_same(old: Sequence[Message], new: Sequence[Message]) -> int:
 
 
 def _content(message: Message) -> tuple[Role, list[Part]]:
-    """Return what a message says, without the thoughts: a list may leave them out."""
+    """Return role and parts of a message without its thoughts, which a listed history may leave out."""
     return message.role, [part for part in message.parts if type(part) is not Thinking]
 
 
 def _find_summary(new: Sequence[Message], same: int, by_id: dict[str, Message]) -> int:
-    """Return the place of the summary, which only words of the client's precede; -1 if there is none."""
+    """Return the index of the summary, which only messages of the client precede; -1 if there is none."""
     at = 0
     while at < len(new) and new[at].mark == "meta":
         at += 1
@@ -119,32 +119,32 @@ def _find_summary(new: Sequence[Message], same: int, by_id: dict[str, Message]) 
 
 
 def _is_acknowledgement(message: Message) -> bool:
-    """Is it an answer without calls, with which the client has the model confirm the summary?"""
+    """Is this an answer without tool calls, as the client inserts after a summary to confirm it?"""
     return message.role == "assistant" and not message.calls
 
 
 def _find_lost(old: Sequence[Message], ids: set[str]) -> tuple[str, ...]:
-    """Return what is missing before the last message that stays; after it a turn was taken back, which is no loss."""
+    """Return the ids of messages removed before the last message that stays. Later messages were rewound, not lost."""
     last = max((n for n, message in enumerate(old) if message.id in ids), default=-1)
     return tuple(message.id for message in old[:last] if message.id not in ids)
 
 
 _SHOWN = ("info", "warning", "error")
-"""What the client says to the user only."""
+"""Types of messages that the client only shows to the user."""
 _REWRITES = 20_000_000
-"""Messages that may be copied because an earlier one was repeated: a damaged file must not take for ever."""
+"""Most messages copied because of repeated earlier messages, so that a damaged file cannot take for ever."""
 _NOBODY: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class _OpenCall:
-    """The last message of the model, and what it was an answer to."""
+    """The last message of the model, and the buffer that it answers."""
 
     value: Mapping[str, Any]
     where: RecordPosition
     view: View
     begins: bool
-    """Did the user's side speak last? Else its calls may belong to the message before."""
+    """Is the previous message from the user's side? If not, the tool calls may belong to the previous answer."""
 
 
 class Chat(GrowingThread):
@@ -154,15 +154,15 @@ class Chat(GrowingThread):
         super().__init__()
         self.file, self.header = file, dict[str, Any]()
         self.spawned: dict[str, str] = {}
-        """The tool call that started a sub-agent, by the agent's id."""
+        """Id of the tool call that started a sub-agent, by id of the agent."""
         self._problems = problems
         self._starts: dict[str, int] = {}
-        """Where each record begins in the buffer, by its id, in order."""
+        """Index in the buffer of each record's first message, by record id, in order."""
         self._open: _OpenCall | None = None
         self._answers = True
         self._called: set[str] = set()
         self._names: dict[tuple[str, str, str], str] = {}
-        """The message id of each record, by its own id, type and time: a repeated message keeps these."""
+        """Message id of each record, by its own id, type and time. A repeated record has the same three values."""
         self._claimed = UniqueIds()
         self._copied = 0
 
@@ -176,24 +176,24 @@ class Chat(GrowingThread):
         return other
 
     def note(self, messages: Iterable[Message]) -> Sequence[Message]:
-        """A repeated message is noted once."""
+        """List messages of which some may be known already; list each of them once. Return all of them."""
         listed = list(messages)
         super().note(message for message in listed if message.id not in self._ids)
         return listed
 
     def is_empty(self) -> bool:
-        """Has no record of it come yet?"""
+        """True if no record of this chat was read yet."""
         return not self._starts and self._open is None and not self._messages
 
     def so_far(self) -> Self:
-        """With the open message as it stands, while this one stays. O(buffer)."""
+        """Return a copy of the chat that includes the open message. O(buffer)."""
         other = self.copy()
         other._settle(_NOBODY)
         other.title = text_at(self.header, "summary")
         return other
 
     def take(self, line: int, value: Mapping[str, Any], n: int = 0) -> None:
-        """A message. O(record), but O(buffer) for one that stands before the last and says something else now."""
+        """Take a message. O(record), or O(buffer) if it changes a message before the last."""
         kind = value.get("type")
         if kind in _SHOWN:
             return
@@ -216,11 +216,11 @@ class Chat(GrowingThread):
 
     @property
     def shared_ids(self) -> int:
-        """How many messages have the id of an earlier one."""
+        """Number of messages that share the id of an earlier message."""
         return sum(name != own for (own, _, _), name in self._names.items())
 
     def _locate(self, value: Mapping[str, Any], line: int, n: int) -> RecordPosition:
-        """Where a message stands. One of another type or time is another message, whatever its id."""
+        """Return the position of a message. Records of different type or time are different messages."""
         where = _position(value, line, n)
         key = where.id, text_at(value, "type"), where.time
         if key not in self._names:
@@ -228,9 +228,10 @@ class Chat(GrowingThread):
         return where._replace(id=self._names[key])
 
     def _settle(self, answered_calls: frozenset[str] | None) -> None:
-        """Note that the last message is complete.
+        """Append the open message, because it is complete.
 
-        `answered_calls` are the calls that the next one answers; None if no answers come at all.
+        Args:
+            answered_calls: Ids of the tool calls whose results the next message holds; None to append no results.
         """
         if self._open is None:
             return
@@ -240,7 +241,7 @@ class Chat(GrowingThread):
         has_words = bool(value.get("content") or value.get("thoughts"))
         is_call = bool(model) and (
             has_words or opened.begins
-        )  # tool calls alone belong to the message before
+        )  # tool calls alone belong to the previous answer
         if usage is not None or is_call:
             self.call(usage, model or self.model, where.time, line=where.line, sent=opened.view)
             self._called.add(where.id)
@@ -260,7 +261,7 @@ class Chat(GrowingThread):
         self.say(messages)
 
     def _rewrite(self, value: Mapping[str, Any], where: RecordPosition) -> None:
-        """Take a message before the last one that was completed or corrected."""
+        """Replace an earlier message that the file repeats completed or corrected."""
         view = self.view()
         names = list(self._starts)
         at = names.index(where.id)
@@ -291,7 +292,7 @@ class Chat(GrowingThread):
             self._starts[name] += len(messages) - len(before)
 
     def rewind(self, name: str) -> None:
-        """Go back to just before a message, or to the beginning if it is not known."""
+        """Go back to just before the message called `name`, or to the beginning if that message is unknown."""
         self._settle(None)
         names = list(self._starts)
         at = names.index(name) if name in self._starts else 0
@@ -301,7 +302,7 @@ class Chat(GrowingThread):
         self._answers = True
 
     def replace(self, line: int, listed: Sequence[Any]) -> None:
-        """Replace the whole history. O(both)."""
+        """Replace the whole history by the listed records. O(messages of both)."""
         self._settle(None)
         values = [value for value in objects_of(listed) if value.get("type") in ("user", "gemini")]
         starts, new = _laid(line, values)
@@ -329,7 +330,7 @@ class Chat(GrowingThread):
     def _add_unrecorded(
         self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int
     ) -> None:
-        """Add calls that the file records in the list only: what came before is not in it."""
+        """Add calls that only the listed history records, because the file does not hold their own records."""
         for value, start in zip(values, starts.values(), strict=True):
             name, usage = value.get("id"), read_tokens(value)
             if (
@@ -359,7 +360,10 @@ def _drafts(
 
 
 def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], list[Message]]:
-    """Return where each record of a list begins, and its messages. Answers that another record holds are left to it."""
+    """Return the index of each listed record's first message, by id, and all messages.
+
+    A tool result that a user record holds is not taken from the record of its call as well.
+    """
     answered_calls = frozenset[str]().union(
         *(answered(value) for value in values if value.get("type") == "user")
     )

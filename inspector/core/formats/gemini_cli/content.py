@@ -1,7 +1,7 @@
-"""Convert Gemini CLI's messages to ours: a message of the user or of tools, a message of the model, and the usage.
+"""Convert Gemini CLI's messages of the user, the tools and the model to ours, and read their usage.
 
-A message of the user may hold texts and the results of several tools; each result becomes a separate message. Thoughts
-are headlines that are shown to the user and never sent again, so they weigh nothing.
+A message of the user may hold texts and several tool results; each result becomes a separate message. Thoughts are
+headlines that are shown to the user and never sent again, so they count as 0 tokens.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _BY_CLIENT = ("<session_context>", "<hook_context>")
 
 
 def read_gemini_user(value: Mapping[str, Any], where: RecordPosition) -> list[Message]:
-    """Return what the user said and the tools answered, in order."""
+    """Return the user's messages and tool results of a record, in order."""
     runs: list[list[Part]] = []
     for block in _listed(value.get("content")):
         parts = _read_block(block)
@@ -79,7 +79,7 @@ def read_answer(value: Mapping[str, Any], where: RecordPosition) -> Message:
 def read_results(
     value: Mapping[str, Any], where: RecordPosition, answered_calls: frozenset[str]
 ) -> list[Message]:
-    """Return the answers that are recorded with the calls, without those that other records hold."""
+    """Return the tool results that are recorded with the calls, except those of `answered_calls`."""
     blocks: list[Any] = []
     for call in call_records(value):
         if text_of(call.get("id")) not in answered_calls:
@@ -91,7 +91,7 @@ def read_results(
 
 
 def answered(value: Mapping[str, Any]) -> frozenset[str]:
-    """Return the calls that a message of the user's side answers."""
+    """Return the ids of the tool calls whose results a message of the user's side holds."""
     parts = chain.from_iterable(_read_block(block) for block in _listed(value.get("content")))
     return frozenset(part.call_id for part in parts if isinstance(part, ToolResult))
 
@@ -146,7 +146,7 @@ def _result(answer: Mapping[str, Any]) -> list[Part]:
 
 
 def _response_text(response: Any) -> str:
-    """Return the only text of a response, else all of it as JSON."""
+    """Return a response as text: its only field if that is a text, else the whole response as JSON."""
     if isinstance(response, dict) and len(response) == 1:
         (only,) = response.values()
         return only if isinstance(only, str) else dumps(response)
@@ -172,9 +172,9 @@ def _arguments(call: Mapping[str, Any]) -> Any:
 
 
 def read_tokens(value: Mapping[str, Any]) -> Usage | None:
-    """Return what was reported for the call that made a message; None if nothing was (absent, or all zero).
+    """Return the usage of the call that made a message; None if it is absent or all zero.
 
-    `input` includes what came from the cache; `tool` is what the provider's own tools read besides.
+    `input` includes the tokens read from the cache. `tool` counts further tokens that the provider's own tools read.
     """
     tokens = value.get("tokens")
     if not isinstance(tokens, dict) or is_absurd(tokens):

@@ -1,4 +1,4 @@
-"""The reader of Gemini CLI sessions: the main chat and those of its sub-agents, each a thread."""
+"""Read Gemini CLI sessions: the main chat and the chats of its sub-agents, one thread per chat."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ class GeminiReader:
         self._headless = False
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take one record, or the whole document. Never raises for what it holds."""
+        """Take one record, or the whole document. Malformed records become problems and never raise."""
         chat = self._chat(file)
         if not isinstance(value, dict):
             self._problems.note(line, "not a record", value, file)
@@ -47,7 +47,7 @@ class GeminiReader:
         return chat
 
     def _begin(self, chat: Chat, line: int, value: Mapping[str, Any]) -> None:
-        """Take the header; in an older file it holds the messages."""
+        """Take the header. In older files the header also holds the messages."""
         messages = value.get("messages")
         chat.header |= {key: field for key, field in value.items() if key != "messages"}
         for n, message in enumerate(messages if isinstance(messages, list) else ()):

@@ -1,4 +1,4 @@
-"""Journals: the transcripts of our own runs, written record by record as things happen."""
+"""Journals: the transcripts that our own agent writes during a run, record by record."""
 
 from inspector.core.formats.format import Contents, Format
 from inspector.core.formats.journal.reader import NAME, JournalReader

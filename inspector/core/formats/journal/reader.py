@@ -1,4 +1,4 @@
-"""The reader of journals. What it collects opens as a session, and is all that a run needs to be resumed."""
+"""Read journals. The result opens as a session and holds everything that is needed to resume a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +37,10 @@ _ENDS = {
 
 
 def write_shape(before: Sequence[Message], after: Sequence[Message]) -> dict[str, Any]:
-    """`after` as JSON. O(messages), and the comparison of those that are not the same object."""
+    """Return the buffer `after` as JSON: new messages, and runs of messages of `before`.
+
+    O(messages), plus the comparison of messages that are not the same object.
+    """
     place = {message.id: n for n, message in enumerate(before)}
     parts: list[Any] = []
     for message in after:
@@ -52,9 +55,12 @@ def write_shape(before: Sequence[Message], after: Sequence[Message]) -> dict[str
 
 
 def read_shape(shape: Any, before: Sequence[Message], line: int) -> tuple[int, list[Message]]:
-    """(how many messages from the first on are as before, those after them). Raises InspectorError.
+    """Return how many leading messages of `before` stay, and the messages after them.
 
-    A file that lost a line may name messages that are not there: what is there of them is taken.
+    A file that lost a line may name messages that `before` lacks; these are skipped.
+
+    Raises:
+        InspectorError: The shape is malformed.
     """
     parts = shape.get("parts") if isinstance(shape, Mapping) else None
     if not isinstance(parts, list):
@@ -87,7 +93,7 @@ REFUSED = "context_window_exceeded"
 
 
 class ThreadBuilder:
-    """Everything is known when its record comes, so all lists only grow."""
+    """Builds one thread from its records. All lists only grow, because each record is complete."""
 
     def __init__(self, id: str, prompt: Prompt, window: int | None) -> None:  # noqa: A002
         self.id, self.prompt, self.window = id, prompt, window
@@ -99,34 +105,34 @@ class ThreadBuilder:
         """Ids of the messages in the buffer."""
         self._requests: list[Request] = []
         self._states: list[PolicyState] = []
-        """The policy's running state before each of them."""
+        """The policy's running state before each request."""
         self.policy = ""
         self._open: Request | None = None
-        """The request that has no answer yet."""
+        """The request without an answer; None if every request has one."""
         self._open_state = PolicyState("", {})
         self._compactions: list[Compaction] = []
         self._events: list[RecordedEvent] = []
         self.running: dict[str, Any] = {}
-        """The policy's running state as its last record left it."""
+        """The policy's running state after the last `running` record."""
         self.shared_ids = 0
-        """Messages that have the id of another one in the buffer."""
+        """Number of messages that had the id of another message in the buffer."""
         self.turn = 0
-        """Turns that are over."""
+        """Number of finished turns."""
         self.begun: dict[str, int] = {}
-        """Ids of tool calls that have begun and have no result yet, with their lines."""
+        """Line of each tool call that has begun and has no result yet, by call id."""
 
     @property
     def buffer(self) -> Buffer:
-        """What the thread holds now."""
+        """The current messages and prompt of the thread."""
         return Buffer(self._stretch.view().messages(), self.prompt)
 
     def take(self, value: Any, line: int, time: str) -> None:
-        """A message at the end of the buffer. Raises InspectorError."""
+        """Append a message to the buffer. Raises InspectorError if it cannot be read."""
         for message in read_messages([value], f"line-{line}"):
             self._append(replace(message, line=line, time=message.time or time))
 
     def ask(self, value: Mapping[str, Any], line: int, time: str) -> None:
-        """Begin a call of the model."""
+        """Begin a request to the model."""
         self.model = str(value.get("model") or self.model)
         self._settle()
         at = len(self._requests)
@@ -136,7 +142,7 @@ class ThreadBuilder:
         )
 
     def answer(self, value: Any, line: int, time: str) -> None:
-        """It was answered. Raises InspectorError."""
+        """Take the answer of the open request. Raises InspectorError if it cannot be read."""
         reply = read_reply(value)
         if not isinstance(reply, Answer):
             raise InspectorError("an answer that is a failure")
@@ -153,16 +159,16 @@ class ThreadBuilder:
             )
 
     def fail(self, value: Any) -> None:
-        """It failed: a request where the model has seen it, none where it came to nothing."""
+        """Take the failure of the open request. The request counts only if the model refused it as too long."""
         error = value.get("error") if isinstance(value, Mapping) else None
         if self._open is not None and error == REFUSED:
             self._close(replace(self._open, finish=REFUSED))
         self._open = None
 
     def change(self, value: Mapping[str, Any], line: int, time: str, trigger: str) -> None:
-        """Another buffer: a tier's, or one made by hand. Raises InspectorError.
+        """Take a changed buffer, which a tier or the user made. Raises InspectorError if it cannot be read.
 
-        Without a trigger it is none of a compaction: the loop itself has put something right.
+        An empty `trigger` means that the agent's loop corrected the buffer, which is not a compaction.
         """
         self._settle()
         before = self._stretch.view().messages()
@@ -223,7 +229,7 @@ class ThreadBuilder:
         )
 
     def hear(self, value: Mapping[str, Any], line: int, tier: str) -> None:
-        """The events of a tier that fired, whether or not it changed the buffer."""
+        """Take the events of a tier that fired, whether or not it changed the buffer."""
         self._settle()
         for event in objects_of(value.get("events")):
             if isinstance(name := event.get("name"), str):
@@ -233,7 +239,7 @@ class ThreadBuilder:
                 )
 
     def run(self, value: Mapping[str, Any]) -> None:
-        """The running state: what changed of it since the last record."""
+        """Take the changes of the policy's running state since the last record."""
         self.running |= object_of(value, "running")
         for key, more in object_of(value, "more").items():
             held = self.running.get(key)
@@ -244,12 +250,12 @@ class ThreadBuilder:
         self.turn = turn if type(turn) is int else self.turn
 
     def _settle(self) -> None:
-        """A request without any word about its end: whoever wrote it was killed, and has gone on since."""
+        """Close an open request whose end is not recorded, because the run was killed and resumed."""
         if self._open is not None:
             self._close(self._open)
 
     def _close(self, request: Request) -> None:
-        """The request that is open is over."""
+        """Add the open request to the list of requests."""
         self._requests.append(request)
         self._states.append(self._open_state)
         self._open = None
@@ -261,9 +267,9 @@ class ThreadBuilder:
         self._stretch.append(self._know(message))
 
     def _know(self, message: Message) -> Message:
-        """Note a message that enters the buffer, and return it with an id that no other message there has.
+        """Register a message that enters the buffer. Return it with an id that is unique in the buffer.
 
-        A result ends its call.
+        A tool result removes its call from `begun`.
         """
         if message.id in self._standing:
             message = replace(message, id=self._known.claim(message.id))
@@ -302,17 +308,17 @@ class ThreadBuilder:
 
 
 class JournalReader:
-    """A `Reader`. Unknown records are passed over: a later version may write more."""
+    """A `Reader` of journals. Unknown records are skipped, because later versions may write more kinds."""
 
     def __init__(self) -> None:
         self.header: Mapping[str, Any] = {}
         self.threads: dict[str, ThreadBuilder] = {}
         self.allowed: dict[str, None] = {}
-        """What may be done without being asked again, by the words it is remembered by."""
+        """What the user permitted permanently: the `covers` texts of the permission records."""
         self.remote: bool | None = None
-        """Whether the provider turned out to compact remotely, if the journal says so."""
+        """True if the provider can compact remotely, False if not, None if not recorded."""
         self.compacted = 0
-        """How often the provider was asked to compact since the run began, or was resumed."""
+        """Number of requests to the provider to compact since the run began or was resumed."""
         self._prompt = NOT_IN_FILE
         self._window: int | None = None
         self._problems = ProblemList()
@@ -320,7 +326,7 @@ class JournalReader:
         self._end = ""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take one record. O(record), but for a changed buffer: O(buffer)."""
+        """Take one record. O(record), or O(buffer) for a changed buffer."""
         kind = value.get("type") if isinstance(value, Mapping) else None
         if not isinstance(kind, str):
             self._problems.note(line, "not a record of a journal", value, file)
@@ -359,14 +365,14 @@ class JournalReader:
                 self._take_small(kind, value, line)
 
     def _counted(self, answer: Any, line: int) -> Any:
-        """An answer without its usage, where that is none."""
+        """Return an answer, without its usage if the token counts are impossible."""
         if not isinstance(answer, Mapping) or not is_absurd(answer.get("usage")):
             return answer
         self._problems.note(line, ABSURD, answer["usage"])
         return {key: value for key, value in answer.items() if key != "usage"}
 
     def _take_small(self, kind: str, value: Mapping[str, Any], line: int) -> None:
-        """Records that no buffer depends on."""
+        """Take a record that does not change a buffer."""
         match kind:
             case "tool":
                 self._of(value).begun[text_of(value.get("call"))] = line
@@ -435,7 +441,7 @@ class JournalReader:
             thread.prompt = _prompt(value["prompt"])
 
     def _of(self, value: Mapping[str, Any]) -> ThreadBuilder:
-        """The thread of a record; one that was not announced begins with it."""
+        """Return the thread of a record. A thread without a `thread` record begins with its first record."""
         name = text_of(value.get("thread")) or MAIN
         if name not in self.threads:
             self.threads[name] = ThreadBuilder(name, self._prompt, self._window)

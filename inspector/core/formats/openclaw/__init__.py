@@ -1,4 +1,4 @@
-"""OpenClaw: its sessions, which are pi's with additional records, and the trajectories beside them."""
+"""OpenClaw sessions, which are pi sessions with additional records, and the trajectory files beside them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -13,7 +13,7 @@ from inspector.core.session import Session
 
 
 def sniff(head: Head) -> float:
-    """Sure of a pi session in which OpenClaw has left a record, and of the rows of its database."""
+    """Return 1.0 for rows of OpenClaw's database and for a pi session with a record of OpenClaw, else 0.0."""
     if any(map(is_row, head.values[:1])):
         return 1.0
     return 1.0 if any(_is_mark(value) for value in head.values) and pi.sniff(head) else 0.0
@@ -30,12 +30,12 @@ _TRAJECTORY_SIGNS = FileSigns(FileSign({"traceSchema": SCHEMA}))
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """What was compiled for its runs, and the index of all sessions of the agent."""
+    """Return the names of the session's trajectory and of the index of all sessions of the agent."""
     return (f"{path.name.partition('.')[0]}.trajectory.jsonl", "sessions.json")
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """Is it the trajectory, or the index, that names the session?"""
+    """Is the file the trajectory of the session, or an index that names the session?"""
     if entry_of(head.document, session.id):
         return True
     return bool(_TRAJECTORY_SIGNS(head)) and head.values[0].get("sessionId") == session.id

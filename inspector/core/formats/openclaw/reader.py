@@ -1,8 +1,9 @@
-"""The reader of OpenClaw sessions: pi's, with what lies beside them.
+"""Read OpenClaw sessions: pi sessions, completed by the files beside them.
 
-A trajectory tells the system prompt and the tools of each run; `sessions.json` tells the window and who started it.
-Since 2026.8 the lines are rows of a database (`transcripts.stores`): `{"table": "openclaw.transcript_events", "row":
-{"seq": ..., "event_json": ...}}`, and before them `openclaw.database` says which sessions it holds.
+A trajectory records the system prompt and the tools of each run. `sessions.json` records the context window and the
+session that started this session. Since 2026.8 the lines are rows of a database (`transcripts.stores`):
+`{"table": "openclaw.transcript_events", "row": {"seq": ..., "event_json": ...}}`. A preceding `openclaw.database` row
+lists the sessions of the database.
 """
 
 from bisect import bisect_right
@@ -23,25 +24,26 @@ from inspector.core.usage import Usage
 NAME = "openclaw"
 _DATABASE = "openclaw.database"
 _GATEWAY = "openclaw"
-"""The provider of answers that no model gave: OpenClaw wrote them in its name."""
+"""The provider of answers that OpenClaw wrote itself, without a model call."""
 
 
 class OpenClawReader(PiReader):
-    """The `Reader` of OpenClaw's sessions."""
+    """The `Reader` of OpenClaw sessions and their companion files."""
 
     def __init__(self) -> None:
         super().__init__()
         self._times: list[str] = []
         self._prompts: list[Prompt] = []
-        """What went along from each of these times on."""
+        """System prompt and tools in force from each of `_times` on."""
         self._index: Mapping[str, Any] = {}
         self._beside = 0
-        """How often a companion told something."""
+        """Number of records taken from companion files."""
         self._runtime: set[str] = set()
-        """Records that go with one prompt only."""
+        """Ids of records that are sent with a single prompt only."""
         self._told: list[Request] = []
+        """The requests with prompt and window from the companion files."""
         self._told_with = 0
-        """The requests with what the companions tell, and how much they told then."""
+        """Value of `_beside` for which `_told` was built."""
         self._held: tuple[HeldSession, ...] = ()
         """The sessions of a database."""
 
@@ -84,7 +86,7 @@ class OpenClawReader(PiReader):
         super()._take(kind, value, where, node)
 
     def _stale(self, view: View) -> Iterator[str]:
-        """What went with the last prompt and not with the one that comes. O(messages since the last prompt)."""
+        """Yield the ids of messages that were sent with the last prompt only. O(messages since the last prompt)."""
         beside, prompt = True, False
         for message in view.backwards():
             if message.id not in self._runtime:
@@ -98,7 +100,7 @@ class OpenClawReader(PiReader):
         return message.get("provider") != _GATEWAY and super()._is_call(message, usage)
 
     def session(self) -> Session:
-        """The session so far. O(requests) where a companion has told something since, else O(new requests)."""
+        """Return the session so far. O(new requests), or O(all requests) after a new record of a companion file."""
         session = super().session()
         notes = [*session.notes, *(_started_by(self._index))]
         held = self._held if len(self._held) > 1 else ()
@@ -116,7 +118,7 @@ class OpenClawReader(PiReader):
         return replace(session, threads=(main,))
 
     def _prompt_at(self, time: str) -> Prompt:
-        """A run begins before its answers are written."""
+        """Return the prompt of the latest run that began before `time`, the time of an answer."""
         at = bisect_right(self._times, time)
         return self._prompts[at - 1] if at else NOT_IN_FILE
 
@@ -125,12 +127,12 @@ class OpenClawReader(PiReader):
 
 
 def is_row(value: Any) -> bool:
-    """Is it a row of the database?"""
+    """Is the value a row of OpenClaw's database?"""
     return isinstance(value, dict) and text_at(value, "table").startswith("openclaw.")
 
 
 def entry_of(index: Any, session: str) -> Mapping[str, Any]:
-    """Return the entry of a session in an index (`sessions.json`); empty if it is no index, or does not name it."""
+    """Return the entry of a session in an index (`sessions.json`); empty if the index does not name the session."""
     for entry in index.values() if isinstance(index, dict) and session else ():
         if isinstance(entry, dict) and entry.get("sessionId") == session:
             return entry

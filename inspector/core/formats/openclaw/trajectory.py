@@ -1,7 +1,7 @@
-"""The reader of OpenClaw trajectories: what was compiled for each run, and all messages when it had ended.
+"""Read OpenClaw trajectories: the context compiled for each run, and all messages at the end of the run.
 
-The calls of a run are the answers that its end holds and its beginning does not, each with its own usage; the usage of
-the run is their sum. An event above 262,144 bytes is a stub: of such a run nothing is known but that sum.
+The calls of a run are the answers that its last event holds and its first event does not, each with its own usage. The
+usage of the run is their sum. An event above 262,144 bytes is a stub, which records nothing of the run but that sum.
 """
 
 from collections import Counter
@@ -21,28 +21,28 @@ from inspector.core.untyped import count_of, object_of, objects_of, text_of
 TRAJECTORY = "openclaw-trajectory"
 SCHEMA = "openclaw-trajectory"
 _RUNTIME_CONTEXT = "openclaw.runtime-context"
-"""What OpenClaw tells the model of its runtime: a message that stays in the file and is sent with one prompt only; the
-client takes it out as soon as another stands (`stripHistoricalRuntimeContextCustomMessages`)."""
+"""Type of the message in which OpenClaw describes its runtime. It stays in the file but is sent with one prompt only:
+the client removes all but the latest (`stripHistoricalRuntimeContextCustomMessages`)."""
 
 
 class TrajectoryReader:
-    """The `Reader` of OpenClaw's trajectories."""
+    """The `Reader` of OpenClaw trajectories."""
 
     def __init__(self) -> None:
         self._about: Mapping[str, Any] = {}
         self._thread = GrowingThread()
         self._laid: list[Message] = []
-        """Return what is in the buffer now."""
+        """The messages in the buffer now."""
         self._known: dict[str, Message] = {}
         self._problems = ProblemList()
         self._run: tuple[int, View] | None = None
-        """Answers before the run that has begun, and what its first call sends."""
+        """Number of answers before the open run, and the buffer of its first call; None if no run is open."""
         self._runs = self._stubs = self._hidden = 0
-        """Runs, those that are stubs, and what was reported for all calls of these."""
+        """Number of runs; number of runs that end in stubs; input tokens reported for the runs with stubs."""
         self._stubbed = False
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take one event. Never raises for what it holds."""
+        """Take one event. Malformed events become problems and never raise."""
         kind, data = (
             (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
         )
@@ -62,7 +62,7 @@ class TrajectoryReader:
     def _begin(self, data: Mapping[str, Any], where: RecordPosition) -> None:
         self._runs += 1
         prompt, self._run = compiled_prompt(data), None
-        if prompt is not NOT_IN_FILE:  # a stub says nothing of it: most likely it is as before
+        if prompt is not NOT_IN_FILE:  # a stub holds no prompt, which has most likely not changed
             self._thread.prompt = prompt
         messages = data.get("messages")
         self._stubbed = not isinstance(messages, list)
@@ -79,7 +79,7 @@ class TrajectoryReader:
             self._run = answers, self._thread.view()
 
     def _end(self, data: Mapping[str, Any], where: RecordPosition) -> None:
-        """The calls of the run; where only its beginning is known, its first call."""
+        """Add the calls of the run, or only its first call if the end of the run is a stub."""
         run, self._run = self._run, None
         snapshot = data.get("messagesSnapshot")
         if isinstance(snapshot, list):
@@ -107,7 +107,11 @@ class TrajectoryReader:
     def _lay(
         self, values: Sequence[Any], where: RecordPosition
     ) -> list[tuple[int, Mapping[str, Any]]]:
-        """Make the buffer these messages; each value with the length of the buffer before it. O(values)."""
+        """Replace the buffer by these messages. O(values).
+
+        Returns:
+            Each value with the length of the buffer before it, in messages.
+        """
         counted: Counter[str] = Counter()
         messages: list[Message] = []
         places: list[tuple[int, Mapping[str, Any]]] = []
@@ -129,7 +133,7 @@ class TrajectoryReader:
     def _message(
         self, value: Mapping[str, Any], counted: Counter[str], where: RecordPosition
     ) -> Message:
-        """The same message in every list that holds it: it has no id there, and its time may change."""
+        """Return the message of a value: the same object for equal content, as values have no id and times change."""
         names = ("role", "content", "summary", "toolCallId", "customType")
         name = hash_of([value.get(key) for key in names], 6)
         counted[name] += 1
@@ -175,7 +179,7 @@ class TrajectoryReader:
 
 
 def compiled_prompt(data: Any) -> Prompt:
-    """The system prompt and the tools of a run; not in the file where the event is a stub."""
+    """Return the system prompt and the tools of a run; NOT_IN_FILE if the event is a stub."""
     if not isinstance(data, dict) or not isinstance(system := data.get("systemPrompt"), str):
         return NOT_IN_FILE
     tools = data.get("tools")
@@ -187,7 +191,7 @@ def compiled_prompt(data: Any) -> Prompt:
 
 
 def _at(value: Mapping[str, Any], where: RecordPosition) -> RecordPosition:
-    """With the message's own time, where it has one."""
+    """Return the position with the message's own time, if it has one."""
     return where._replace(time=iso_time(value.get("timestamp")) or where.time)
 
 
@@ -204,14 +208,20 @@ def _is_failed(value: Mapping[str, Any]) -> bool:
 
 
 def is_runtime_context(value: Any) -> bool:
-    """Of a message as of a record."""
+    """Is this message or record a runtime context, which is sent with one prompt only?"""
     return isinstance(value, dict) and value.get("customType") == _RUNTIME_CONTEXT
 
 
 def without_stale(
     values: Sequence[Any], answers: int, is_answer: Callable[[Any], bool]
 ) -> list[Any]:
-    """The messages of a run that are sent: `answers` of them are older than it. O(values)."""
+    """Return the messages that a run sends: without the runtime contexts of earlier prompts. O(values).
+
+    Args:
+        values: The messages, up to the end of the run at most.
+        answers: Number of answers before the run.
+        is_answer: Returns whether a value is an answer of the model.
+    """
     prompt = -1
     for n, value in enumerate(values):
         answers -= is_answer(value)

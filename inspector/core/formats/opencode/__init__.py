@@ -1,4 +1,4 @@
-"""opencode sessions: the JSON of `opencode export`, and rows of its database as `transcripts.stores` reads them."""
+"""opencode sessions: the JSON of `opencode export`, or rows of its database as `transcripts.stores` reads them."""
 
 from inspector.core.formats.format import AgentFolder, Contents, Format
 from inspector.core.formats.opencode.reader import NAME, SECOND_TABLES, TABLES, OpencodeReader

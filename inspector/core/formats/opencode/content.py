@@ -1,7 +1,7 @@
-"""opencode's stored messages to ours, as it sends them: a message and its parts, step by step.
+"""Convert opencode's stored messages and their parts to ours, as opencode sends them.
 
-A message of the assistant holds one step as a rule, several in older versions; each step is one model call. A call and
-its answer are one part there, and become two messages here.
+An assistant message usually holds one step, in older versions several; each step is one model call. opencode stores a
+tool call and its result as one part; here they become two messages.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ INTERRUPTED = "[Tool execution was interrupted]"
 QUESTION = "What did we do so far?"
 BY_USER = "The following tool was executed by the user"
 _PLAIN = ("text/plain", "application/x-directory")
-"""Files whose content was put into text parts when they were attached."""
+"""MIME types of attached files whose content is in text parts."""
 _SILENT = ("step-start", "step-finish", "patch", "snapshot", "agent", "retry")
 SENT = ("text", "file", "reasoning", "tool", "compaction", "subtask")
 KINDS = frozenset((*_SILENT, *SENT))
@@ -37,42 +37,43 @@ KINDS = frozenset((*_SILENT, *SENT))
 
 @dataclass(frozen=True, slots=True)
 class ModelStep:
-    """One model call: how many messages of its stored message come before its answer, and what was reported."""
+    """One model call of a stored message: its usage and its times."""
 
     before: int
+    """Number of messages of the stored message that come before the answer of this call."""
     usage: Usage | None
     finish: str
     begun: int = 0
-    """In ms since 1970, as the next two; 0 if it is not recorded."""
+    """Begin of the call in ms since 1970; 0 if not recorded."""
     first: int = 0
-    """When the first part of the answer came."""
+    """Time of the first part of the answer in ms since 1970; 0 if not recorded."""
     ended: int = 0
-    """When all of it was there: its tools come after that."""
+    """Time of the complete answer, before its tools run, in ms since 1970; 0 if not recorded."""
 
     @property
     def first_byte_ms(self) -> float | None:
-        """From the beginning of the call to the first part of its answer."""
+        """Time in ms from the beginning of the call to the first part of its answer; None if not recorded."""
         return float(self.first - self.begun) if 0 < self.begun <= self.first else None
 
     @property
     def elapsed_ms(self) -> float | None:
-        """From the beginning of the call to its end."""
+        """Time in ms from the beginning of the call to its end; None if not recorded."""
         return float(self.ended - self.begun) if 0 < self.begun <= self.ended else None
 
 
 @dataclass(frozen=True, slots=True)
 class MessageUnit:
-    """What a stored message is to the model."""
+    """A stored message as our messages, with its model calls."""
 
     info: Mapping[str, Any]
     messages: tuple[Message, ...] = ()
     steps: tuple[ModelStep, ...] = ()
     sent: bool = True
-    """Does it go back to the model? An answer that failed does not."""
+    """True if later calls send the messages. A failed answer is not sent again."""
     pruned: tuple[tuple[int, str], ...] = ()
-    """When an answer of a tool was cleared (ms since 1970), and the id of its message."""
+    """Time at which a tool result was cleared, in ms since 1970, and id of its message."""
     marker: Mapping[str, Any] = field(default_factory=dict)
-    """The part of a user's message that asks for a compaction."""
+    """The part of a user's message that requests a compaction; empty if there is none."""
 
 
 def read_opencode_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> MessageUnit:
@@ -91,7 +92,7 @@ def read_opencode_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any
 
 
 def _read_user_part(part: Mapping[str, Any]) -> Part | None:
-    """Read a part as it is sent; None if it is not."""
+    """Read a part of a user's message as it is sent; None if the part is not sent."""
     match part.get("type"):
         case "text":
             text = string(part, "text")
@@ -106,7 +107,7 @@ def _read_user_part(part: Mapping[str, Any]) -> Part | None:
 
 
 def _is_typed(part: Mapping[str, Any]) -> bool:
-    """Does a part come from the user, not from the client?"""
+    """Did the user, and not the client, add this part?"""
     kind = part.get("type")
     return kind == "file" or (kind == "text" and part.get("synthetic") is not True)
 
@@ -114,7 +115,7 @@ def _is_typed(part: Mapping[str, Any]) -> bool:
 def read_assistant(
     info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool
 ) -> MessageUnit:
-    """Read an answer. In the last message of a session a tool may still run: its call has no answer yet."""
+    """Read an answer. Only in the last message of a session (`last`) may a tool still run, without a result."""
     messages: list[Message] = []
     steps: list[ModelStep] = []
     pruned: list[tuple[int, str]] = []
@@ -124,7 +125,7 @@ def read_assistant(
         if n == 0 or any(part.get("type") == "step-finish" for part in runs[n - 1]):
             before = len(
                 messages
-            )  # a step that broke off was tried again, with what it had been sent
+            )  # a step without a `step-finish` part was tried again, with the same buffer
         step = _step(info, run, before, is_last=n == len(runs) - 1)
         if step is not None:
             step = _timed(step, info, run, runs[n - 1] if n else ())
@@ -147,7 +148,7 @@ def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
 def _step(
     info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int, *, is_last: bool
 ) -> ModelStep | None:
-    """Return the call of a step; None if the model was not called (a command of the user), or refused."""
+    """Return the model call of a step; None if the user ran a command without the model, or the call was refused."""
     end: Mapping[str, Any] = next(
         (part for part in reversed(run) if part.get("type") == "step-finish"), {}
     )
@@ -169,7 +170,7 @@ def _timed(
     run: Sequence[Mapping[str, Any]],
     former: Sequence[Mapping[str, Any]],
 ) -> ModelStep:
-    """Return a step with its times: it begins when all before it is done, and ends when its tools begin."""
+    """Return a step with its times: it begins when the previous step has ended, and ends when its tools begin."""
     own, states = (
         _times(run),
         [object_of(part, "state") for part in run if part.get("type") == "tool"],
@@ -187,7 +188,7 @@ def _timed(
 
 
 def _times(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:
-    """Return begin and end of texts and thoughts."""
+    """Return begin and end of the texts and thoughts of a step, in ms since 1970."""
     times = (object_of(part, "time") for part in run if part.get("type") in ("text", "reasoning"))
     return [
         (start, max(start, _count(time, "end")))
@@ -215,7 +216,7 @@ def _laid(
     usage: Usage | None,
     last: bool,
 ) -> list[Message]:
-    """Return the answer of a step, and those of its tools."""
+    """Return the answer of a step and the results of its tools."""
     name, time = string(info, "id") + (f".{n}" if n else ""), time_of(info)
     content = [part for part in map(_read_answer_part, run) if part is not None]
     tools = [part for part in run if part.get("type") == "tool"]
@@ -250,7 +251,7 @@ def _read_answer_part(part: Mapping[str, Any]) -> Part | None:
 
 
 def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tuple[Part, ...]:
-    """Return what came back from a tool; nothing while it runs."""
+    """Return the result of a tool, followed by its files; empty while the tool runs."""
     call, status = string(part, "callID"), state.get("status")
     if status == "completed":
         files = [
@@ -266,7 +267,7 @@ def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tu
 
 
 def cleared_result(message: Message) -> Message:
-    """Return the answer of a tool as it is sent after pruning: without its images, too."""
+    """Return a tool result as it is sent after pruning: a placeholder, without images."""
     result = message.result
     part = ToolResult(
         result.call_id if result else "", CLEARED, result.is_error if result else False
@@ -293,7 +294,7 @@ def _file(part: Mapping[str, Any]) -> Part:
 
 
 def file_part(mime: str, url: str, part: Mapping[str, Any]) -> Part:
-    """A file that was attached: an image, or what only its own program can read."""
+    """Return an attached file as an image, or as an opaque part for other MIME types."""
     if mime.startswith("image/"):
         head, comma, data = url.partition(",")
         return Image(mime, data) if comma and head.startswith("data:") else Image(mime, "", url)
@@ -301,7 +302,7 @@ def file_part(mime: str, url: str, part: Mapping[str, Any]) -> Part:
 
 
 def signature_in(metadata: Mapping[str, Any]) -> str:
-    """Return what only the provider can read, under the key of any provider."""
+    """Return the signature or encrypted reasoning in the metadata of any provider; empty if there is none."""
     for about in metadata.values():
         if isinstance(about, dict):
             signature = text_under(
@@ -313,9 +314,9 @@ def signature_in(metadata: Mapping[str, Any]) -> str:
 
 
 def read_step_usage(value: Mapping[str, Any]) -> Usage | None:
-    """Return what was reported; None if nothing was (all zero). `input` is the uncached part.
+    """Return the usage of a step; None if it is absent or all zero. `input` counts the uncached tokens.
 
-    `output` includes the reasoning if there is no total, or the total says so; else it comes on top.
+    `output` includes the reasoning tokens unless the total shows that they are counted separately.
     """
     tokens = object_of(value, "tokens")
     cache = object_of(tokens, "cache")
@@ -334,17 +335,17 @@ def _count(value: Mapping[str, Any], key: str) -> int:
 
 
 def time_of(info: Mapping[str, Any]) -> str:
-    """Return when the message was made, in ISO 8601."""
+    """Return when the message was created, in ISO 8601; empty if not recorded."""
     return iso_time(created(info))
 
 
 def created(info: Mapping[str, Any]) -> int:
-    """Return when the message was made, in ms since 1970; 0 if it is not recorded."""
+    """Return when the message was created, in ms since 1970; 0 if not recorded."""
     return _count(object_of(info, "time"), "created")
 
 
 def string(value: Mapping[str, Any], key: str) -> str:
-    """Return the text under a key; empty if there is none, JSON if it is something else."""
+    """Return the value of a key as text: JSON if it is no text, empty if it is missing."""
     field = value.get(key)
     if field is None:
         return ""

@@ -1,7 +1,7 @@
-"""A session of opencode, until version 2: stored messages with their parts, written again until they are complete.
+"""Read a session of opencode before version 2: stored messages and their parts, rewritten until they are complete.
 
-After a summary opencode sends the question, the summary, the messages that were to stay, and what came later: not in
-the order in which they were written.
+After a compaction opencode sends the question, the summary, the messages that stay, and the later messages. This is not
+the order in which they are stored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,23 +25,23 @@ from inspector.core.session import Compaction
 from inspector.core.untyped import object_of, whole_of
 
 _REWRITES = 20_000_000
-"""Messages that may be gone through because results were pruned: a damaged file must not take for ever."""
+"""Most messages examined because of pruned results, so that a damaged file cannot take for ever."""
 
 
 class FirstSession(SessionRows):
-    """What the rows of a session tell, in whatever order they come."""
+    """The stored messages and parts of one session. Rows may come in any order."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, FirstLayer)
         self._stored: dict[str, _StoredMessage] = {}
 
     def take_message(self, info: Mapping[str, Any], row: Mapping[str, Any]) -> None:
-        """A stored message, new or once more."""
+        """Add a stored message, or replace it if its id is known."""
         stored = self._changed(string(info, "id"))
         stored.info, stored.place = info, whole_of(row.get("place"))
 
     def take_part(self, part: Mapping[str, Any], message: str) -> None:
-        """A part of a stored message, new or once more."""
+        """Add a part of the stored message `message`, or replace it if its id is known."""
         self._changed(message).parts[string(part, "id")] = part
 
     def _changed(self, name: str) -> "_StoredMessage":
@@ -58,11 +58,11 @@ class FirstSession(SessionRows):
         ]
 
     def pruned_later(self) -> int:
-        """None: those that were cleared stand cleared."""
+        """Return 0, because this version records when each result was cleared."""
         return 0
 
     def started(self, name: str) -> str:
-        """The tool call that started the session of that name; empty where none tells."""
+        """Return the id of the tool call that started the session `name`; empty if not recorded."""
         for stored in self._stored.values():
             for part in stored.parts.values():
                 state = object_of(part, "state")
@@ -81,7 +81,7 @@ class _StoredMessage:
         """Its position in an export; None for a row of the database."""
         self.parts: dict[str, Mapping[str, Any]] = {}
         self.unit: tuple[MessageUnit, bool] | None = None
-        """As it was read, and whether it was the last one then."""
+        """The result of `read`, and the value of `last` for which it was read; None if it must be read again."""
 
     def order(self) -> tuple[int, int, str]:
         """Return the sort key of a message: an export lists messages in order, rows are ordered by time."""
@@ -90,7 +90,7 @@ class _StoredMessage:
         return 0, created(self.info), string(self.info, "id")
 
     def read(self, *, last: bool) -> MessageUnit:
-        """Return what the model reads of it."""
+        """Return the message as it is sent to the model. `last` says that it is the last message of the session."""
         if self.unit is None or self.unit[1] != last:
             names = (
                 sorted(self.parts) if self.place is None else list(self.parts)
@@ -107,14 +107,14 @@ class _StoredMessage:
 
 
 class FirstLayer(ThreadLayer):
-    """Puts the stored messages of a session into its thread, in order."""
+    """Appends the stored messages of a session to its thread, in order."""
 
     def __init__(self) -> None:
         super().__init__()
         self._laid_units: list[tuple[str | None, int]] = []
-        """The stored messages in the buffer, and how many messages each is there; a summary has no name."""
+        """Id of each stored message in the buffer (None for a summary), and its number of messages there."""
         self._marker: Mapping[str, Any] = {}
-        """The compaction part that waits for its summary."""
+        """The compaction part whose summary has not been read yet; empty if there is none."""
         self._marked = ""
         self._pruned: list[tuple[int, str]] = []
         self._gone_through = 0
@@ -141,7 +141,7 @@ class FirstLayer(ThreadLayer):
         self._take_steps(info, unit)
 
     def end(self, about: Mapping[str, Any]) -> None:
-        """What was pruned since the last call; the user may have taken turns back, and not gone on yet."""
+        """Apply prunings since the last call, and cut off turns that the user has reverted."""
         self._prune()
         if not self.thread.calls:
             self.thread.model = string(object_of(about, "model"), "id")
@@ -176,7 +176,7 @@ class FirstLayer(ThreadLayer):
             self.thread.note(unit.messages[start:end])
 
     def _take_summary(self, info: Mapping[str, Any], unit: MessageUnit) -> None:
-        """Take a summary, which replaces what comes before the question except for the tail that stays."""
+        """Take a summary, which replaces the messages before the question except the tail that stays."""
         is_done = bool(unit.messages) and bool(string(info, "finish")) and info.get("error") is None
         number = self.thread.compactions if is_done else None
         for step in unit.steps:
@@ -187,7 +187,7 @@ class FirstLayer(ThreadLayer):
         self.thread.note(unit.messages[1:] if is_done else unit.messages)
 
     def _cut(self, info: Mapping[str, Any], summary: Message) -> None:
-        """Replace what comes before the question by its summary, except for the tail that stays."""
+        """Replace the messages before the question by the summary, except the tail that stays."""
         marker = self._marker if self._marked == string(info, "parentID") else {}
         names = [name for name, _ in self._laid_units]
         question = names.index(self._marked) if marker and self._marked in names else len(names)
@@ -208,11 +208,15 @@ class FirstLayer(ThreadLayer):
         self._marker, self._marked = {}, ""
 
     def _message_place(self, unit: int) -> int:
-        """Return where a stored message begins in the buffer."""
+        """Return the index in the buffer at which a stored message begins."""
         return sum(count for _, count in self._laid_units[:unit])
 
     def _prune(self, until: int | None = None) -> None:
-        """Clear what was pruned by then (ms since 1970; None = ever). O(buffer) if there is anything."""
+        """Clear the results that were pruned until a time. O(buffer) if there are any.
+
+        Args:
+            until: Time in ms since 1970; None clears all pruned results.
+        """
         ids: set[str] = set()
         while self._pruned and (until is None or self._pruned[0][0] <= until):
             ids.add(heappop(self._pruned)[1])
@@ -229,7 +233,7 @@ class FirstLayer(ThreadLayer):
 
 
 def _trigger(marker: Mapping[str, Any]) -> str:
-    """Return why a compaction was asked for."""
+    """Return why a compaction was requested; empty if not recorded."""
     if not marker:
         return ""
     if marker.get("overflow") is True:

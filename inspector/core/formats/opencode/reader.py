@@ -1,7 +1,7 @@
-"""The reader of opencode sessions: an export of one session, or rows of the database, session by session.
+"""Read opencode sessions: an export of one session, or rows of the database, session by session.
 
-A row is `{"table": "session" | "message" | "part", "row": {...}}`, its JSON columns parsed; those of opencode 2 are
-called `opencode2.session_v2` and `opencode2.session_message`. A row of the table `database` stands first.
+A row is `{"table": "session" | "message" | "part", "row": {...}}` with its JSON columns parsed. Tables of opencode 2
+are called `opencode2.session_v2` and `opencode2.session_message`. A row of the table `database` comes first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,13 +24,13 @@ _PRUNED = "Results that opencode cleared later are shown unchanged in the buffer
 
 
 class OpencodeReader(StoredReader[FirstSession | SecondSession]):
-    """A `Reader` of rows, or of an export."""
+    """A `Reader` of database rows or of an export."""
 
     def __init__(self) -> None:
         super().__init__(NAME, FirstSession)
         self._unknown: set[str] = set()
         self._shared_ids = 0
-        """Messages and parts of an export that have the id of an earlier one."""
+        """Number of messages and parts of an export that share the id of an earlier message or part."""
 
     def _take(self, line: int, value: Any, file: str) -> None:
         if not isinstance(value, dict):
@@ -60,7 +60,7 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
             self._take_data(line, table, row)
 
     def _take_data(self, line: int, table: str, row: Mapping[str, Any]) -> None:
-        """Take a message or a part: the object in the column `data`."""
+        """Take a message or a part, which is the object in the column `data`."""
         name = string(row, "id")
         data = row.get("data")
         if not isinstance(data, dict):

@@ -1,7 +1,7 @@
-"""A session of opencode 2: a row a message, each named by its type and ordered by `seq`, written over until complete.
+"""Read a session of opencode 2: one row per message, with a type and a `seq` number, overwritten until complete.
 
-A message has the text that opencode sends to the model: shell output and summaries are sent in the user's name, and
-nothing before a compaction is sent. Switches of agents and models, and idle times, are not sent.
+A message holds the text that opencode sends to the model. Shell output and summaries are sent in the user's name.
+Messages before a compaction, switches of agents and models, and idle times are not sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,18 +32,18 @@ _CHECKPOINT = (
 
 
 Stored: TypeAlias = tuple[int, str, str, Mapping[str, Any]]
-"""A row: its place, id and type, and what it says."""
+"""A row: its `seq` number, id, type and data."""
 
 
 class SecondSession(SessionRows):
-    """What the rows of a session tell."""
+    """The stored messages of one session."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, SecondLayer)
         self._rows: dict[str, Stored] = {}
 
     def take_message(self, data: Mapping[str, Any], row: Mapping[str, Any]) -> None:
-        """A message, new or once more."""
+        """Add a stored message, or replace it if its id is known."""
         name = text_at(row, "id")
         self._rows[name] = count_of(row.get("seq")), name, text_at(row, "type"), data
 
@@ -54,12 +54,12 @@ class SecondSession(SessionRows):
         return sorted(self._rows.values(), key=itemgetter(0, 1))
 
     def pruned_later(self) -> int:
-        """Results that were cleared after they had been sent: when is not told."""
+        """Return the number of results that were cleared after they had been sent. The time is not recorded."""
         tools = (tool for *_, data in self._rows.values() for tool in _tools(data))
         return sum(bool(object_of(tool, "time").get("pruned")) for tool in tools)
 
     def started(self, name: str) -> str:
-        """The call that started a session: its outcome names it."""
+        """Return the id of the tool call whose result names the session `name`; empty if there is none."""
         for *_, data in self._rows.values():
             for tool in _tools(data):
                 state = object_of(tool, "state")
@@ -69,7 +69,7 @@ class SecondSession(SessionRows):
 
 
 class SecondLayer(ThreadLayer):
-    """Puts row after row into the thread."""
+    """Appends rows to a thread."""
 
     def take(self, unit: Stored) -> None:
         _, name, kind, data = unit
@@ -103,7 +103,7 @@ def _take(thread: GrowingThread, kind: str, data: Mapping[str, Any], where: Reco
 
 
 def _shell_text(data: Mapping[str, Any]) -> str:
-    """Return what the model reads of a command that the user ran."""
+    """Return the text that the model reads for a command that the user ran."""
     command = text_at(data, "command") or text_at(object_of(data, "shell"), "command")
     output = data.get("output")
     output_text = text_of(output) or text_at(output, "output") or text_at(output, "text")
@@ -111,7 +111,7 @@ def _shell_text(data: Mapping[str, Any]) -> str:
 
 
 def _answer(thread: GrowingThread, data: Mapping[str, Any], where: RecordPosition) -> None:
-    """A call, its answer, and what its tools gave back. Nothing but an error is none."""
+    """Add a call with its answer and tool results. An answer that holds only an error is not a call."""
     content, usage = objects_of(data.get("content")), measured(read_step_usage(data))
     if usage is None and not content and data.get("error") is not None:
         return
@@ -143,7 +143,7 @@ def _part(block: Mapping[str, Any]) -> Part | None:
 
 
 def _result(tool: Mapping[str, Any]) -> ToolResult | None:
-    """What came back; None while it runs."""
+    """Return the result of a tool; None while the tool runs."""
     state = object_of(tool, "state")
     if (status := state.get("status")) not in ("completed", "error"):
         return None

@@ -1,4 +1,4 @@
-"""OpenHands: events of a conversation (V0: a list, or a run a line; V1: a line each), and its log of completions."""
+"""OpenHands: the events of conversations (V0 and V1), and the log of completions."""
 
 from functools import partial
 

@@ -1,9 +1,9 @@
-"""OpenHands' events (V0): what a user, the agent and its environment did, one conversation a list.
+"""Read OpenHands' events (V0): what the user, the agent and the environment did, as one list per conversation.
 
-An answer of the model is recorded with the action that it asked for and again with the observation: its id shows that
-it is one call. The model reads an observation as OpenHands presents it, which is not always its `content`: the report
-of an edit instead of the difference, the end of a command with its exit code. Only newer files hold prompt and tools.
-`output.jsonl` holds one run per line; older ones do not record the calls and their tokens.
+An answer of the model is recorded with the action that it requested and again with the observation. Equal ids show that
+both belong to one call. The model reads an observation as OpenHands presents it, which is not always its `content`: the
+report of an edit in place of the diff, the output of a command with its exit code. Only newer files hold prompt and
+tools. `output.jsonl` holds one run per line; older files of this kind do not record the calls and their tokens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from inspector.core.usage import Usage
 
 NAME = "openhands"
 _SILENT = ("null", "agent_state_changed", "recall", "think_ack", "success")
-"""Observations that are not sent."""
+"""Types of observations that are not sent."""
 _NOT_SAID = (
     "change_agent_state",
     "recall",
@@ -31,11 +31,11 @@ _NOT_SAID = (
     "system",
     "null",
 )
-"""Actions that are neither an answer of the model nor said to it."""
+"""Types of actions that are neither an answer of the model nor sent to it."""
 
 
 def _is_run(value: Any) -> bool:
-    """Is it a line of `output.jsonl`?"""
+    """Is the value a line of `output.jsonl`?"""
     about = fields_of(value)
     history = about.get("history")
     if (
@@ -72,13 +72,14 @@ SIGNS = FileSigns(
 def split_conversations(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
     """Return the conversations of a value.
 
-    A list of events is one, so are lines with an event each; of `output.jsonl` every line is one.
+    A list of events is one conversation. Lines with one event each form one conversation together. Every line of
+    `output.jsonl` is a conversation.
     """
     if _is_event(value):
         return [(None, [value])]
     if isinstance(value, Mapping) and isinstance(
         value.get("trajectory"), list
-    ):  # as its server gives it out
+    ):  # the form in which OpenHands' server exports it
         value = value["trajectory"]
     if isinstance(value, Mapping) and isinstance(value.get("history"), list):
         ids = (value.get(key) for key in ("instance_id", "id"))
@@ -116,16 +117,16 @@ def read(fed: FedValues) -> Session:
 
 
 class _EventList:
-    """Puts event after event into the thread."""
+    """Appends events to a thread."""
 
     def __init__(self) -> None:
         self.thread = GrowingThread()
         self.is_bare = False
-        """Is there an answer without what was reported of it?"""
+        """True if an answer was recorded without the provider's response."""
         self._answers: set[tuple[str, Usage | None]] = set()
-        """Answers by their id and what was reported: ids may be redacted."""
+        """Id and usage of the answers read so far. The id alone is not enough, because ids may be redacted."""
         self._events: list[tuple[Any, str]] = []
-        """Id of every event that was said, and the id of its message."""
+        """Id of every event in the buffer, and the id of its first message."""
 
     def take(self, event: Mapping[str, Any], name: str, line: int) -> None:
         """Take the next event of the conversation."""
@@ -184,7 +185,7 @@ class _EventList:
             self.thread.hear(CHAT, [wire], name, line, time)
 
     def _condense(self, args: Mapping[str, Any], name: str, line: int, time: str) -> None:
-        """Forget events; a summary may replace them."""
+        """Remove the forgotten events from the buffer; a summary may replace them."""
         forgotten = set(map(str, list_of(args.get("forgotten_event_ids"))))
         first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
         if isinstance(first, int) and isinstance(last, int):
@@ -211,7 +212,7 @@ def _words(args: Mapping[str, Any]) -> Any:
 
 
 def _said(event: Mapping[str, Any], args: Mapping[str, Any]) -> str:
-    """Return the answer that an action implies, where the event does not hold it: the thought and the call."""
+    """Return the text of an answer that the event does not hold, from the action's thought and command."""
     words = [
         text_of(args.get(key)) for key in ("thought", "content", "command", "code", "final_thought")
     ]
@@ -219,7 +220,7 @@ def _said(event: Mapping[str, Any], args: Mapping[str, Any]) -> str:
 
 
 def observed(event: Mapping[str, Any]) -> str:
-    """What the model reads of an observation."""
+    """Return the text that the model reads for an observation."""
     extras, content = object_of(event, "extras"), text_of(event.get("content"))
     if formatted := text_of(extras.get("formatted_output_and_error")):
         return formatted

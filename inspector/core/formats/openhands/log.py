@@ -1,6 +1,6 @@
-"""OpenHands' log of completions: a file a call, each with the whole buffer, the tools, the window and the response.
+"""Read OpenHands' log of completions: one file per call, with the whole buffer, the tools, the window and the response.
 
-The files of one conversation lie beside each other; their names end in the time of the call.
+The files of one conversation are in one folder, and their names end in the time of the call.
 """
 
 import re
@@ -38,13 +38,13 @@ def _is_call(value: Any) -> bool:
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """The other calls of the same model."""
+    """Return a glob for the other calls of the same model."""
     timed = _TIMED.fullmatch(path.stem)
     return (_GLOB.sub(r"[\1]", timed[1]) + "*.json",) if timed else ()
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """Does it begin with the same prompt and the same first words?"""
+    """Does the call begin with the same two messages as the session?"""
     return _is_call(head.document) and _start(head.document) == session.id
 
 
@@ -54,7 +54,7 @@ def _start(value: Mapping[str, Any]) -> str:
 
 
 def read(fed: FedValues) -> Session:
-    """Every file is one call; they are put in the order of their times."""
+    """Read one call from each file, in the order of their times."""
     problems, calls = ProblemList(), CallList(is_one=True)
     rows: list[tuple[float, str, Mapping[str, Any]]] = []
     for line, value, file in fed:
@@ -72,7 +72,7 @@ def read(fed: FedValues) -> Session:
 
 
 def _call(value: Mapping[str, Any]) -> BodyPair:
-    """For a model without function calling the tools were written into the prompt: then none went along."""
+    """Return the call of a file. A model without function calling gets its tools in the prompt, so none are listed."""
     response, raw = object_of(value, "response"), value.get("raw_response")
     sent = object_of(value, "kwargs").get("tools") if "kwargs" in value else value.get("tools")
     written = isinstance(raw, Mapping) or "raw_messages" in value

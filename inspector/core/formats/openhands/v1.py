@@ -1,12 +1,12 @@
-"""OpenHands' events (V1), each named by its `kind`: a line each, or as its SDK keeps them, in a folder.
+"""Read OpenHands' events (V1), which have a `kind`: one event per line, or a folder as the SDK stores a conversation.
 
-There every event is a file, beside them stands the state, which holds what each call used, by the name of its answer.
-The files come in any order, and more while the agent works; they are put in the order of their times.
+In such a folder every event is a file, and the state file beside them holds the usage of each call by the id of its
+answer. Files come in any order, and more are written while the agent works; the reader sorts them by time.
 
-What was reported stands as running sums, told after each call and before the event with its answer: what was added
-is that call's. Sums have the names that the application gave its models: where no snapshot of the state says which is
-the agent's, it is that of a usual name, or of the first call. The others (`condenser`) are other calls. An answer with
-several calls is several events of one `llm_response_id`.
+Without a state file, usage is recorded as running sums after each call and before the event with its answer. The
+increase of a sum is the usage of that call. Each sum has the name that the application gave to the model. If no
+snapshot of the state names the agent's sum, a usual name is assumed, or else the name of the first call. Other names,
+such as `condenser`, are side calls. An answer with several tool calls is several events of one `llm_response_id`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ _KINDS = (
     "PauseEvent",
 )
 _USUAL = ("agent", "default")
-"""How the examples of its SDK, and the SDK itself, name the agent's model."""
+"""Names of the agent's model in the SDK's examples and in the SDK itself."""
 _COUNTS = (
     "prompt_tokens",
     "completion_tokens",
@@ -60,7 +60,7 @@ _COUNTS = (
 
 
 def _is_state(value: Any) -> bool:
-    """An agent with its model, in a workspace."""
+    """Is the value a state file: an agent with its model, and a workspace?"""
     return (
         bool(object_of(object_of(value, "agent"), "llm"))
         and "workspace" in value
@@ -75,7 +75,7 @@ SIGNS = FileSigns(
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """The other files of the folder."""
+    """Return globs for the other files of the conversation's folder."""
     if path.name == STATE:
         return (EVENTS,)
     return (
@@ -86,13 +86,13 @@ def companions(path: PurePath) -> Sequence[str]:
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """They lie alone in a folder of their own."""
+    """Is the file an event or a state? A folder holds only one conversation."""
     del session
     return SIGNS(head) > 0
 
 
 def read(fed: FedValues) -> Session:
-    """Read lines as they come, or the files of a folder."""
+    """Read the events in the order of their lines, or the files of a folder in the order of their times."""
     log, states = _EventLog(), [value for _, value, _ in fed if _is_state(value)]
     for state in states:
         log.take_state(state)
@@ -105,18 +105,18 @@ def read(fed: FedValues) -> Session:
 
 
 class _EventLog:
-    """Puts event after event into the thread."""
+    """Appends events to a thread."""
 
     def __init__(self) -> None:
         self._thread = GrowingThread()
         self._problems = ProblemList()
         self._sums: dict[str, tuple[int, ...]] = {}
         self._own = ""
-        """The name that the agent's events bear; empty while it is unknown."""
+        """Name of the agent's usage sums; empty while unknown."""
         self._counted: tuple[Usage, str, str, int] | None = None
-        """Reported, and no answer has come since: usage, model, time, line."""
+        """Usage, model, time and line of a call whose answer was not read yet; None if there is none."""
         self._used: dict[str, tuple[str, Usage, str, int | None]] = {}
-        """By answer, what a state tells and no event has taken yet: under which name, usage, model, window."""
+        """Name, usage, model and window from a state, by answer id, until the event of the answer is read."""
         self._id = ""
         self._answer = ""
         self._events: list[tuple[str, str]] = []
@@ -148,7 +148,7 @@ class _EventLog:
             self._events.append((name, now.tail(before.length)[0].id))
 
     def take_state(self, state: Mapping[str, Any]) -> None:
-        """Take the file beside the events: the agent's model, and what each call used."""
+        """Take the state file beside the events: the agent's model, and the usage of each call."""
         self._id = text_at(state, "id")
         llm = object_of(object_of(state, "agent"), "llm")
         self._own, self._thread.model = text_at(llm, "usage_id"), text_at(llm, "model")
@@ -185,7 +185,7 @@ class _EventLog:
         self._thread.hear(CHAT, [wire], name, line, time)
 
     def _take_action(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
-        """One call of an answer; a further one of the same answer joins its message."""
+        """Take one tool call of an answer. The first tool call of an answer also adds the model call."""
         answer = text_of(value.get("llm_response_id")) or name
         call = object_of(value, "tool_call")
         parts: list[Part] = []
@@ -204,7 +204,7 @@ class _EventLog:
         self._thread.say([Message(name, "assistant", tuple(parts), answer, line=line, time=time)])
 
     def _call(self, answer: str, line: int, time: str) -> None:
-        """The call that this answer came of: what was reported last is its own."""
+        """Add the model call of an answer, with the usage reported last or recorded in the state."""
         usage, model, when, _ = self._counted or (None, "", time, 0)
         if answer in self._used:
             _, usage, model, window = self._used.pop(answer)
@@ -226,7 +226,7 @@ class _EventLog:
         )
 
     def _take_sums(self, value: Mapping[str, Any], line: int, time: str) -> None:
-        """Take the sums of all calls so far, by purpose: what they grew by is of the call in between."""
+        """Take the running sums by purpose. Their increase is the usage of the call since the previous sums."""
         stats = object_of(value, "value")
         is_snapshot = value.get("key") == "full_state"
         if is_snapshot:
@@ -251,7 +251,7 @@ class _EventLog:
                 self._thread.aside(name, usage, model, line, time)
 
     def _growth(self, name: str, sums: Mapping[str, Any]) -> Usage | None:
-        """Return what the sums of a purpose grew by; None if there was no call."""
+        """Return the increase of the sums of a purpose; None if there was no call."""
         current = tuple(count_of(sums.get(key)) for key in _COUNTS)
         former = self._sums.get(name, (0,) * len(_COUNTS))
         self._sums[name] = current
@@ -261,7 +261,7 @@ class _EventLog:
         return _usage(prompt, output, read, written, reasoning)
 
     def _note_usage(self, usage: Usage, model: str, line: int, time: str) -> None:
-        """Keep what was reported for the next answer; one that waits still has no answer in the file."""
+        """Keep a usage for the next answer. A usage still kept has no answer in the file and becomes a side call."""
         if self._counted is not None:
             lost_usage, lost_model, lost_time, lost_line = self._counted
             self._thread.aside("answer not in file", lost_usage, lost_model, lost_line, lost_time)
@@ -280,7 +280,7 @@ class _EventLog:
         self._thread.condense(gone, summary, offset, name, line, time)
 
     def session(self) -> Session:
-        """What was said; calls of which the state tells, and no event."""
+        """Return the session. Calls that only the state records become side calls."""
         for name, usage, model, _ in self._used.values():
             self._thread.aside("answer not in file" if name == self._own else name, usage, model)
         thread, sides = self._thread.thread(), self._thread.side_calls
@@ -290,7 +290,7 @@ class _EventLog:
 
 
 def _usage(prompt: int, output: int, read: int, written: int, reasoning: int) -> Usage:
-    """The cache is a part of the prompt, unless it is more."""
+    """Return a usage. Cached tokens are part of the prompt unless they exceed it."""
     rest = prompt - read - written
     return Usage(
         rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning)
@@ -298,7 +298,7 @@ def _usage(prompt: int, output: int, read: int, written: int, reasoning: int) ->
 
 
 def _texts(thought: Any, reasoning: str) -> list[Part]:
-    """Return the texts of an answer without the thinking, which they repeat."""
+    """Return the texts of an answer, without the reasoning that they repeat."""
     texts: list[Part] = []
     for block in list_of(thought):
         text = text_at(block, "text")
@@ -314,6 +314,6 @@ def _texts(thought: Any, reasoning: str) -> list[Part]:
 
 
 def _function(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Name and arguments, in the form of either of the two APIs."""
+    """Return name and arguments of a tool call in the form of Chat Completions or of the Responses API."""
     inner = object_of(call, "function") or call
     return {key: inner[key] for key in ("name", "arguments") if key in inner}

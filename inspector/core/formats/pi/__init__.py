@@ -1,4 +1,4 @@
-"""pi coding agent sessions: v1 (a line of records), v2 and v3 (a tree)."""
+"""Sessions of the pi coding agent: v1 (a sequence of records), v2 and v3 (a tree of records)."""
 
 from inspector.core.formats.format import AgentFolder, Contents, Format
 from inspector.core.formats.pi.reader import NAME, PiReader

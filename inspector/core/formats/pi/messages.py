@@ -1,4 +1,4 @@
-"""pi's messages to ours: each message of a session is one message, in the words in which pi sends it to the model."""
+"""Convert pi's messages to ours: one message for each message of a session, with the text that pi sends."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ FAILED = ("error", "aborted")
 
 
 def read_message(message: Mapping[str, Any], where: RecordPosition) -> Message:
-    """The message of a pi message of any role. Never raises."""
+    """Return the message of a pi message of any role. Never raises."""
     kind = message.get("role")
     role = _ROLES.get(kind, "user") if isinstance(kind, str) else "user"
     mark: Mark = "meta" if kind in _BY_CLIENT else ""
@@ -51,7 +51,7 @@ def _parts(kind: Any, message: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def read_parts(content: Any) -> tuple[Part, ...]:
-    """A string or a list of blocks."""
+    """Return the parts of a content, which is a string or a list of blocks."""
     if isinstance(content, list):
         return tuple([_part(block) for block in content])
     return (Text(content),) if isinstance(content, str) and content else ()
@@ -80,7 +80,7 @@ def _part(block: Any) -> Part:
 
 
 def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part, ...]:
-    """The parts of a tool's answer: its text as the result, images and the like after it."""
+    """Return the parts of a tool result: the texts as one result, then images and other parts."""
     if len(parts) == 1 and isinstance(only := parts[0], Text):
         return (ToolResult(call_id, only.text, is_error),)
     texts = tuple(part.text for part in parts if isinstance(part, Text))
@@ -89,7 +89,7 @@ def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part
 
 
 def with_content(source: Message, content: Any) -> Message:
-    """The message with other content: its role, id and, for a tool's answer, its call stay."""
+    """Return the message with other content. Role, id and the call id of a tool result stay."""
     parts, result = read_parts(content), source.result
     return replace(
         source, parts=as_result(result.call_id, parts, result.is_error) if result else parts
@@ -97,7 +97,10 @@ def with_content(source: Message, content: Any) -> Message:
 
 
 def record_of(message: Mapping[str, Any]) -> tuple[str, int | None]:
-    """(kind, UTF-16 units that pi counts where these are not those of what it sends) of a message's record."""
+    """Return the kind of a message's record, and the UTF-16 units that pi counts for it.
+
+    The units are None if pi counts the text that it sends.
+    """
     match message.get("role"):
         case "bashExecution":
             return "bashExecution", u16(text_of(message.get("command"))) + u16(
@@ -111,7 +114,7 @@ def record_of(message: Mapping[str, Any]) -> tuple[str, int | None]:
 
 
 def system_units(message: Mapping[str, Any]) -> int:
-    """UTF-16 units that pi counts for a system message (1.5)."""
+    """Return the UTF-16 units that pi 1.5 counts for a system message."""
     sections, tools = message.get("sections"), message.get("toolsAdded")
     texts = [part.text for part in read_parts(message.get("content")) if isinstance(part, Text)]
     texts += map(text_of, sections.values()) if isinstance(sections, dict) else []
@@ -119,7 +122,7 @@ def system_units(message: Mapping[str, Any]) -> int:
 
 
 def bash_text(message: Mapping[str, Any]) -> str:
-    """A command that the user ran: pi tells the model as text of the user."""
+    """Return the text that pi sends, in the user's name, for a command that the user ran."""
     output, code = text_of(message.get("output")), message.get("exitCode")
     text = f"Ran `{text_of(message.get('command'))}`\n" + (
         f"```\n{output}\n```" if output else "(no output)"
@@ -144,10 +147,10 @@ def branch_text(summary: str) -> str:
 
 
 def read_usage(message: Mapping[str, Any]) -> Usage | None:
-    """What was reported for the call that made an assistant message; None where nothing was (all zero, or one).
+    """Return the usage of the call that made an assistant message; None if all counts are at most 1.
 
-    The prompt is `totalTokens` - `output` where there is a total: whether `input` holds what came from the cache
-    differs by provider (with Google's it does). The output of a call that failed is what had come until then.
+    If there is a total, the prompt is `totalTokens` - `output`, because providers differ in whether `input` includes
+    cached tokens (Google's does). The output of a failed call is a lower bound.
     """
     usage = message.get("usage")
     if not isinstance(usage, dict) or is_absurd(usage):
@@ -169,16 +172,16 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
 
 @dataclass(frozen=True, slots=True)
 class PiSystemPrompt:
-    """pi's system message (0.87): text, named sections and tools. A later one adds to, or changes, an earlier one."""
+    """pi's system message (0.87): text, named sections and tools. A later system message changes an earlier one."""
 
     text: str = ""
     sections: tuple[tuple[str, str], ...] = ()
     tools: tuple[Tool, ...] = ()
     prompt: Prompt = NOT_IN_FILE
-    """All of it, as it goes along with a buffer."""
+    """System prompt and tools as they are sent with a buffer."""
 
     def changed(self, message: Mapping[str, Any]) -> "PiSystemPrompt":
-        """With what `message` says: a section of the same name is replaced, tools come and go by name."""
+        """Return the system prompt changed by `message`: sections are replaced, tools added and removed by name."""
         sections, new_sections = dict(self.sections), message.get("sections")
         if isinstance(new_sections, dict):
             sections |= {str(name): text_of(text) for name, text in new_sections.items()}

@@ -1,6 +1,6 @@
-"""The reader of pi sessions: v1 is one line of records, v2 and v3 are a tree whose last record is pi's current place.
+"""Read pi sessions: v1 is a sequence of records, v2 and v3 are a tree whose last record is the current position.
 
-Every call is a request, also on an abandoned branch: it was made, and its buffer is that of its branch.
+Every call is a request, also a call on an abandoned branch. Its buffer is the buffer of its branch.
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,42 +47,42 @@ from inspector.core.usage import MOST, Usage
 
 NAME = "pi"
 _SILENT = ("custom", "label", "session_info", "usage", "thinking_level_change")
-"""Records that neither reach the model nor change what does."""
+"""Types of records that are not sent and do not change the buffer."""
 _PLAIN = "message"
 
 
 class PiReader:
-    """A `Reader`. Everything is known when its record comes, so all lists only grow."""
+    """A `Reader` of pi sessions. All lists only grow, because each record is complete."""
 
     def __init__(self) -> None:
         self._header: Mapping[str, Any] = {}
-        """Empty where the file has none."""
+        """The `session` record; empty if the file has none."""
         self._version = 3
         self._lines: dict[int, EntryNode] = {}
-        """By line: v1 names records by it."""
+        """Node of each record by line number, which v1 uses to refer to records."""
         self._nodes: dict[str, EntryNode] = {}
-        """By id; of several records with one id the latest."""
+        """Node of each record by id; if records share an id, the latest."""
         self._begins_late = False
-        """Does the first record of a file without header hang on one that is not in it?"""
+        """True if the file has no header and the parent of its first record is not in the file."""
         self._shared_ids = 0
-        """Records that have the id of an earlier one."""
+        """Number of records that share the id of an earlier record."""
         self._sources: dict[str, Message] = {}
         self._records: dict[str, tuple[Record, ...]] = {}
         self._made: set[str] = set()
-        """Ids of answers to tool calls that pi made up."""
+        """Ids of the tool results that pi adds for tool calls without a result."""
         self._unsent: set[str] = set()
-        """Calls of answers that failed."""
+        """Ids of the tool calls of failed answers."""
         self._leaf = ROOT
         self._thread = GrowingThread()
-        """But for its buffer: that is a branch of the tree."""
+        """Messages, requests and compactions. Its buffer is not used, because `_leaf` holds the buffer."""
         self._problems = ProblemList()
         self._unknown: set[str] = set()
         self._signs: list[Sign] = []
         self._level = self._called_with = ""
-        """The thinking level, and the one of the last call."""
+        """The current thinking level, and the thinking level of the last call."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take one record. O(record), but for compactions and edits: O(buffer)."""
+        """Take one record. O(record), or O(buffer) for compactions and edits."""
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
             self._problems.note(line, "not a session record", value, file)
@@ -107,7 +107,7 @@ class PiReader:
         return RecordPosition(name or f"L{line}", line, text_of(value.get("timestamp")))
 
     def _node(self, line: int, value: Mapping[str, Any]) -> EntryNode:
-        """The record's place in the tree, standing where its parent left the buffer."""
+        """Return the record's node in the tree, which begins with the buffer of its parent."""
         parent = self._leaf
         if self._version >= 2 and "parentId" in value:
             name = value["parentId"]
@@ -156,7 +156,7 @@ class PiReader:
     def _take_unsent(
         self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode
     ) -> None:
-        """Take a record that holds no message."""
+        """Take a record that adds no message to the buffer."""
         if kind == "context_edit":
             self._take_edit(value, where, node)
         elif kind == "thinking_level_change":
@@ -186,7 +186,7 @@ class PiReader:
             return
         if (
             value.get("checkpoint") is True
-        ):  # a response half written, to be written again as a whole
+        ):  # an incomplete response, which a later record holds completely
             return
         read = read_message(message, where)
         if read.role != "tool":
@@ -209,10 +209,10 @@ class PiReader:
             self._thread.note([read])
 
     def _as_sent(self, message: Mapping[str, Any], read: Message) -> Message | None:
-        """Return the part of a message that is sent to the model again; None if nothing is. Since v3 no failed answer
-        is.
+        """Return the part of a message that is sent to the model again; None if nothing is sent.
 
-        Before v3 the text of a failed answer was sent again; its calls, which had no results, were not.
+        Since v3 failed answers are not sent. Before v3 their text was sent again, but not their tool calls, which had
+        no results.
         """
         sent = read
         if read.role == "assistant" and message.get("stopReason") in FAILED:
@@ -226,7 +226,10 @@ class PiReader:
         return sent if sent.parts and message.get("excludeFromContext") is not True else None
 
     def _call(self, message: Mapping[str, Any], read: Message, node: EntryNode) -> Message:
-        """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
+        """Add the model call of an answer. Return the answer with its reasoning tokens.
+
+        A failed answer without usage is no call: nothing was sent, or the provider refused the request.
+        """
         usage, finish = read_usage(message), text_of(message.get("stopReason"))
         self._problems.note_absurd(message.get("usage"), read.line, message)
         thread = self._thread
@@ -242,7 +245,7 @@ class PiReader:
         return usage is not None or message.get("stopReason") not in FAILED
 
     def _mend(self, node: EntryNode) -> None:
-        """Something else comes than the answers to the last calls: those that have none will not get one."""
+        """Add results for tool calls without a result, because another message follows the results."""
         if not node.owed or self._version < MENDED_SINCE:
             return
         before, node.owed = settle(node), frozenset()
@@ -250,7 +253,7 @@ class PiReader:
         self._list(node.view.tail(min(before.length, node.view.length)))
 
     def _list(self, messages: Iterable[Message]) -> None:
-        """Answers that pi made up: each once, on whatever branches it stands."""
+        """Add the tool results that pi made up to the list of all messages, each once for all branches."""
         for message in messages:
             if message.id not in self._made:
                 self._made.add(message.id)
@@ -259,7 +262,7 @@ class PiReader:
     def _put(
         self, node: EntryNode, message: Message, record: Record, read: Message | None = None
     ) -> None:
-        """`read`: the whole of it, where not all of it goes back to the model."""
+        """Append a message to the buffer of a node. `read` is the whole message if only a part of it is sent again."""
         self._thread.note([read or message])
         if node.loose or record.kind != _PLAIN or record.message is not None:
             self._records[message.id], node.loose = (*node.loose, record), ()
@@ -278,7 +281,7 @@ class PiReader:
         summary = where.message("user", [Text(text)], summary=True)
         stays = self._retained(value, where, node)
         stays = mended(stays) if self._version >= MENDED_SINCE else stays
-        copies = [message for message in stays if message.line == where.line]  # of nothing we saw
+        copies = [message for message in stays if message.line == where.line]  # without an original
         self._thread.note([summary, *copies])
         self._list(message for message in stays if not message.line)
         if (usage := read_usage(value)) is not None:
@@ -312,7 +315,7 @@ class PiReader:
     def _retained(
         self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode
     ) -> list[Message]:
-        """What stays word for word: copied into the record, or named by its first record."""
+        """Return the messages that stay unchanged: copied into the record, or from the first kept record on."""
         tail = value.get("retainedTail")
         if isinstance(tail, list):
             earlier = SameMessages(settle(node))

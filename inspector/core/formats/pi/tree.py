@@ -1,7 +1,8 @@
-"""pi's session tree: every record knows its parent and the buffer after it.
+"""pi's session tree: every record has a node with its parent and the buffer after the record.
 
-The buffer after a record is a view, so records on one branch share one stretch; a branch begins a new stretch on a
-view of the old one. Walking is by loops over parents: a chain may have the length of the file.
+The buffer after a record is a view, so the records of one branch share one stretch. A new branch begins a new stretch
+on a view of the old stretch. Functions loop over parents and do not recurse, because a branch may be as long as the
+file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,30 +23,30 @@ class EntryNode:
     system: PiSystemPrompt
     depth: int = 0
     message: Message | None = None
-    """What this record adds to the buffer."""
+    """The message that this record adds to the buffer; None if it adds none."""
     edits: Mapping[str, Message | None] | None = None
-    """Replacements of messages by id; None takes the message out."""
+    """Replacements of messages by id; None as the replacement removes the message."""
     pending: bool = False
-    """The record brings edits that `view` does not show yet."""
+    """True while `view` does not include the latest edits; see `settle`."""
     owed: frozenset[str] = frozenset()
-    """Tool calls of the last answer that have no answer yet."""
+    """Ids of tool calls of the last answer that have no result yet."""
     loose: tuple[Record, ...] = ()
     """The records since the last message that was sent."""
 
 
 ROOT = EntryNode(None, Stretch().view(), PiSystemPrompt(), depth=-1)
-"""Stands before the first record."""
+"""The empty node before the first record."""
 
 
 def appended(view: View, message: Message) -> View:
-    """The view with one more message: on the same stretch where nothing else was put there."""
+    """Return the view with one more message, on the same stretch if the view is at its end."""
     stretch = view.stretch if len(view.stretch) == view.length else Stretch(view)
     stretch.append(message)
     return stretch.view()
 
 
 def settle(node: EntryNode) -> View:
-    """The buffer after the record, with the edits that ended there. A run of edits is applied in one go."""
+    """Return the buffer after the record, with pending edits applied. Consecutive edits are applied together."""
     if not node.pending:
         return node.view
     edits: dict[str, Message | None] = {}
@@ -59,7 +60,7 @@ def settle(node: EntryNode) -> View:
 
 
 def _edited(view: View, edits: Mapping[str, Message | None]) -> View:
-    """Keeps the view up to the first message that is edited and copies the rest. O(buffer)."""
+    """Return the view with its edits: shared up to the first edited message, copied from there on. O(buffer)."""
     messages = view.messages()
     first = next((n for n, message in enumerate(messages) if message.id in edits), None)
     if first is None:
@@ -71,7 +72,11 @@ def _edited(view: View, edits: Mapping[str, Message | None]) -> View:
 
 
 def kept(node: EntryNode, first: EntryNode) -> list[Message]:
-    """The messages from `first` to `node`, in order, edits applied; none where `first` is not an ancestor. O(kept)."""
+    """Return the messages from `first` to `node`, in order, with edits applied. O(nodes between them).
+
+    Returns:
+        An empty list if `first` is not an ancestor of `node`.
+    """
     backwards: list[Message] = []
     edits: dict[str, Message | None] = {}
     at: EntryNode | None = node
@@ -90,11 +95,11 @@ def kept(node: EntryNode, first: EntryNode) -> list[Message]:
 
 NO_RESULT = "No result provided"
 MENDED_SINCE = 3
-"""Version of the session format."""
+"""Version of the session format from which on pi adds results for tool calls without a result."""
 
 
 def mended_view(view: View) -> View:
-    """The buffer with its last answer mended. O(messages since that answer)."""
+    """Return the buffer with results added for unanswered tool calls of the last answer. O(messages since then)."""
     back, last = 0, None
     for message in view.backwards():
         back += 1
@@ -109,7 +114,10 @@ def mended_view(view: View) -> View:
 
 
 def mended(messages: Sequence[Message]) -> list[Message]:
-    """A list with every answer mended but the last: its calls may still be answered."""
+    """Return the messages with results added for unanswered tool calls.
+
+    The last answer is left unchanged, because results of its tool calls may still follow.
+    """
     mended_messages: list[Message] = []
     at = 0
     while at < len(messages):
