@@ -90,7 +90,7 @@ class Panel(Guarded, QWidget):
         return former is None or not all(map(_is_same, former, of))
 
     def counted(self, state: State) -> int | str | None:
-        """Return the count for the title, computed even while the panel is hidden; None: the title has no count."""
+        """Return the count for the title, also while the panel is hidden; None if the title has no count."""
         return None
 
     def take(self, text: str) -> None:
@@ -106,11 +106,11 @@ class Panel(Guarded, QWidget):
         """Adapt the layout to a new size. Does nothing by default."""
 
     def preferred_width(self, is_narrow: bool) -> int:
-        """Return the preferred width in pixels beside other panels; `is_narrow`: the window is narrow."""
+        """Return the preferred width in pixels beside other panels; `is_narrow` is True in a narrow window."""
         return self.minimumWidth()
 
     def preferred_height(self, window_height: int, is_low: bool) -> int:
-        """Return the preferred height in pixels; `is_low`: other panels need the room."""
+        """Return the preferred height in pixels; `is_low` is True if other panels need the room."""
         return self.minimumHeight()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -212,8 +212,8 @@ class PlotPanel(Panel):
             )
 
     def _load_library(self) -> Iterator[None]:
-        """Load pyqtgraph on the GUI thread: it touches every name of these modules, on which PySide6 creates Qt classes
-        (see inspector/gui/bridge.py)."""
+        """Load pyqtgraph on the GUI thread. Importing it reads every name of these modules, upon which PySide6 creates
+        Qt classes (see inspector/gui/bridge.py)."""
         for qt_module in ("QtCore", "QtGui", "QtWidgets"):
             module = import_module(f"PySide6.{qt_module}")
             for name in dir(module):
@@ -280,7 +280,7 @@ class ListPanel(Panel, Generic[T]):
         )
 
     def copy_button(self) -> QToolButton:
-        """Return a button that copies the selected rows, else all rows."""
+        """Return a button that copies the selected rows, or all rows if none is selected."""
         self.copy = small_button("copy", self.table.copy)
         return self.copy
 
@@ -288,7 +288,7 @@ class ListPanel(Panel, Generic[T]):
         """Let the sentence about the rows take several lines."""
         self.says.setWordWrap(True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.says.setContentsMargins(0, 4, 0, 0)  # on the height of the text of a button beside it
+        self.says.setContentsMargins(0, 4, 0, 0)  # aligns the first line with the text of a button
 
     def show_rows(self, rows: Sequence[T], words: str) -> None:
         """Show rows, and a sentence about them."""

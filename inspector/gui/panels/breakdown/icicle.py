@@ -106,7 +106,7 @@ class Icicle(Guarded, QWidget):
         self._lay_out()
 
     def fade(self, out: bool) -> None:
-        """Fade the chart while it shows a former buffer, or show it normally again."""
+        """Paint the chart pale while it shows a former buffer, or (`out` False) normally again."""
         if out != self.faded:
             self.faded = out
             self.update()
@@ -233,7 +233,7 @@ class Icicle(Guarded, QWidget):
             super().keyPressEvent(event)
 
     def _target_of(self, key: Qt.Key) -> PartPath | None:
-        """Return the part that a key moves to: a child, the parent, a sibling or the whole buffer; None: no part."""
+        """Return the part to which a key moves: a child, the parent, a sibling or the whole buffer; None if to none."""
         nodes = self._tree.along(self.part) if self._tree is not None else ()
         if not nodes:
             return None

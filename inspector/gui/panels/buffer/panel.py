@@ -273,7 +273,7 @@ class BufferPanel(Panel):
         self._show_lines()
 
     def _show_lines(self) -> None:
-        """Show each message in one line or in two. O(1), however many there are."""
+        """Show each message in one line or in two. O(1), independent of the number of messages."""
         self.delegate.has_two_lines = self.two_lines.isChecked()
         self.view.fit_rows()
 

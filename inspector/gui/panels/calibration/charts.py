@@ -73,7 +73,7 @@ class SegmentChart(Chart):
         self.redraw()
 
     def show_playhead(self, at: int | None) -> None:
-        """Mark the sample of a request; None: mark none."""
+        """Mark the sample of a request; None removes the mark."""
         self._at = at
         self.update()
 
@@ -151,7 +151,7 @@ class SegmentChart(Chart):
 
 
 class ScatterChart(SegmentChart):
-    """Reported over estimated tokens, with a line for each segment."""
+    """A scatter chart of reported over estimated tokens, with a fitted line for each segment."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Reported over estimated tokens")
@@ -282,7 +282,10 @@ class ScatterChart(SegmentChart):
 
 
 class ResidualChart(SegmentChart):
-    """Reported tokens minus those of the segment's line, over the requests, with a histogram at the right."""
+    """A chart of residuals over the requests, with a histogram of the residuals at the right.
+
+    A residual is the reported tokens of a request minus those of its segment's line.
+    """
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Residuals of each segment's line")
@@ -388,7 +391,7 @@ class ResidualChart(SegmentChart):
 
 
 class CoverageChart(Chart):
-    """A bar for each prediction band: the share of the reports inside it, and a mark at the expected share."""
+    """A chart with a bar for each prediction band: the share of reports inside it. A mark shows the expected share."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Coverage of the prediction bands")

@@ -25,7 +25,7 @@ MEANT, MOSTLY = 50, 0.6
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What the provider reported for each estimated token of one class of content."""
+    """The ratio of reported to estimated tokens of one class of content."""
 
     category: Category
     ratio: float

@@ -249,7 +249,7 @@ def fit_words(estimator_fit: EstimatorFit) -> str:
 
 
 def title_words(estimator_fit: EstimatorFit) -> str:
-    """Return how close predictions were, and what the segments say: `The next request is predicted ...`."""
+    """Return sentences on the accuracy of predictions and the number of segments: `The next request is ...`."""
     prediction, words = estimator_fit.fit.prediction, list[str]()
     if prediction.median is not None:
         requests = plural(prediction.requests, "request")

@@ -19,7 +19,7 @@ from inspector.workbench.compare import BASE, DEFAULT, NAMES
 
 _NONE = "no other"
 LONGEST_BUTTON, BESIDE_LINE = "Run 999 settings", 60
-"""The longest text of the button beside the settings, and the pixels of its edge and gaps."""
+"""The longest text of the button beside the settings, and the width in pixels of the button's edge and gaps."""
 VALUES, LEAST_VALUES, BESIDE_VALUES = 34, 12, 10
 """Most and least width of the field for the values of a setting, and width of the word before it, in digits."""
 
@@ -187,5 +187,5 @@ class SweepBar(Guarded, ChoiceBar):
 
 
 def _split_values(text: str) -> tuple[str, ...]:
-    """Return the values that were typed, between commas."""
+    """Return the values of a text in which commas separate them."""
     return tuple(value.strip() for value in text.split(",") if value.strip())

@@ -70,7 +70,7 @@ _COLUMNS: Sequence[Column[PolicySummary]] = (
 
 
 class _Progress(NamedTuple):
-    """How far the comparison is."""
+    """How far the comparison is: the file that is being replayed, and the share of all work that is done."""
 
     path: str
     share: float
@@ -114,7 +114,7 @@ class SessionsPage(QWidget):
         self._show()
 
     def add_path(self, path: str) -> None:
-        """Add a file to those that are compared, once."""
+        """Add a file to the comparison unless it is already part of it."""
         if path and path not in self.paths:
             self.paths.append(path)
             self._show()

@@ -34,12 +34,12 @@ class PolicyStyle:
     strokes: tuple[float, ...]
     """Lengths of stroke, gap, stroke, ... in pixels; empty: solid."""
     dark: str = ""
-    """Its colour on a dark background."""
+    """Colour of the curve on a dark background."""
     light: str = ""
-    """Its colour on a light background."""
+    """Colour of the curve on a light background."""
 
     def colour(self, colours: Colours) -> str:
-        """Return its colour in a palette."""
+        """Return the colour of the curve in a palette."""
         return (self.dark if colours.dark else self.light) or colours.missing
 
     def pen(self, colours: Colours, width: float = 1.0) -> QPen:
@@ -172,7 +172,7 @@ def difference_text(figure: Figure, row: PolicyRow) -> str:
 
 
 def _cell_text(figure: Figure) -> Callable[[PolicyRow], str]:
-    """Return a function that writes the figure of a row and, in a second line, its difference."""
+    """Return a function that returns the figure of a row and, in a second line, its difference."""
 
     def text(row: PolicyRow) -> str:
         gap = difference_text(figure, row)

@@ -58,7 +58,7 @@ class TradeOffChart(Chart):
         self._chosen = ""
 
     def show_reports(self, reports: Sequence[ReplayReport], chosen: str) -> None:
-        """Show the policies of these reports, with a ring around the chosen one."""
+        """Show the policies of these reports, with a ring around the chosen policy."""
         if reports is not self._reports:
             self._reports = reports
             self.standings = tuple(
@@ -104,7 +104,7 @@ class TradeOffChart(Chart):
         )
 
     def _scales(self) -> tuple[LinearScale, LinearScale]:
-        """Return the horizontal scale in dollars and the vertical one in facts needed again."""
+        """Return the scales: horizontal in dollars, vertical in facts needed again for each 1,000 tokens freed."""
         area = self.area
         costs = [float(standing.cost_usd or 0) for standing in self.standings]
         needs = [standing.needed_per_1000 or 0.0 for standing in self.standings]
@@ -162,7 +162,7 @@ class TradeOffChart(Chart):
                 self._paint_letter(painter, standing, labels)
 
     def _front_line(self, area: QRectF) -> list[QPointF]:
-        """Return the corners of a line that leads in steps from one policy of the front to the next."""
+        """Return the corners of a stepped line that connects the policies of the front."""
         places = [self.place_of(standing) for standing in self.front]
         if not places:
             return []

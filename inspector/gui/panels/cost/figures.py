@@ -156,9 +156,9 @@ class CostFigures:
     kinds: frozenset[str]
     """Kinds of tokens that were paid for."""
     edges: list[float]
-    """Edges of the bars, in requests."""
+    """Left edges of the bars and the right edge of the last bar, in requests."""
     tops: list[list[float]]
-    """Upper ends of the bars in dollars, by kind of token."""
+    """Upper ends of the bars in dollars for each kind of token, stacked on the kinds before it."""
     running: list[float]
     """Dollars of all requests up to each request."""
     advice: tuple[Advice, ...] = ()

@@ -167,7 +167,7 @@ class DiffBar(Guarded, QWidget):
             self._say()
 
     def _say(self) -> None:
-        """Show the sum in the headline, with its verdict if a recorded compaction is shown."""
+        """Show the sum in the headline and, for a recorded compaction, whether it paid for itself."""
         comparison, payback = self._comparison, economics_words(self._economics)
         if comparison is None:
             return

@@ -35,7 +35,7 @@ LEFT_OUT = "These rows are left out. Enter or a click shows them."
 
 
 class DiffReading(TextReader):
-    """The text of one message, before and after; compared off the GUI thread."""
+    """Shows the text of one message before and after, which are compared off the GUI thread."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.theme, "Text of the message, before and after")
@@ -274,7 +274,7 @@ class DiffPanel(Panel):
         if turned:
             self._splitter.setSizes(
                 [4_000, 2_000]
-            )  # sizes of the other direction mean nothing in this one
+            )  # the sizes set for the other direction do not apply to this one
 
     def _run(self) -> None:
         """Run the tier whose preview is shown."""

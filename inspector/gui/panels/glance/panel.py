@@ -89,7 +89,7 @@ _RESERVED_LINES = 4
 
 
 class GlancePanel(Panel):
-    """Computes each answer in a separate job; while a session grows, at the pace of `PacedJob`."""
+    """Computes each answer in a separate job. While a session grows, `PacedJob` limits how often that is done."""
 
     TITLE: ClassVar[str] = "At a glance"
     HEADED: ClassVar[bool] = True
@@ -105,7 +105,7 @@ class GlancePanel(Panel):
         self._row.setContentsMargins(_SIDE, _EDGE, _SIDE, _EDGE)
 
     def show_state(self, state: State) -> None:
-        """Show the answers about the chosen thread, once all of it is read."""
+        """Show the answers about the chosen thread as soon as the whole session is read."""
         self._state = state
         if self.is_new("file", state.session.path if state.session is not None else ""):
             for question, card in self.cards.items():

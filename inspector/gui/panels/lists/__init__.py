@@ -1,1 +1,1 @@
-"""Panels that are one list."""
+"""Panels that each show one table."""

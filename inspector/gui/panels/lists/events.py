@@ -1,4 +1,5 @@
-"""Events of tiers: those of the step that is shown, with a sentence about each; on demand all that led here."""
+"""Events sent by tiers, with a sentence about each: those of the current step or, on demand, of all steps and requests
+up to here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,25 +22,25 @@ NONE = "No events yet: tiers send them, in a recorded run or in the steps that l
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event, and who sent it: a step taken manually (its place `at`), or a tier before a recorded request."""
+    """An event and its sender: a step that the user took (its index `at`), or a tier before a recorded request."""
 
     at: int | None
     step: str
     tier: str
     event: Event
     ahead: bool = False
-    """Of a step that was undone, or before a later request."""
+    """Was the event sent by a step that was undone, or before a request after the playhead?"""
     request: int | None = None
 
     @property
     def sender(self) -> str:
-        """`1 L0`, `request 78`; in brackets if it is ahead."""
+        """Return `1 L0` or `request 78`, in brackets if the event is ahead."""
         text = self.step if self.at is None else f"{self.at + 1} {self.step}"
         return f"({text})" if self.ahead else text
 
 
 class EventsPanel(ListPanel[EventRow]):
-    """Events by their harness's names and fields, the newest last. A click on an event goes to its step or request."""
+    """Events with their names and fields in the harness, the newest last. A click goes to the step or request."""
 
     TITLE: ClassVar[str] = "Events"
     NAME = "Events"
@@ -67,7 +68,7 @@ class EventsPanel(ListPanel[EventRow]):
         )
 
     def show_state(self, state: State) -> None:
-        """The events of the step, else of the whole path; the newest in sight."""
+        """Show the events of the step or, if no step is shown, of the whole path, and scroll to the newest."""
         if self.is_new("rows", state.steps, state.thread, state.at):
             self._show()
 
@@ -100,7 +101,7 @@ class EventsPanel(ListPanel[EventRow]):
 
 
 def _own_step(state: State) -> int | None:
-    """Index of the user's step that is shown; None if it is the recorded buffer."""
+    """Return the index of the user's step that is shown; None if the recorded buffer is shown."""
     return state.steps.at if state.steps is not None and state.shown_step is not None else None
 
 
@@ -112,7 +113,7 @@ def _own(state: State) -> list[EventRow]:
 
 
 def event_rows(state: State) -> list[EventRow]:
-    """All events on the way here: of the recorded requests, then of the steps, then what lies ahead."""
+    """Return all events: of the recorded requests up to the playhead, then of the steps, then of later requests."""
     recorded = recorded_events(state)
     before = [row for row in recorded if not row.ahead]
     steps = step_events(state.steps) if state.steps else ()
@@ -120,7 +121,7 @@ def event_rows(state: State) -> list[EventRow]:
 
 
 def recorded_events(state: State) -> Sequence[EventRow]:
-    """The events that the transcript records of this thread, in the order in which they were sent."""
+    """Return the events that the transcript records of the thread, in the order in which they were sent."""
     current = state.at
     events = state.thread.events if state.thread is not None else ()
     return [
@@ -137,7 +138,7 @@ def recorded_events(state: State) -> Sequence[EventRow]:
 
 
 def step_events(steps: Steps) -> Sequence[EventRow]:
-    """The events on the path through the current step, in the order in which they were sent."""
+    """Return the events of the path through the current step, with steps to redo, in the order they were sent."""
     path, end = set(steps.path()), steps
     while (further := end.redo()) is not end:
         end = further

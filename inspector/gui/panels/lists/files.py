@@ -1,4 +1,4 @@
-"""Every file of the session: its versions over the requests, whether the buffer holds it now, and what is stale."""
+"""Every file of the session: its versions over the requests, and whether the buffer holds the newest or a stale one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,25 +19,25 @@ from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import BufferFilter, State
 
 _SHOWN = 12
-"""Versions that are named; of more the first and the last."""
+"""Most versions that are all listed; if there are more, only the first and the last of them are."""
 _ORDER: dict[FileState, int] = {"stale": 0, "in context": 1, "not in context": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file as it is known where the playhead is."""
+    """A file as far as it is known at the playhead."""
 
     file: SessionFile
     name: str
     state: FileState
     held: tuple[FileUse, ...]
-    """Its messages in the buffer."""
+    """The messages about the file that are in the buffer."""
     tokens: int
-    """What these messages weigh together, calls not counted."""
+    """Tokens of these messages together, without the calls that they answer."""
 
     @property
     def state_words(self) -> str:
-        """`stale: version 1 of 3`, `in context, 2 stale reads`."""
+        """Return `stale: version 1 of 3` or `in context, 2 stale reads`."""
         if self.state == "in context" and self.stale_reads:
             return f"in context, {plural(self.stale_reads, 'stale read')}"
         if self.state != "stale":
@@ -47,12 +47,12 @@ class FileRow:
 
     @property
     def stale_reads(self) -> int:
-        """How many messages in the buffer show a version that is no longer the newest."""
+        """Number of messages in the buffer that show a version which is no longer the newest."""
         return sum(use.kind != "written" and use.version < self.file.version for use in self.held)
 
     @property
     def version_words(self) -> str:
-        """`0, 17, 30`: the requests at which its versions began."""
+        """Return `0, 17, 30`: the requests at which the versions of the file began."""
         begun = [grouped(use.first) for use in self.file.versions]
         if len(begun) <= _SHOWN:
             return ", ".join(begun)
@@ -60,7 +60,7 @@ class FileRow:
         return ", ".join([*begun[:half], "…", *begun[-half:]])
 
     def count(self, *kinds: str) -> str:
-        """How many of its messages are of these kinds; empty for none."""
+        """Return the number of messages of these kinds about the file; empty if there are none."""
         number = sum(use.kind in kinds for use in self.file.uses)
         return grouped(number) if number else ""
 
@@ -90,7 +90,10 @@ def file_rows(files: Sequence[SessionFile], state: State, size: Sizer) -> list[F
 
 
 class FilesPanel(ListPanel[FileRow]):
-    """A click selects the newest message about the file in the buffer; Enter or a double click lists its messages."""
+    """The files of the session. A click selects the newest message about a file in the buffer.
+
+    Enter or a double click limits the buffer list to the messages about the file.
+    """
 
     TITLE: ClassVar[str] = "Files"
     NAME = "Files of the session"

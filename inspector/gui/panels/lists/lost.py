@@ -1,5 +1,5 @@
-"""What was lost: facts of the buffer before that are not in the buffer after, the most harmful first. Each leads to its
-former place and, if the recording lost it, to the request that needed it again."""
+"""What a step or a compaction lost: facts of the buffer before it that are not in the buffer after it, the most harmful
+first. A row leads to the message that held the fact and, for a recorded loss, to the request that needed it again."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -41,23 +41,23 @@ _NAMES: Mapping[FactKind, tuple[str, str]] = {
 
 
 BESIDE_CHIPS = 230
-"""Pixels of the line above the table for gaps and buttons, besides the chips and the sentence."""
+"""Width in pixels of the gaps and buttons in the line above the table, without the chips and the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class LossRow:
-    """One lost fact, and the message that held it: its `number` in the buffer before (-1: none did)."""
+    """A lost fact and the message that held it. `number` is the message's place in the buffer before; -1 for none."""
 
     lost: LostRow
     number: int = -1
     role: str = ""
-    """The tool whose result it was, else the role."""
+    """The tool whose result the message is, else the role of the message."""
     subject: str = ""
-    """What that message is about."""
+    """What the message is about."""
 
     @property
     def again(self) -> str:
-        """The requests that needed it again, in words."""
+        """The requests that needed the fact again, in words."""
         words = [
             f"{use.request} {use.how}{f', {grouped(use.tokens)} tokens' if use.tokens else ''}"
             for use in self.lost.needed
@@ -67,12 +67,12 @@ class LossRow:
 
 VERDICT = 5
 AGAIN = 4
-"""The column from which a double click leads to the request that needed the fact again."""
+"""Index of the column in which a double click goes to the request that needed the fact again."""
 
 
 class LostPanel(ListPanel[LossRow]):
-    """A click selects the message that held a fact. Enter or a double click shows it in the diff; on "needed again" it
-    leads to the request that needed it."""
+    """A click selects the message that held a fact. Enter or a double click shows the message in the diff or, in the
+    column "needed again", goes to the request that needed the fact."""
 
     TITLE: ClassVar[str] = "Lost"
     NAME = "What was lost"
@@ -92,12 +92,12 @@ class LostPanel(ListPanel[LossRow]):
         self._session: Session | None = None
         self._thread: Thread | None = None
         self._known: tuple[Thread | None, Sequence[CompactionLoss]] = None, ()
-        """What the compactions of a thread lost: looked up once for all of them."""
+        """A thread and what its compactions lost, which is computed once for all compactions."""
         self._wanted: Sides | None = None
         self._shown: Sides | None = None
         self._job = PacedJob(desk.bridge, self)
         self._comparison = 0
-        """Number of the comparison that is wanted."""
+        """Number of different comparisons wanted so far, by which jobs of former comparisons are recognised."""
         self._losses: Sequence[LossRow] = ()
         self._kind: FactKind | None = None
         self._soon = delayed(self, 150, self._look)
@@ -130,7 +130,7 @@ class LostPanel(ListPanel[LossRow]):
         return chip
 
     def fit(self) -> None:
-        """A chip for each kind if all fit into one line beside the sentence, else a menu."""
+        """Show a chip for each kind if all fit into one line beside the sentence, else a menu."""
         sentence = self.says.fontMetrics().horizontalAdvance(self.says.text())
         fits = self._chips.sizeHint().width() + sentence + BESIDE_CHIPS <= self.width()
         self._chips.setVisible(fits)
@@ -142,7 +142,7 @@ class LostPanel(ListPanel[LossRow]):
                 menu.addAction(chip.text(), chip.click)
 
     def receive(self, state: State) -> None:
-        """Looked for whether seen or not: the title shows the count."""
+        """Find the losses even while the panel is hidden, because its title shows their number."""
         self.attempt(state)
 
     def show_state(self, state: State) -> None:
@@ -205,7 +205,7 @@ class LostPanel(ListPanel[LossRow]):
         gone = sum(loss.lost.fate != "paraphrased" for loss in rows)
         count = (
             grouped(gone) if gone < 1_000 else short(round(gone, -2))
-        )  # other tabs need room, too
+        )  # a short number leaves room for other tabs
         self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
         self.kinds[kind].setChecked(True)
@@ -257,7 +257,12 @@ class LostPanel(ListPanel[LossRow]):
 
 
 def losses(chosen: Sides, recorded: Sequence[CompactionLoss] = ()) -> Sequence[LossRow]:
-    """What a step lost, with its places; of what the recording did, as these say. O(text)."""
+    """Return the facts that a step lost, each with the message that held it. O(text).
+
+    Args:
+        chosen: the buffers before and after the step.
+        recorded: the losses of the recorded changes, used if a recorded change is shown.
+    """
     if _recorded_at(chosen) is None:
         return _placed(lost_between(chosen.before.messages, chosen.after.messages), chosen)
     change = _recorded(chosen, recorded)
@@ -265,13 +270,13 @@ def losses(chosen: Sides, recorded: Sequence[CompactionLoss] = ()) -> Sequence[L
 
 
 def _recorded(chosen: Sides, recorded: Sequence[CompactionLoss]) -> CompactionLoss | None:
-    """Return what is known of the recorded change that is shown; None: another step is shown."""
+    """Return the losses of the recorded change that is shown; None if another step is shown or they are unknown."""
     at = _recorded_at(chosen)
     return next((change for change in recorded if change.before_request == at), None)
 
 
 def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
-    """The facts with the messages of the buffer before that held them."""
+    """Return the facts, each with the message of the buffer before that held it."""
     before = chosen.before.messages
     index = CallIndex(before)
     places = {message.id: n for n, message in enumerate(before)}
@@ -291,7 +296,7 @@ def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
 
 
 def _recorded_at(chosen: Sides) -> int | None:
-    """The request after the recorded change that is looked at; None where it is another step."""
+    """Return the request after the recorded change that is shown; None if another step is shown."""
     steps = chosen.steps
     if steps is None or steps.recorded is None or (steps.compared, steps.at) != (ORIGIN, RECORDED):
         return None

@@ -1,4 +1,4 @@
-"""What is recorded besides messages: compactions and silent drops, events of tiers, lines that could not be read."""
+"""The panels of recorded compactions and silent drops, and of lines that could not be read."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class CompactionRow:
     line: int
     time: str
     shows: str = ""
-    """Id of the message to look at, if any."""
+    """Id of the message that a click selects; empty if there is none."""
 
 
 def compaction_rows(
@@ -100,8 +100,8 @@ def _counts(drop: Drop | None) -> str:
 
 
 class CompactionsPanel(ListPanel[CompactionRow]):
-    """Where the buffer became smaller: compactions that the transcript records, and silent drops with their evidence. A
-    click goes there, Enter or a double click opens the summary."""
+    """The compactions that the transcript records, and silent drops with their evidence. A click goes to the next
+    request, Enter or a double click opens the summary."""
 
     TITLE: ClassVar[str] = "Compactions"
     NAME = "Recorded compactions"
@@ -131,7 +131,7 @@ class CompactionsPanel(ListPanel[CompactionRow]):
             self.show_rows(rows, _compaction_words(thread, rows))
 
     def counted(self, state: State) -> str:
-        """`3`, `3 + 1 silent`: recorded compactions, and silent drops that lost something."""
+        """Return `3` or `3 + 1 silent`: the number of recorded compactions and of silent drops that lost something."""
         recorded = compaction_count(state.thread) if state.thread is not None else 0
         silent = (
             sum(drop.loss and drop.compaction is None for drop in state.drops.found)
@@ -196,7 +196,7 @@ def _compaction_words(thread: Thread | None, rows: Sequence[CompactionRow]) -> s
 
 
 class ProblemsPanel(ListPanel[Problem]):
-    """What could not be read as it stands: never hidden, never fatal. A click selects the message of the line."""
+    """Everything that could not be read; none of it stops the reading. A click selects the message of the line."""
 
     TITLE: ClassVar[str] = "Problems"
     NAME = "Problems"

@@ -1,7 +1,8 @@
-"""Search in the buffer and through the session: which messages hold a text, what each is about, the first and the last
-request with it. It opens below the buffer and the message, so that all three are in sight.
+"""Search in the buffer or the session for messages that hold a text. Each is listed with the first and the last request
+that holds it. The panel opens below the buffer and the message, so that all three are visible.
 
-A row leads to the first request with the message; a click on *Last* to the last one, on *Removed by* to the one after.
+A click on a row goes to the first request that holds the message, a click on *Last* to the last one, and a click on
+*Removed by* to the first request that no longer holds it.
 """
 
 from collections import Counter
@@ -32,12 +33,12 @@ from inspector.workbench.state import FoundText, State
 
 SCOPES = ("this buffer", "this thread", "all threads")
 LAST, REMOVED = 5, 6
-"""The columns that lead to the last request that holds the message, and to the first that no longer does."""
+"""Columns in which a click goes to the last request that holds the message, and to the first that no longer does."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageHit:
-    """A hit, where it was found."""
+    """A hit and the thread in which it was found."""
 
     thread: Thread
     hit: Hit
@@ -46,27 +47,27 @@ class MessageHit:
 
     @property
     def row(self) -> MessageRow:
-        """What the message is and holds."""
+        """The message as a row of the table: its role, tool, subject and size."""
         return message_row(self.hit.message, self.calls)
 
     @property
     def came(self) -> int | None:
-        """The request whose buffer was the first to hold it."""
+        """The first request whose buffer holds the message; None if no buffer does."""
         return self.hit.stay.first if self.hit.stay else None
 
     @property
     def left(self) -> int | None:
-        """The first request that no longer holds it; None: it is still in context."""
+        """The first request that no longer holds the message; None if the message is still in context."""
         return self.hit.stay.left if self.hit.stay else None
 
     @property
     def last(self) -> int | None:
-        """The last request whose buffer holds it; None: it is still in context."""
+        """The last request whose buffer holds the message; None if the message is still in context."""
         return None if self.left is None else self.left - 1
 
 
 class SearchPanel(ListPanel[MessageHit]):
-    """A field to type in and the messages that hold what was typed."""
+    """A search field and a table of the messages that hold its text."""
 
     TITLE: ClassVar[str] = "Search"
     HEADED: ClassVar[bool] = True
@@ -111,18 +112,18 @@ class SearchPanel(ListPanel[MessageHit]):
         column(form, (self.table, 1), of=self, gap=0)
 
     def show_state(self, state: State) -> None:
-        """Search again in another session or thread or, if only the buffer is searched, at another request."""
+        """Search again if the session or thread has changed or, if only the buffer is searched, the request."""
         self._state = state
         if self._wanted() != self._searched:
             self._search()
 
     def take(self, text: str) -> None:
-        """Look for what was typed elsewhere, at once."""
+        """Search immediately for a text that the user typed elsewhere."""
         self.field.setText(text)
         self._search()
 
     def _wanted(self) -> tuple[object, ...]:
-        """All that the result depends on; sessions and threads by identity, as comparing them is long."""
+        """Return all that the result depends on; sessions and threads by identity, as comparing them takes long."""
         state, scope = self._state, self.scope.currentIndex()
         place = state.request.view if scope == 0 and state.request else None
         size = len(state.thread.messages) if state.thread else 0
@@ -176,7 +177,7 @@ class SearchPanel(ListPanel[MessageHit]):
             self.choose(max(0, self.table.currentIndex().row()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Down goes from the field into the rows."""
+        """Move from the field to the rows on the Down key."""
         if event.key() == Qt.Key.Key_Down and self.table.rows:
             self._first()
         else:
@@ -196,7 +197,7 @@ class SearchPanel(ListPanel[MessageHit]):
         self.desk.show_panel("Message")
 
     def step(self, rows: int) -> None:
-        """Go to the next hit, or with -1 to the previous one, around the ends; ask for a text if there is none."""
+        """Go to the next hit (-1: the previous one), wrapping at the ends. If there is no hit, show the panel."""
         if not self.table.rows:
             self.desk.show_panel(self.TITLE)
             return
@@ -207,7 +208,7 @@ class SearchPanel(ListPanel[MessageHit]):
 
 
 def _places(text: str, matches: Sequence[MessageHit]) -> FoundText:
-    """Where they came into the buffer: marks of the timeline."""
+    """Return how many matches entered the buffer at each request, by thread, for the marks of the timeline."""
     places = dict[str, Counter[int]]()
     for match in matches:
         if match.came is not None:
@@ -228,7 +229,11 @@ def _says(session: Session | None, text: str, matches: Sequence[MessageHit]) -> 
 def found_in(
     threads: Sequence[Thread], text: str, case: bool, only: frozenset[int] | None, task: Task
 ) -> tuple[MessageHit, ...]:
-    """The hits of all threads; `only`: ids of the message objects that count. Raises Cancelled between threads."""
+    """Return the hits of all threads. Raises Cancelled between threads.
+
+    Args:
+        only: `id()` of each message to search; None: search all messages.
+    """
     matches: list[MessageHit] = []
     for thread in threads:
         if task.cancelled():
@@ -250,7 +255,7 @@ def _about(row: MessageRow) -> str:
 
 def _excerpt(hit: Hit) -> str:
     text = part_text(hit.message.parts[hit.part])
-    start = max(0, hit.start - 12)  # what was looked for is in sight in a narrow list, too
+    start = max(0, hit.start - 12)  # so that the text found is visible in a narrow list, too
     return ("…" if start else "") + text[start : hit.start + 200]
 
 
@@ -261,7 +266,7 @@ def _request(match: MessageHit, at: int | None, nowhere: str) -> str:
 
 
 def _by(match: MessageHit) -> str:
-    """What took the message out of the buffer, as far as the transcript records it."""
+    """Return what removed the message from the buffer, as far as the transcript records it."""
     if match.left is None:
         return ""
     by = next(

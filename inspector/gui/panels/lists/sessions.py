@@ -63,7 +63,7 @@ class SessionsPanel(ListPanel[SessionRow]):
         )
 
     def show_state(self, state: State) -> None:
-        """Search the disk at first, and again after another transcript was opened, which is then a recent one."""
+        """Search the disk at the first call, and again after another transcript was opened, which is then recent."""
         session = state.session
         path = session.path if session else ""
         if self._on_disk is not None and path == self._open:
@@ -137,7 +137,10 @@ def held_rows(held: Sequence[HeldSession], format_name: str) -> list[SessionRow]
 
 
 def _names(sessions: Sequence[FoundSession]) -> list[str]:
-    """Return the title of each session, with or replaced by the end of its path if it is not unique or missing."""
+    """Return a name for each session: its title, with the end of its path if the title is not unique.
+
+    A session without a title is named by the end of its path.
+    """
     titles = Counter(session.title for session in sessions)
     tails = distinct_names([session.path for session in sessions])
     names = []

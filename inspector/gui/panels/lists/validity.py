@@ -1,4 +1,4 @@
-"""Would a provider refuse the buffer where we stand, and why. What does not pair up can be mended."""
+"""Whether a provider would refuse the current buffer, and why. Calls and results without a partner can be repaired."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -22,7 +22,7 @@ MENDS = (
 
 
 class ValidityPanel(ListPanel[Invalid]):
-    """The reasons to refuse, in the order of the messages. A click selects the message."""
+    """The reasons to refuse the buffer, in the order of the messages. A click selects the message."""
 
     TITLE: ClassVar[str] = "Valid"
 
@@ -48,14 +48,14 @@ class ValidityPanel(ListPanel[Invalid]):
         self._soon = delayed(self, 200, lambda: self.show_state(self._latest))
 
     def receive(self, state: State) -> None:
-        """Show the verdict in the title even while the panel is hidden, then a moment later."""
+        """Show the verdict in the title even while the panel is hidden; it is then computed after a short delay."""
         super().receive(state)
         self._latest = state
         if not self.seen:
             self._soon.start()
 
     def show_state(self, state: State) -> None:
-        """Check the buffer where we stand, if it is another one."""
+        """Check the current buffer if it has changed."""
         if state.thread is None:
             self.says.setText("Open a transcript to see whether a provider would take its buffers.")
             return

@@ -1,1 +1,1 @@
-"""What was lost, as a page: the facts of all compactions, and the places of the selected one."""
+"""The page What was lost: the facts that all compactions lost, and the places of the selected fact."""

@@ -1,4 +1,4 @@
-"""The column beside the table of lost facts: which compaction, which verdicts and which kinds are wanted."""
+"""The column of filters beside the table of lost facts: by compaction, by verdict and by kind of fact."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,9 +22,9 @@ from inspector.workbench.loss_page import (
 )
 
 FIGURES = 31
-"""Figures of the width of the column."""
+"""Width of the column in digits."""
 _BESIDE = 14
-"""Pixels between the words of a choice and its number."""
+"""Pixels between the text of a choice and its number."""
 _ABOUT: Mapping[LossView, str] = {
     "Worth reading": "What the user asked for and is open, values that were needed, decisions and open errors.",
     "Needed again": "Facts that a later request used when they were no longer in context.",
@@ -36,7 +36,7 @@ _ABOUT: Mapping[LossView, str] = {
 
 
 class CountedChoice(Guarded, QPushButton):
-    """A choice with the number of facts that it shows, at the right."""
+    """A checkable button with, at its right, the number of facts that it selects."""
 
     def __init__(self, words: str, about: str = "") -> None:
         super().__init__(words)
@@ -51,7 +51,7 @@ class CountedChoice(Guarded, QPushButton):
         self.show_count(0)
 
     def show_count(self, count: int) -> None:
-        """Show how many facts there are."""
+        """Show the number of facts that the choice selects."""
         self._count.setText(grouped(count))
         self.setAccessibleName(f"{self._words}, {grouped(count)}")
 
@@ -74,7 +74,7 @@ class LossChoices(QFrame):
         self.setObjectName("LossChoices")
         self.wanted = LossFilter()
         self.compactions: dict[int | None, CountedChoice] = {}
-        """By the first request after it; None: all of them, unless there is only one."""
+        """The choice of each compaction, by the first request after it. None: all compactions, if there are several."""
         self._compaction_group = QButtonGroup(self)
         self._view_group = QButtonGroup(self)
         self.views = {view: CountedChoice(view, _ABOUT[view]) for view in VIEWS}
@@ -103,7 +103,7 @@ class LossChoices(QFrame):
         self.any_kind.setVisible(False)
 
     def show_compactions(self, losses: Sequence[CompactionLoss], chosen: int | None) -> None:
-        """List the compactions, with the one chosen that stands before that request; None: all of them."""
+        """List the compactions, and select the one before request `chosen`; None selects all compactions."""
         for choice in self.compactions.values():
             self._compaction_group.removeButton(choice)
             self._compaction_box.removeWidget(choice)
@@ -124,7 +124,7 @@ class LossChoices(QFrame):
         self.wanted = replace(self.wanted, before_request=place)
 
     def show_counts(self, counts: LossCounts) -> None:
-        """Show how many facts each choice has."""
+        """Show the number of facts that each choice selects."""
         for view, choice in self.views.items():
             choice.show_count(counts.views[view])
         for kind, choice in self.kinds.items():
@@ -135,7 +135,7 @@ class LossChoices(QFrame):
         self.any_kind.setVisible(bool(self.wanted.kinds))
 
     def show_everything(self) -> None:
-        """Want all facts, as none of them is worth reading."""
+        """Select the view of all facts, without emitting `changed`."""
         self.views["Everything"].setChecked(True)
         self.wanted = replace(self.wanted, view="Everything")
 
@@ -146,7 +146,7 @@ class LossChoices(QFrame):
         self._choose_kinds()
 
     def look_for(self, text: str) -> None:
-        """Want only facts with that text."""
+        """Show only the facts that contain a text."""
         self._want(replace(self.wanted, text=text.strip()))
 
     def _choose_kinds(self) -> None:
@@ -166,7 +166,7 @@ def _caption(words: str) -> QWidget:
 
 
 def _describe_compaction(loss: CompactionLoss) -> str:
-    """`automatic summary, 153,212 to 24,170 tokens. After request 78 nothing had to be read or said again.`"""
+    """Return `automatic summary, 153,212 to 24,170 tokens. After request 78 nothing had to be read or said again.`."""
     named = " ".join(word for word in (loss.trigger, loss.kind) if word)
     sizes = ""
     if loss.tokens_before is not None and loss.tokens_after is not None:

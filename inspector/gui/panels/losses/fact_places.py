@@ -19,11 +19,11 @@ from inspector.gui.widgets.small import Elided
 from inspector.workbench.loss_page import FactPlace, FactPlaces
 
 _BESIDE_LINK = 48
-"""Pixels of the line with a caption and a link that are for neither."""
+"""Pixels that the line with a caption and a link needs besides the two."""
 
 
 class PlaceCard(Guarded, QFrame):
-    """One place: what it is, the text with the passage marked, and a link to its request."""
+    """A place of a fact: its title, the text with the passage marked, and a link to the request."""
 
     def __init__(self, desk: Desk, caption: str, go: Callable[[FactPlace], None]) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class PlaceCard(Guarded, QFrame):
         self.reader.text.show_sections(sections)
         if place is not None and place.passage and place.messages:
             self.reader.find_bar.look_for(place.passage)
-            self.reader.find_bar.hide()  # the passage is marked; F3 and Ctrl+F still look for more
+            self.reader.find_bar.hide()  # the passage stays marked; F3 and Ctrl+F still work
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -78,7 +78,7 @@ class PlaceCard(Guarded, QFrame):
         self.link.setAccessibleName(words)
 
     def restyle(self) -> None:
-        """Mark the passage again: with other colours the text is laid in again."""
+        """Show the place again: a change of colours sets the text again, which removes the mark of the passage."""
         self.update()
         QTimer.singleShot(0, self, lambda: self.show_place(self.place))
 

@@ -1,5 +1,5 @@
-"""What was lost, as a page: filters at the left, the facts in a table, below it the three places of the selected one,
-and what gives it back to the agent."""
+"""The page What was lost: filters at the left, the facts in a table, below it the three places of the selected fact and
+buttons that give the selected facts back to the agent."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -67,16 +67,16 @@ COLUMNS: Sequence[Column[LossEntry]] = (
     ),
 )
 COMPACTION = 3
-"""The column that is left out if all rows are of one compaction."""
+"""Index of the column that is hidden if all rows belong to one compaction."""
 NOTHING = "Open a transcript to see what its compactions lost."
 GIVE_FIGURES = 60
-"""Digits of width that the words beside the buttons need."""
+"""Width in digits that the words beside the buttons need."""
 NO_UNSURE = "No row is not sure: there is nothing to ask."
 NO_COMPACTION = "No compaction, and no silent drop: the whole conversation is still in context."
 
 
 class LossesPanel(Panel):
-    """The facts of all compactions of the chosen thread. Alt+Left, Escape and Back lead back."""
+    """The facts that the compactions of the chosen thread lost. Alt+Left, Escape and Back leave the page."""
 
     TITLE: ClassVar[str] = "What was lost"
     HEADED: ClassVar[bool] = True
@@ -87,7 +87,7 @@ class LossesPanel(Panel):
         self._job = PacedJob(desk.bridge, self)
         self._at: int | None = None
         self._is_price_shown = False
-        """The price of asking a model is shown, so the next click asks."""
+        """Is the price of asking a model shown, so that the next click asks?"""
         self.choices = LossChoices()
         self.choices.changed.connect(self._refill)
         self.table: Rows[LossEntry] = Rows("Facts that were lost", COLUMNS)
@@ -143,7 +143,8 @@ class LossesPanel(Panel):
         self.setFocusProxy(self.table)
 
     def fit(self) -> None:
-        """The column of choices is as wide as its words; the buttons go below the words where both have no room."""
+        """Make the column of choices as wide as its words, and put the buttons below the words beside them if both do
+        not fit into one line."""
         figure = self.fontMetrics().horizontalAdvance("0")
         self.choices.setFixedWidth(FIGURES * figure)
         needed = self.choices.width() + self._actions.sizeHint().width() + GIVE_FIGURES * figure
@@ -153,7 +154,7 @@ class LossesPanel(Panel):
         )
 
     def show_state(self, state: State) -> None:
-        """The compactions of the chosen thread."""
+        """Find what the compactions of the chosen thread lost, if the thread has changed."""
         session, thread, self._at = state.session, state.thread, state.at
         if not self.is_new("page", session, thread):
             return
@@ -213,7 +214,7 @@ class LossesPanel(Panel):
 
     @property
     def selected(self) -> list[LossEntry]:
-        """The selected facts, from above."""
+        """The selected facts, in the order of the rows."""
         rows = sorted({index.row() for index in self.table.selectedIndexes()})
         return [self.table.rows[row] for row in rows if row < len(self.table.rows)]
 
@@ -229,7 +230,7 @@ class LossesPanel(Panel):
     # -- give it back --------------------------------------------------------------------------------------------------
 
     def _rows_to_give(self) -> Sequence[LostRow]:
-        """The selected facts, if one is, else all of the list that are open."""
+        """Return the selected facts; if none is selected, those of the list that should be given back."""
         chosen = self.selected
         if chosen:
             return [entry.row for entry in chosen]
@@ -254,7 +255,7 @@ class LossesPanel(Panel):
         self._show_give_back(f"Copied {plural(len(rows), 'fact')}. Paste it into the session.")
 
     def _insert(self) -> None:
-        """Add the facts to the buffer that is shown, as a step: a held request is sent with it."""
+        """Add the facts to the current buffer as a step. If the request is held, it is sent with them."""
         rows = self._rows_to_give()
         self.desk.workbench.editing.insert(give_back_text(rows))
         self._show_give_back(
@@ -264,7 +265,7 @@ class LossesPanel(Panel):
     # -- judged by a model ---------------------------------------------------------------------------------------------
 
     def _ask_price(self) -> None:
-        """Say what asking a model costs; the second click asks."""
+        """Show what asking a model costs; on the second click, ask the model."""
         page, judging = self._page, self.desk.workbench.loss_judging
         if page is None:
             return

@@ -1,1 +1,1 @@
-"""One message, whole."""
+"""The Message panel: the selected message in full."""

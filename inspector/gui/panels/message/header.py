@@ -33,7 +33,7 @@ _MARKS = {
 
 
 class MessageHeader(QWidget):
-    """Role, place, tokens, and the buttons, in as many lines as these need."""
+    """The role, place and tokens of a message, and below them the buttons, in as many lines as they need."""
 
     def __init__(
         self, desk: Desk, tools: Sequence[QToolButton], rare: Sequence[QToolButton]
@@ -73,13 +73,13 @@ class MessageHeader(QWidget):
         size: Sizer,
         name: str,
     ) -> None:
-        """Show the facts of a message.
+        """Show role, place, time and tokens of a message.
 
         Args:
-            number: its place in the buffer; None: it is not in the buffer.
+            number: place of the message in the buffer; None: it is not in the buffer.
             others: the other messages sent in the same wire message.
-            size: measures messages in the tokens of the gauge.
-            name: of the chosen estimator.
+            size: counts the tokens of messages on the scale of the gauge.
+            name: name of the chosen estimator.
         """
         self._message = message
         self._number.setText("not in this buffer" if number is None else f"{number:,}")
@@ -102,7 +102,7 @@ class MessageHeader(QWidget):
         self.forms.select(form)
 
     def show_sizes(self, are_shown: bool) -> None:
-        """Show or hide the tokens of the message, which the buffer list shows, too."""
+        """Show or hide the tokens of the message. The buffer list shows them, too."""
         self._tokens.setVisible(are_shown)
 
     def be_low(self, low: bool) -> None:
@@ -142,7 +142,7 @@ class MessageHeader(QWidget):
         self._desk.bridge.run(lambda task: count(estimator(COUNTED), message), done)
 
     def _show_counted(self) -> None:
-        """Show the tokens of the message and, once it is counted, those of the tokenizer."""
+        """Show the tokens of the message and, once the tokenizer has counted it, the tokenizer's count."""
         message = self._message
         is_counted = message is not None and COUNTED in message.counts
         self.counter.setText("count")
@@ -155,7 +155,7 @@ class MessageHeader(QWidget):
         self._tokens.show_text(words, words.replace(" of the prompt", ""))
 
     def _name_others(self, others: Sequence[Message]) -> None:
-        """Offer the messages sent in the same wire message."""
+        """Fill the menu of the other messages sent in the same wire message."""
         self._has_others = bool(others)
         self.together.setText(f"sent together with {plural(len(others), 'other')} ▾")
         menu = self.together.menu()
@@ -169,14 +169,14 @@ class MessageHeader(QWidget):
 
 
 def _tokens(message: Message, size: Sizer, name: str) -> str:
-    """Return `1,131 tokens of the prompt · estimated 941 by Roku`: as the gauge and the chosen estimator measure."""
+    """Return `1,131 tokens of the prompt · estimated 941 by Roku`: on the gauge's scale and by the chosen estimator."""
     estimated = grouped(count(estimator(name), message))
     tokens = grouped(size.row(message))
     return f"{tokens} tokens of the prompt · estimated {estimated} by {ESTIMATOR_TITLES[name]}"
 
 
 def _counted_words(message: Message) -> str:
-    """Return the tokens that tiktoken counted, or that it failed."""
+    """Return the tokens that tiktoken counted, or say that it could not count the message."""
     tokenizer = estimator(COUNTED)
     if refusals(tokenizer, (message,)):
         return "tiktoken could not count it"

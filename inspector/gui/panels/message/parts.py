@@ -1,7 +1,7 @@
 """A message as sections of plain text: each part under a small heading that says what it is. No Qt here.
 
-What a tool was handed and gave back has the language of its call: of the file it names, of the command it runs. No
-language where that is not said: prose that is coloured as code misleads.
+The arguments and the result of a tool have the language of the file that the call names or of the command that it runs.
+If neither says the language, they have none, because prose that is coloured as code misleads.
 """
 
 import json
@@ -40,20 +40,25 @@ CopyForm: TypeAlias = Literal["text", "json", "markdown"]
 def message_sections(
     message: Message, partners: Sequence[PairedPart | None] = ()
 ) -> tuple[Section, ...]:
-    """What the plain-text view shows of a message, in the order of its parts: a result with its call before it, a call
-    with its result after it (`partners`, one a part). Images are named, not shown."""
+    """Return the sections that the plain-text view shows of a message, in the order of its parts.
+
+    Images are named, not shown.
+
+    Args:
+        partners: for each part, the call that it answers, shown before it, or its result, shown after it. Empty: none.
+    """
     if not message.parts:
         return (Section("an empty message"),)
     return tuple(_sections(message, partners or (None,) * len(message.parts)))
 
 
 def message_images(message: Message) -> tuple[Image, ...]:
-    """The images of a message, in order."""
+    """Return the images of a message, in order."""
     return tuple(part for part in message.parts if isinstance(part, Image))
 
 
 def original(message: Message) -> str:
-    """The message's own text, part by part, as "copy message" puts it on the clipboard."""
+    """Return the message's own text, part by part, as "copy message" puts it on the clipboard."""
     return "\n\n".join(text for part in message.parts if (text := part_original(part)))
 
 
@@ -143,7 +148,7 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
 
 
 def _part_sections(message: Message, part: Part, partner: PairedPart | None) -> Iterator[Section]:
-    """Yield the sections of a part that is no image."""
+    """Yield the sections of a part that is not an image."""
     text = part_original(part)
     match part:
         case Text():
@@ -179,7 +184,7 @@ def _text_section(message: Message, text: str) -> Section:
 
 
 _DEPTH = 4
-"""Levels of arguments in which texts of several lines are moved out."""
+"""Most levels of nested arguments in which texts of several lines are moved to sections of their own."""
 _CHANGES = (
     ("old_string", "new_string"),
     ("old_str", "new_str"),
@@ -190,7 +195,7 @@ _CHANGES = (
 
 
 def _call_sections(heading: str, call: ToolCall) -> Iterator[Section]:
-    """Yield the arguments as JSON and, below it, their texts of several lines, which JSON writes in one line."""
+    """Yield the arguments as JSON and, below it, their texts of several lines, which JSON would put into one line."""
     texts: list[Section] = []
     arguments = call.arguments
     if not isinstance(arguments, str):
@@ -251,7 +256,7 @@ def _thinking_heading(text: str, signature: str) -> str:
 
 
 _PLAIN = ("description", "prompt", "message", "explanation", "thought", "pattern", "query")
-"""Arguments that are not the content of a file."""
+"""Names of arguments that are not the content of a file."""
 _PRINTS = frozenset(("cat", "head", "tail", "nl", "sed"))
 _MOST = 1_000
 """Most characters of a command that are parsed."""
@@ -297,7 +302,7 @@ def _language_of_path(path: str) -> str:
 
 
 def _printed(command: str) -> str:
-    """Return the file that a command only prints; empty if it does anything else."""
+    """Return the path of the file that a command prints; empty if the command does anything else."""
     if len(command) > _MOST:
         return ""
     try:

@@ -1,7 +1,7 @@
-"""What a stretch of rendered Markdown is in the text as it was written. No Qt here.
+"""Find the source of a passage of rendered Markdown in the text as it was written. No Qt here.
 
 Rendering drops signs, addresses of links and line ends, but keeps the words and their order. So the words of both texts
-are aligned, and positions are carried over by them.
+are aligned, and a position in one text is converted to the other by the words around it.
 """
 
 import re
@@ -13,7 +13,7 @@ from inspector.core.facts.sentences import sentences
 _WORD = re.compile(r"[^\W_]+")
 _EMPHASIS = "*_~`"
 _FAR, _NEAR = 80, 20
-"""Words of the source within which two words in a row are looked for, and a single one."""
+"""Number of words of the source in which a pair of consecutive words is searched, and in which a single word is."""
 
 
 class Word(NamedTuple):
@@ -25,17 +25,17 @@ class Word(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the position behind the word in the rendered text."""
+        """The position after the word in the rendered text."""
         return self.position + self.length
 
     @property
     def source_end(self) -> int:
-        """Return the position behind the word in the source."""
+        """The position after the word in the source."""
         return self.source + self.length
 
 
 def find_sentence(line: str, position: int) -> tuple[int, int] | None:
-    """Return where the sentence of a line that holds a position begins and ends; None behind the last one."""
+    """Return the start and the end of the sentence at a position of a line; None after the last sentence."""
     end = 0
     for sentence in sentences(line):
         start = line.index(sentence, end)
@@ -46,10 +46,10 @@ def find_sentence(line: str, position: int) -> tuple[int, int] | None:
 
 
 def align_words(rendered: str, source: str) -> Iterator[Word]:
-    """Yield the words of a rendered text that its source has, in order.
+    """Yield the words of a rendered text that its source contains, in order.
 
-    A word that does not follow the previous one at once is looked for together with the word after it: addresses of
-    links hold short words, too.
+    If the source continues with another word, a word is searched together with the word after it, because the addresses
+    of links contain short words, too.
     """
     words = [*_WORD.finditer(rendered)]
     source_words = [*_WORD.finditer(source)]
@@ -72,7 +72,12 @@ def align_words(rendered: str, source: str) -> Iterator[Word]:
 def _find_word(
     names: Sequence[str], first: int, name: str, following: str, missed: int
 ) -> int | None:
-    """Return the place of a name from the first one on; None where it is not near. `missed`: words without a place."""
+    """Return the index of a name at or after `first`; None if it is not near.
+
+    Args:
+        following: the name that comes next in the rendered text.
+        missed: number of names directly before this one that were not found.
+    """
     if first < len(names) and names[first] == name:
         return first
     last = min(len(names), first + _FAR + missed)
@@ -88,13 +93,13 @@ def _find_word(
 
 
 def source_of_selection(rendered: str, source: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the stretch of the source that `rendered[start:end]` was made of; None where that holds no word."""
+    """Return (start, end) of the source of `rendered[start:end]`; None if the rendered passage contains no word."""
     words = [*align_words(rendered, source)]
     return _find_stretch(rendered, source, start, end, words)
 
 
 def source_of_sentence(rendered: str, source: str, position: int) -> tuple[int, int] | None:
-    """Return the stretch of the source that holds the sentence at a position of the rendered text; None for none."""
+    """Return (start, end) in the source of the sentence at a position of the rendered text; None if there is none."""
     line_start = rendered.rfind("\n", 0, position) + 1
     line = rendered[line_start:].partition("\n")[0]
     sentence = find_sentence(line, position - line_start)
@@ -113,7 +118,7 @@ def source_of_sentence(rendered: str, source: str, position: int) -> tuple[int, 
 def _widen_to_blanks(
     source: str, stretch: tuple[int, int], start: int, end: int, words: Sequence[Word]
 ) -> tuple[int, int]:
-    """Add the signs up to the next blank on both sides, but no word of another sentence."""
+    """Extend a passage of the source to the next blank on both sides, but not into a word of another sentence."""
     lowest = 0
     highest = len(source)
     for word in words:
@@ -133,7 +138,10 @@ def _widen_to_blanks(
 def _find_stretch(
     rendered: str, source: str, start: int, end: int, words: Sequence[Word]
 ) -> tuple[int, int] | None:
-    """Return the stretch from the first to the last word of `rendered[start:end]`, with the signs that both have."""
+    """Return (start, end) in the source from the first to the last word of `rendered[start:end]`.
+
+    The passage includes the characters around these words that are the same in both texts.
+    """
     inner_words = [word for word in words if word.position < end and word.end > start]
     if not inner_words:
         return None
@@ -153,7 +161,7 @@ def _find_stretch(
 
 
 def _leave_open_emphasis(source: str, first: int, last: int) -> tuple[int, int]:
-    """Leave out signs of emphasis at the ends that only open or only close."""
+    """Shorten a passage by the emphasis signs at its ends whose counterpart is outside the passage."""
     for sign in _EMPHASIS:
         text = source[first:last]
         runs = re.findall(f"{re.escape(sign)}+", text)

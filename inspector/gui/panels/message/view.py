@@ -43,11 +43,11 @@ from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 
 NOTHING_TO_PIN = "Select a text of the message, or click into one of its sentences, to pin it."
 SIZED_LINES = 10
-"""Height of the panel in lines from which there is room for the tokens of the message."""
+"""Height of the panel in lines from which the tokens of the message are shown."""
 _FORM_KEY = "message/form"
 """Key of the setting that holds the chosen form of prose."""
 LINES = 13
-"""Height of the panel in lines from which there is room for all buttons."""
+"""Height of the panel in lines from which all buttons are shown."""
 _FORMS: dict[str, CopyForm] = {
     "Copy as text": "text",
     "Copy as JSON": "json",
@@ -65,7 +65,7 @@ class MessageView(Panel):
         super().__init__(desk)
         self._message: Message | None = None
         self._number: int | None = None
-        """Its place in the buffer; None: it is elsewhere in the thread."""
+        """Place of the message in the buffer; None if it is elsewhere in the thread."""
         self._pairs, self._partners = ToolPairs(), tuple[PairedPart | None, ...]()
         self._query = ""
         """The text that is searched for in the session."""
@@ -130,7 +130,7 @@ class MessageView(Panel):
     def _show_parts(
         self, state: State, message: Message, partners: tuple[PairedPart | None, ...]
     ) -> None:
-        """Show the text and the images of another message; beside an opaque part, a readable summary follows."""
+        """Show the text and the images of a message. A readable summary of an opaque part is computed and appended."""
         self._message, self._partners = message, partners
         self._query = ""
         self.text.show_sections(message_sections(message, partners))
@@ -172,7 +172,7 @@ class MessageView(Panel):
         self.find_bar.open()
 
     def _show_readable(self, message: Message, text: str) -> None:
-        """Append to an opaque compaction what a readable one would have kept."""
+        """Append the offline summary of an opaque compaction, if the message is still shown."""
         if text and message is self._message:
             self.text.show_sections(
                 (*message_sections(message, self._partners), Section(NAME, text))
@@ -210,8 +210,8 @@ class MessageView(Panel):
     def sentence(self) -> str:
         """Return the selected text, else the sentence at the cursor; empty if the message does not contain it.
 
-        From rendered Markdown this returns the text as it was written. Until the user puts the cursor there, the cursor
-        of the plain text counts.
+        If Markdown is shown, return the text as it was written. The cursor of the plain text is used until the user
+        places the cursor in the Markdown.
         """
         is_rendered = self._forms.currentIndex() == 1 and self.markdown.is_cursor_placed
         sentence = self._rendered_sentence() if is_rendered else self._plain_sentence()
@@ -246,14 +246,14 @@ class MessageView(Panel):
         return source.origin(*stretch)
 
     def markdown_menu_at(self, place: QPoint) -> QMenu:
-        """What can be done with the rendered text there."""
+        """Return the context menu for a position in the rendered text."""
         menu = self.markdown.menu_at(place)
         menu.addSeparator()
         menu.addAction("Pin this sentence").triggered.connect(self.pin_sentence)
         return menu
 
     def menu_at(self, place: QPoint) -> QMenu:
-        """What can be done with the text there."""
+        """Return the context menu for a position in the plain text."""
         if not self.text.textCursor().hasSelection():
             self.text.setTextCursor(self.text.cursorForPosition(place))
         menu = self.text.createStandardContextMenu(place)

@@ -1,1 +1,1 @@
-"""Texts that should stay in the buffer, followed over all requests."""
+"""The Pins panel: texts that should stay in the buffer, followed over all requests."""

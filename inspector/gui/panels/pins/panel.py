@@ -37,8 +37,8 @@ from inspector.workbench.compare import BASE, NAMES, PolicyRun, Result, compare,
 from inspector.workbench.state import State
 
 UNDER, STRIP, BECAME = 3, 4, 5
-"""The columns of the policy, of the strip, whose click leads to the request under the mouse, and of what happened to
-the pin, whose click leads there."""
+"""Indices of the columns of the policy, of the strip (a click goes to the request under the mouse), and of what
+happened to the pin (a click goes to the request at which it happened)."""
 Known: TypeAlias = dict[PolicyRun, Sequence[PinHistory]]
 
 
@@ -83,8 +83,8 @@ def _spans(line: PinLine) -> str:
 
 
 class PinsPanel(ListPanel[PinLine]):
-    """A click on a row goes to the first place of the text; on the strip, to the request under the mouse; on what
-    happened to the pin, to the place where it happened."""
+    """The pins of the thread. A click on a row goes to the first place of the text, on the strip to the request under
+    the mouse, and on what happened to the pin to the place where it happened."""
 
     TITLE: ClassVar[str] = "Pins"
     NAME = "Pins over all requests"
@@ -107,10 +107,10 @@ class PinsPanel(ListPanel[PinLine]):
         self._recorded: Sequence[PinHistory] = ()
         self._looking = PacedJob(desk.bridge, self)
         self._known: Known = {}
-        """The pins of each policy that was driven over the thread."""
+        """The pins under each policy that was replayed over the thread."""
         self._driving = LatestJob(desk.bridge)
         self._pressed = 0
-        """Horizontal pixel of the last mouse press."""
+        """The x coordinate in pixels of the last mouse press."""
         self.strip = StripDelegate(desk.theme, self.table)
         self.table.setItemDelegateForColumn(STRIP, self.strip)
         self.table.viewport().installEventFilter(self)
@@ -143,7 +143,7 @@ class PinsPanel(ListPanel[PinLine]):
                 action.toggled.connect(lambda _: self._drive())
 
     def show_state(self, state: State) -> None:
-        """Find the pins of another thread, or other pins; show the playhead in any case."""
+        """Find the pins again if the thread or the pinned texts have changed; show the playhead in any case."""
         self._state = state
         if state.thread is not self._thread or state.pins != self._pins:
             self._show_thread(state)
@@ -153,7 +153,7 @@ class PinsPanel(ListPanel[PinLine]):
             self.table.viewport().update()
 
     def _show_thread(self, state: State) -> None:
-        """Find the pins of a thread; of a thread that has only grown, keep showing the former ones until then."""
+        """Find the pins of a thread. If it has only grown, its former pins are shown until the new ones are found."""
         path = state.session.path if state.session is not None else ""
         subject = path, state.thread_id
         has_grown = bool(path) and subject == self._subject
@@ -190,7 +190,7 @@ class PinsPanel(ListPanel[PinLine]):
         return [run for run in listed if run.policy != BASE]
 
     def _drive(self) -> None:
-        """Drive the chosen policies over the thread, except those whose pins are known."""
+        """Replay the chosen policies over the thread, except those whose pins are already known."""
         missing = [run for run in self._chosen_runs() if run not in self._known]
         self._driving.cancel()
         thread = self._thread
@@ -315,8 +315,8 @@ def _kept_words(run: str, histories: Sequence[PinHistory]) -> str:
 
 
 class StripDelegate(PaintedCell):
-    """Paints all requests from left to right: a full bar if the text is verbatim, half a bar if it is paraphrased, a
-    line if it is no longer in the buffer."""
+    """Paints a strip of all requests from left to right: a full bar while the buffer has the text word for word, half a
+    bar while it is paraphrased, and a line while it is not in the buffer."""
 
     def __init__(self, theme: Theme, table: Rows[PinLine]) -> None:
         super().__init__(theme, table)
