@@ -465,7 +465,7 @@ class QuestionBox(Guarded, QFrame):
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the box as high as its wrapped lines, which a splitter does not consider."""
+        """Keep the box as high as its wrapped lines need, which a splitter does not do."""
         super().resizeEvent(event)
         self._fit()
 
@@ -486,7 +486,7 @@ class QuestionBox(Guarded, QFrame):
             answer_button.setEnabled(may)
 
     def _show_rest(self) -> None:
-        """Offer the rest of a very long call, of which only the first part is shown at first."""
+        """Offer to show all of a very long call, of which only the first part is shown initially."""
         self.rest.setVisible(self.what.has_rest)
         if self.what.has_rest and self._permission is not None:
             whole = len(self._permission.what.exact)

@@ -1,1 +1,1 @@
-"""The tree of steps."""
+"""The panel of the tree of steps."""

@@ -1,5 +1,7 @@
-"""Steps to and from the disk: saved, replayed, exported as a test, and their buffer as payload or transcript. All is
-done off the GUI thread; an expected failure is shown in one sentence."""
+"""Files of steps: save them, replay them, export them as a test, and export their buffer as payload or transcript.
+
+The work is done in jobs. An expected failure is shown as one sentence.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +41,7 @@ _KINDS = {
 
 
 class StepsFiles:
-    """`report` is given what was done, in one sentence."""
+    """The actions that write and read files of steps. `report` is called with one sentence about what was done."""
 
     def __init__(self, desk: Desk, parent: QWidget, report: Callable[[str], None]) -> None:
         self._desk, self._parent, self._report = desk, parent, report
@@ -47,7 +49,7 @@ class StepsFiles:
     # -- out ---------------------------------------------------------------------------------------------------------
 
     def save_steps(self) -> None:
-        """All steps of the tree, as JSON."""
+        """Save all steps of the tree as JSON."""
         state, steps = self._desk.workbench.state, self._desk.workbench.state.steps
         if steps is None:
             return
@@ -109,7 +111,7 @@ class StepsFiles:
     # -- in ----------------------------------------------------------------------------------------------------------
 
     def replay(self) -> None:
-        """Replay saved steps with their recorded answers, after opening their transcript if necessary."""
+        """Replay saved steps with their recorded answers. Open their transcript first if necessary."""
         path = ask.ask_steps_file(self._parent, self._desk.settings)
         if path:
             self._run(lambda: _read(path), self._open_source)
@@ -124,14 +126,14 @@ class StepsFiles:
         elif session is not None:
             self._replay(
                 document
-            )  # another copy of the transcript, maybe: its buffer is compared first
+            )  # possibly a copy of the transcript: the replay compares its buffer first
         else:
             self._desk.say(
                 f"Open the transcript first; {source.path or 'the one it was'} is not there."
             )
 
     def _when_open(self, path: str, then: Callable[[], None]) -> None:
-        """Call `then` once the transcript is open; never, if it cannot be opened."""
+        """Call `then` once the transcript is open; do not call it if the transcript cannot be opened."""
         stops: list[Callable[[], None]] = []
 
         def look(state: State) -> None:
@@ -209,7 +211,7 @@ def _is_of(session: Session, source: StepsSource) -> bool:
 
 
 def _stem(state: State) -> str:
-    """`0cf3db51-request-94`: a name for what is saved."""
+    """Return a file name for what is saved, such as `0cf3db51-request-94`."""
     session = state.session
     stem = Path(session.path).name.split(".")[0][:40] if session else ""
     place = "end" if state.at is None else f"request-{state.at}"

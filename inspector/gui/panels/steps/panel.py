@@ -1,4 +1,4 @@
-"""The steps taken from the selected request, as a tree: go to one, rename it, compare two, save, replay, export."""
+"""The steps taken from the selected request, as a tree: go to a step, rename it, compare two, save, replay, export."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,12 +38,12 @@ from inspector.workbench.steps import ORIGIN, Step, Steps
 
 INDENT = 16
 DEEPEST = 8
-"""Depth from which the indent does not grow any more."""
+"""Depth from which the indent no longer grows."""
 COMPARE = "compare"
 
 
 class StepsModel(PaintedModel):
-    """The rows of the steps. `here` is the current step, `against` the one that it is compared with, if any."""
+    """The rows of the steps. `here` is the current step; `against` is the step that it is compared with, or None."""
 
     def __init__(self, rename: Callable[[int, str], None]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class StepsModel(PaintedModel):
         self.against: int | None = None
 
     def show(self, rows: Sequence[StepRow], current: int, against: int | None) -> None:
-        """The view hears only of what is new: a name that is being edited stays open."""
+        """Show these rows. If the steps are the same, the view is not reset, so that a name being edited stays open."""
         if [row.at for row in rows] == [row.at for row in self.rows]:
             self.rows, self.here, self.against = rows, current, against
             if rows:
@@ -66,7 +66,7 @@ class StepsModel(PaintedModel):
         self.endResetModel()
 
     def place_of(self, at: int) -> int:
-        """Return the row of a step; -1: it has none."""
+        """Return the row of a step; -1 if it has none."""
         return next((n for n, row in enumerate(self.rows) if row.at == at), -1)
 
     def size(self) -> int:
@@ -80,7 +80,7 @@ class StepsModel(PaintedModel):
         return step_text(self.rows[place], self.rows[place].at == self.here)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Let the name be edited, except that of the recorded buffer."""
+        """Make the name editable, except that of the recorded buffer and of recorded compactions."""
         flags = super().flags(index)
         if index.isValid() and _can_be_named(self.rows[index.row()]):
             flags |= Qt.ItemFlag.ItemIsEditable
@@ -104,7 +104,7 @@ class StepsModel(PaintedModel):
 
 
 def _can_be_named(row: StepRow) -> bool:
-    """Is it a step of the user, neither the root of the tree nor a recorded compaction?"""
+    """Return True for a step of the user, and False for the root of the tree and recorded compactions."""
     return row.at != ORIGIN and not row.is_recorded
 
 
@@ -118,7 +118,7 @@ def step_text(row: StepRow, is_current: bool) -> str:
 
 
 class StepsDelegate(PaintedRow):
-    """Paints a step of the list."""
+    """Paints a step of the list in two lines."""
 
     def __init__(self, theme: Theme, model: StepsModel) -> None:
         super().__init__(theme)
@@ -127,13 +127,13 @@ class StepsDelegate(PaintedRow):
     def updateEditorGeometry(
         self, editor: QWidget, option: QStyleOptionViewItem, index: Index
     ) -> None:
-        """Put the editor over the name of the step."""
+        """Place the editor over the name of the step."""
         row: StepRow = index.data(PaintedModel.ROW)
         first, _ = _lines(option.rect, row)
         editor.setGeometry(first.adjusted(-10, 1, 0, 3))
 
     def compare_room(self, rect: QRect, metrics: QFontMetrics) -> QRect:
-        """Return the part of a row in which a click compares with its step."""
+        """Return the part of a row in which a click compares the current step with that of the row."""
         width = metrics.horizontalAdvance(COMPARE) + 14
         left = rect.right() - width - 4
         return QRect(left, rect.center().y(), width, rect.height() // 2)
@@ -168,7 +168,7 @@ class StepsDelegate(PaintedRow):
     def _paint_branches(
         self, painter: QPainter, rect: QRect, middle: float, row: StepRow, c: Colours
     ) -> None:
-        """Paint the lines that lead from a step to those that start from it."""
+        """Paint the lines that lead from a step to the steps that start from it."""
         lines = self._model.branches[self._model.place_of(row.at)]
         pen = solid_pen(c.missing)
         own = _column(rect, row.depth)
@@ -184,7 +184,7 @@ class StepsDelegate(PaintedRow):
     def _paint_mark(
         self, painter: QPainter, at: QPointF, row: StepRow, is_current: bool, c: Colours
     ) -> None:
-        """Paint the dot of a step: filled if it is the current one, in the colour of errors if it failed."""
+        """Paint the dot of a step: filled for the current step, in the colour of errors for a failed step."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         after = c.quiet if row.succeeded else c.high
         colour = ink(c.accent if is_current else after)
@@ -215,7 +215,7 @@ class StepsDelegate(PaintedRow):
         offers_compare: bool,
         c: Colours,
     ) -> None:
-        """Paint the sizes before and after a step and its outcome, and the link to compare with it."""
+        """Paint a step's sizes before and after and its outcome, and the link that compares with it."""
         if row.at == self._model.against or offers_compare:
             link = self.compare_room(rect, painter.fontMetrics())
             painter.setPen(ink(c.accent))
@@ -228,24 +228,24 @@ class StepsDelegate(PaintedRow):
 
 
 def _column(rect: QRect, depth: int) -> float:
-    """Return the pixel of the dots of a depth."""
+    """Return the x coordinate of the dots of a depth, in pixels."""
     return rect.left() + 17.5 + INDENT * min(depth, DEEPEST)
 
 
 def _lines(rect: QRect, row: StepRow) -> tuple[QRect, QRect]:
-    """Return the room of both lines of a row."""
+    """Return the rectangles of both lines of a row."""
     inner = rect.adjusted(30 + INDENT * min(row.depth, DEEPEST), 4, -12, -4)
     half = inner.height() // 2
     return inner.adjusted(0, 0, 0, half - inner.height()), inner.adjusted(0, half, 0, 0)
 
 
 class StepsView(PaintedList):
-    """A click goes to a step, F2 or a double click renames it, Enter goes to the chosen one."""
+    """The list of steps. A click or Enter goes to a step, F2 or a double click renames it."""
 
     go_wanted = Signal(int)
-    """The user wants to go to this step."""
+    """Emitted with the step to go to."""
     compare_wanted = Signal(int)
-    """The user wants to compare with this step."""
+    """Emitted with the step to compare with."""
 
     def __init__(self, theme: Theme, model: StepsModel) -> None:
         self._steps = model
@@ -258,14 +258,14 @@ class StepsView(PaintedList):
 
     @property
     def chosen(self) -> int | None:
-        """The step whose row is chosen; None: none is."""
+        """The step whose row is selected; None if none is."""
         return self._at(self.currentIndex())
 
     def _at(self, index: QModelIndex) -> int | None:
         return self._steps.rows[index.row()].at if index.isValid() else None
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Go to the step that was clicked, or compare with it on a click on the link."""
+        """Go to the step that was clicked, or compare with it if its link was clicked."""
         super().mouseReleaseEvent(event)
         place = event.position().toPoint()
         index = self.indexAt(place)
@@ -289,7 +289,7 @@ class StepsView(PaintedList):
             self.menu_of(at).popup(self.viewport().mapToGlobal(QPoint(event.pos())))
 
     def menu_of(self, at: int) -> QMenu:
-        """Return the menu of a step: go to, compare, rename."""
+        """Return the context menu of a step: go to, compare, rename."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         index = self._steps.index(self._steps.place_of(at), 0)
@@ -312,7 +312,7 @@ _SHAPES = {
 
 
 class StepsPanel(Panel):
-    """The recorded buffer and, below it, a row for each step."""
+    """The panel of steps: the recorded buffer and, below it, a row for each step."""
 
     TITLE: ClassVar[str] = "Steps"
 
@@ -343,7 +343,7 @@ class StepsPanel(Panel):
         column(head, self.says, (self.view, 1), of=self, gap=0)
 
     def _fill_menu(self, menu: QMenu) -> None:
-        """Offer to save, replay and export the steps, and to drop them."""
+        """Fill the menu with entries to save, replay, export and drop the steps."""
         entries = {
             "Save steps…": self.files.save_steps,
             "Replay saved steps…": self.files.replay,
@@ -364,7 +364,7 @@ class StepsPanel(Panel):
         return state.steps.own if state.steps else 0
 
     def show_state(self, state: State) -> None:
-        """Show the current step immediately; compute the rows of new steps off the GUI thread."""
+        """Show the current step immediately; compute the rows of new steps in a job."""
         steps = state.steps
         self.actions_of[NATIVE].setEnabled(
             state.session is not None and can_be_native(state.session.format)
@@ -388,14 +388,14 @@ class StepsPanel(Panel):
         self._enable()
 
     def _receive_rows(self, steps: Steps, rows: Sequence[StepRow]) -> None:
-        """Show computed rows, unless other steps have been taken meanwhile."""
+        """Show computed rows, unless other steps were taken meanwhile."""
         current = self._steps
         if current is not None and steps.taken is current.taken:
             self._taken = steps.taken
             self._show_rows(rows)
 
     def _show_rows(self, rows: Sequence[StepRow]) -> None:
-        """Show the rows, and choose that of the current step."""
+        """Show the rows, and select the row of the current step."""
         steps = self._steps
         if steps is None:
             return
@@ -411,7 +411,7 @@ class StepsPanel(Panel):
         say(self.says, text)
 
     def _enable(self) -> None:
-        """Enable the buttons and menu entries that can do something now."""
+        """Enable the buttons and menu entries that have an effect in the current state."""
         can_undo = can_redo = can_compare = has_own = has_path = False
         steps, chosen = self._steps, self.view.chosen
         if steps is not None:
@@ -433,7 +433,7 @@ class StepsPanel(Panel):
             self.compare(chosen)
 
     def compare(self, at: int) -> None:
-        """Compare the current buffer with that of a step, in the diff."""
+        """Show the difference between the current buffer and that of a step in the diff."""
         self.desk.workbench.stepping.compare(at)
         self.desk.show_panel("Diff")
 

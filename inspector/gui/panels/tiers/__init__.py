@@ -1,1 +1,1 @@
-"""The tiers of the policy: what they would do, their settings, what they need."""
+"""The panels of the policy's tiers: what they would do, their settings, and the model calls that they need."""

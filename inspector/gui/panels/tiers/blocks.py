@@ -1,5 +1,8 @@
-"""What every step depends on besides the buffer: who answers the tiers' model calls, the session memory that a tier may
-find, the circuit breaker, the policy's settings."""
+"""The options of a step besides the buffer, as blocks of controls.
+
+They are: who answers the tiers' model calls, the session memory that a tier may use, the circuit breaker, and the
+policy's settings.
+"""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -41,13 +44,13 @@ ANSWERERS = (
     (BY_HAND, "Every call waits for you: edit, send, paste an answer, or make it fail."),
 )
 PROVIDERS = ("anthropic", "openai")
-"""Known by name; any other is an address."""
+"""Providers that are known by name. Any other text in the field is an address."""
 _NAMES = {OFFLINE: "offline", SIMULATED: "simulated", BY_HAND: HAND}
-"""Names of the answerers, by the label of the chip."""
+"""Names of the answerers, by the label of their chips."""
 
 
 class AnswerBlock(QWidget):
-    """Chips, which stand elsewhere; and for a provider which one it is and whether its key is there."""
+    """The choice of the answerer: chips, which the panel places itself, and fields for provider, key and model."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -99,7 +102,7 @@ class AnswerBlock(QWidget):
         self.note.setText(dict(ANSWERERS)[kind])
         if kind != PROVIDER or who not in PROVIDERS:
             self._asked_for = ""
-        elif who != self._asked_for:  # the keyring may take its time
+        elif who != self._asked_for:  # the keyring may be slow
             self._asked_for = who
             self._desk.bridge.run(
                 lambda task: key_place(who), lambda place: self._show_key(who, place), lane="wait"
@@ -150,7 +153,7 @@ MEMORIES = (
 
 
 class MemoryBlock(QWidget):
-    """Chips, and an editor for what is typed."""
+    """The choice of the session memory: chips, and an editor for a typed summary."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -218,7 +221,7 @@ def _note(state: State) -> str:
 
 
 class BreakerBlock(QWidget):
-    """Hidden for a policy without one."""
+    """The state of the circuit breaker, with a button that resets it; hidden if the policy has none."""
 
     def __init__(self, reset: Callable[[], None]) -> None:
         super().__init__()
@@ -228,7 +231,7 @@ class BreakerBlock(QWidget):
         row(self.dot, (self.words, 1), self.button, of=self, gap=CHIP_GAP)
 
     def show_breaker(self, breaker: BreakerState | None, policy_title: str) -> None:
-        """`closed · 0 of 3 failures`."""
+        """Show the state of the breaker, such as `closed · 0 of 3 failures`; None hides the block."""
         self.setVisible(breaker is not None)
         if breaker is None:
             return
@@ -244,7 +247,7 @@ class BreakerBlock(QWidget):
 
 
 class SettingsForm(Panel):
-    """A row for each setting of the policy."""
+    """A panel with a row for each setting of the policy."""
 
     TITLE: ClassVar[str] = "What if"
 

@@ -1,4 +1,4 @@
-"""What a step asked and got: every model call, file and text, each readable in full."""
+"""The log of a step: every model call, file and text that it requested, with the answers, each readable in full."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from inspector.workbench.words.step_words import answerer_words
 
 @dataclass(frozen=True, slots=True)
 class CallRow:
-    """One need with its answer."""
+    """A need of a step with its answer."""
 
     number: int
     answered: AnsweredNeed
 
     @property
     def reply_words(self) -> str:
-        """`answered offline`, `failed: 403: this key may not do that`."""
+        """The outcome in words, such as `answered offline` or `failed: 403: this key may not do that`."""
         reply = self.answered.reply
         return (
             f"failed: {reply}"
@@ -37,7 +37,7 @@ class CallRow:
 
     @property
     def size(self) -> str:
-        """Length of the answer in characters."""
+        """Length of the answer in characters; empty for a failure."""
         reply = self.answered.reply
         return "" if isinstance(reply, Failure) else plural(len(reply_text(reply)), "character")
 
@@ -51,7 +51,7 @@ COLUMNS: Sequence[Column[CallRow]] = (
 
 
 class CallsLog(QWidget):
-    """The needs of a step at the left, the chosen one with its answer at the right."""
+    """The needs of a step in a table on the left; the selected need with its answer on the right."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class CallsLog(QWidget):
         column((splitter(self.table, self.reading, shares=(2, 3)), 1), of=self)
 
     def show_calls(self, needs: Sequence[AnsweredNeed]) -> None:
-        """List these, the first one chosen."""
+        """List these needs and select the first."""
         self.table.show_rows(
             [CallRow(number, answered) for number, answered in enumerate(needs, 1)]
         )
@@ -76,12 +76,12 @@ class CallsLog(QWidget):
 
 
 def reply_text(reply: Answer) -> str:
-    """The text of an answer, or of its messages."""
+    """Return the text of an answer, or of its messages if it has no text."""
     return reply.text or "\n\n".join(message.text for message in reply.messages)
 
 
 def call_sections(answered: AnsweredNeed) -> Iterator[Section]:
-    """The answer first, then what was asked: instructions, text, messages. All of it, in full."""
+    """Yield the answer, then what was requested: instructions, text and messages, all in full."""
     need, reply = answered.need, answered.reply
     if isinstance(reply, Failure):
         yield Section("Failed", str(reply) or type(reply).__name__, "exact")

@@ -1,4 +1,4 @@
-"""The stepper's commands and keys, and what a typed text may mean to it: a tier of the policy, another policy."""
+"""The commands of the stepper, and those offered for a typed text: run a tier, or choose another policy."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +14,7 @@ NUMBERS = range(5)
 
 
 def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
-    """All that do not depend on the policy."""
+    """Return the commands that do not depend on the policy."""
     stepping = bench.stepping
 
     def toggle_remote() -> None:
@@ -52,8 +52,10 @@ def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
 
 
 def step(bench: Workbench, tier: str | int = "") -> None:
-    """Run a tier, by its name or, where the policy has one, its number. Not while one is waiting for an answer: a key
-    pressed by mistake must not drop it."""
+    """Run a tier, given by its name or by its number in the policy. A number that the policy lacks does nothing.
+
+    Nothing is run while a tier waits for an answer, so that a key pressed by mistake does not drop that tier.
+    """
     if isinstance(tier, int) and not (tier := tier_of(bench.state, tier)):
         return
     if bench.state.asking is None:

@@ -1,6 +1,6 @@
-"""What the tier that is selected would cost, or what the step that is shown cost.
+"""The block that shows what the selected tier would cost, or what the current step cost.
 
-The block is always there, with the same lines: its content changes in place, so nothing around it moves.
+The block is always visible and always has the same lines, so that nothing around it moves when its content changes.
 """
 
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ _TIP = (
 
 
 class CostBlock(QWidget):
-    """Five lines: what, how much."""
+    """Five lines, each with a name and a value."""
 
     def __init__(self, *below: QWidget) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class CostBlock(QWidget):
         self.setToolTip(tip(_TIP))
 
     def show_cost(self, preview: Preview | None, is_step: bool) -> None:
-        """Show what a tier would cost, or a step did; None: there is nothing to show."""
+        """Show what a tier would cost or, if `is_step`, what a step cost; None: show no values."""
         is_empty = preview is None or bool(preview.failure)
         self.caption.show_text(f"COST OF {preview.tier}" if preview is not None else "COST")
         values = {} if preview is None or is_empty else cost_values(preview)
@@ -72,7 +72,7 @@ class CostBlock(QWidget):
         self.setToolTip(tip(f"{_TIP}\n{calls}".rstrip()))
 
     def show_recorded(self, economics: "Economics") -> None:
-        """Show what a recorded compaction cost, as far as that is known."""
+        """Show what a recorded compaction cost, as far as it is known."""
         self.caption.show_text("COST OF THE RECORDED COMPACTION")
         once, saved = economics.cost_usd, economics.saved_per_request_usd
         self.kind.setText("" if once is None else f"{dollars(once)} once")
@@ -82,12 +82,12 @@ class CostBlock(QWidget):
         self._values[PAYBACK].show_text(_recorded_payback(economics))
 
     def texts(self) -> dict[str, str]:
-        """What is shown, by its name."""
+        """Return the values of the lines, by the names of the lines."""
         return {name: value.whole for name, value in self._values.items()}
 
 
 def _kind(preview: Preview, is_step: bool) -> str:
-    """`estimated` for a tier; of a step what it freed."""
+    """Return `estimated` for a tier, or for a step how many tokens it freed."""
     if not is_step:
         return "estimated"
     return (
@@ -96,7 +96,7 @@ def _kind(preview: Preview, is_step: bool) -> str:
 
 
 def cost_values(preview: Preview) -> dict[str, tuple[str, ...]]:
-    """The value of each line, and after it shorter ones for a narrow panel."""
+    """Return the texts of each line, by its name: the full text, then shorter ones for a narrow panel."""
     back = payback(preview)
     return {
         LINES[0]: _call(preview),
@@ -110,7 +110,10 @@ def cost_values(preview: Preview) -> dict[str, tuple[str, ...]]:
 
 
 def payback_words(back: Payback, model: str) -> tuple[str, ...]:
-    """Return `5 requests`, `at once`, `never`, or `unknown: no price for my-model` with a shorter version."""
+    """Return after how many requests a tier pays for itself, and where needed a shorter version.
+
+    Examples: `5 requests`, `at once`, `never`, `unknown: no price for my-model`.
+    """
     match back.verdict:
         case "pays":
             return (plural(back.requests, "request") if back.requests else "at once",)
@@ -133,7 +136,7 @@ def _recorded_payback(economics: "Economics") -> str:
 
 
 def _call(preview: Preview) -> tuple[str, ...]:
-    """Return `about $0.12 (at most $0.55)`, with a shorter version; the tooltip has the tokens."""
+    """Return a text such as `about $0.12 (at most $0.55)`, and a shorter version. The tooltip has the tokens."""
     calls = preview.calls
     if not calls.together.count:
         return ("none",)

@@ -1,7 +1,7 @@
-"""Model calls: the call that a tier waits for, answered by the user (edit and send, paste, fail, give up); else the
-calls of the step that is shown, with their answers.
+"""The panel of model calls: the call that a tier waits for or, without one, the calls of the current step.
 
-The panel is shown when a call waits for the user, or when an answer takes longer than a moment.
+The user can edit and send a waiting call, paste an answer, let it fail, or give up the tier. It is brought to the front
+when a call waits for the user, or when an answer takes longer than A_MOMENT.
 """
 
 from collections.abc import Callable
@@ -54,12 +54,12 @@ from inspector.workbench.steps import Step
 from inspector.workbench.words.step_words import missing_headings, step_words
 
 A_MOMENT = 300
-"""Milliseconds; what is answered sooner does not bring the panel to the front."""
+"""Milliseconds after which an unanswered call brings the panel to the front."""
 ANSWERERS = ("offline", "simulated", *PROVIDERS)
 
 
 class AnswerText(Guarded, QPlainTextEdit):
-    """Ctrl+Enter uses the answer."""
+    """The editor of the answer; Ctrl+Enter uses the answer."""
 
     def __init__(self, use: Callable[[], None]) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class AnswerText(Guarded, QPlainTextEdit):
 
 
 class NeedPanel(Panel):
-    """Every choice drives `workbench.stepping`."""
+    """The panel of model calls. Every choice is passed to `workbench.stepping`."""
 
     TITLE: ClassVar[str] = "Model calls"
 
@@ -164,7 +164,7 @@ class NeedPanel(Panel):
             self._moment.stop()
             if self._brought:
                 self._brought = False
-                for title in ("Lost", "Diff"):  # what came of it
+                for title in ("Lost", "Diff"):  # show the effect of the answer
                     self.desk.show_panel(title)
         elif not asking.busy:
             self._come()
@@ -182,7 +182,7 @@ class NeedPanel(Panel):
             self.answer.setFocus()
 
     def show_state(self, state: State) -> None:
-        """The need, where it is another one; who is busy."""
+        """Show the need if it is new, and who is answering it."""
         if self.is_new("log", state.asking, state.steps):
             self._show_log(state)
         if state.asking is not self._asking:
@@ -192,10 +192,10 @@ class NeedPanel(Panel):
             if new and who != HAND and not self.who.hasFocus():
                 self.who.setCurrentText(who)
             if new and state.asking is not None and not state.asking.busy and self.seen:
-                self.answer.setFocus()  # the next one of the step: the last answer took the focus along
+                self.answer.setFocus()  # the step's next need: sending the last answer took the focus away
 
     def _show_log(self, state: State) -> None:
-        """What the step asked and got, while no need waits."""
+        """Show the needs of the current step with their answers, unless a need is waiting."""
         if state.asking is not None:
             return
         step = state.shown_step

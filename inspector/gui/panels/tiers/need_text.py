@@ -1,4 +1,4 @@
-"""Needs in words, the editable texts of a need, and the ways in which a person meets one: an answer, or a failure."""
+"""Needs in words, the editable texts of a need, and the user's ways to respond: an answer or a failure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ PERSON = "person"
 
 
 def asking_words(asking: PendingNeed) -> str:
-    """One line: who asks for what, the number of the call in its step, within which limits."""
+    """Return one line: which tier asks for what, the number of the call in its step, and its limits."""
     tier = {"": "What is due", "turn": "The turn"}.get(asking.tier, asking.tier)
     words = [f"{tier} asks for {need_words(asking.need)}", f"call {asking.number} of this step"]
     limit = getattr(asking.need, "timeout_s", None)
@@ -57,33 +57,33 @@ _ASKS: Mapping[type[Need], tuple[Callable[[Any], str], str]] = {
     AskModel: (lambda need: "the model's next answer", _ANSWER),
     RunTools: (lambda need: "tools to be run", _ANSWER),
 }
-"""What each call asks for, and the initial text of the editor for its answer."""
+"""By type of need: a function that describes what it asks for, and the placeholder of the editor for its answer."""
 
 
 def need_words(need: Need) -> str:
-    """What a need asks for: `a model's summary`."""
+    """Return what a need asks for, such as `a model's summary`."""
     return _ASKS[type(need)][0](need)
 
 
 def answer_hint(need: Need) -> str:
-    """What is to be written into the box of the answer."""
+    """Return the placeholder of the editor for the answer, with the required headings."""
     hint = _ASKS[type(need)][1]
     headings = need.headings if isinstance(need, Summarize) else ()
     return f"{hint}. Required headings: {', '.join(headings)}" if headings else hint
 
 
 def instructions_of(need: Need) -> str | None:
-    """The system prompt of the call; None where a need has none."""
+    """Return the system prompt of the call; None if that kind of need has none."""
     return need.instructions if isinstance(need, Summarize | RemoteCompact) else None
 
 
 def summary_text(need: Need) -> str | None:
-    """The text of the call; None where a need has none."""
+    """Return the text of the call; None if that kind of need has none."""
     return need.text if isinstance(need, Summarize | SaveText) else None
 
 
 def edited(need: Need, instructions: str, text: str) -> Need:
-    """The need as the person left it."""
+    """Return the need with the texts that the user edited."""
     match need:
         case Summarize():
             return replace(need, instructions=instructions, text=text)
@@ -94,7 +94,7 @@ def edited(need: Need, instructions: str, text: str) -> Need:
 
 
 def by_hand(need: Need, text: str) -> Answer:
-    """What the person pasted, as the tier wants it."""
+    """Return the text that the user pasted as an answer in the form that the tier expects."""
     if isinstance(need, RemoteCompact):
         return Answer(
             messages=(Message("by-hand", "assistant", (Text(text),), summary=True),), by=PERSON
@@ -127,4 +127,4 @@ FAILURES: Sequence[tuple[str, Callable[[Need], Answer | Failure]]] = (
         lambda need: ProviderFailure("the stream broke off before its end", kind="broken"),
     ),
 )
-"""The ways in which the person can make a call fail, as if the provider had: words of the menu, what the tier gets."""
+"""The failures that the user can simulate: text in the menu, and a function that returns what the tier receives."""

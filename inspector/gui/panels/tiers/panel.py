@@ -1,9 +1,8 @@
-"""The stepper: a row for each tier with its verdict and its preview, the cost of the selected tier or of the step, and
-the options of a step.
+"""The stepper: a row for each tier with its verdict and preview, the cost of a tier or step, and the options of a step.
 
-The tier that is due is selected (else the one that would free most) until the user selects another or takes a step.
-Previews are computed a moment after the last change, so that moving through requests costs nothing. Nothing in the
-panel moves when its content changes.
+The tier that is due (otherwise the one that would free most) is selected until the user selects another or takes a
+step. Previews are computed a moment after the last change, so that moving through requests costs nothing. Nothing in
+the panel moves when its content changes.
 """
 
 from typing import ClassVar
@@ -38,16 +37,16 @@ from inspector.workbench.words.tier_words import due_words, shown_words
 
 RUN_DUE, NOTHING_DUE = "Run due tiers", "Nothing is due"
 LOW = 2.5
-"""Least rows of tiers above the cost block; in a lower panel the block scrolls with them."""
+"""Minimum number of tier rows above the cost block. In a lower panel the block scrolls with the rows."""
 STATUS_LINES = 2
 MOST = 16_777_215
-"""Qt's value for an unlimited height."""
+"""Qt's value for an unlimited height, in pixels."""
 BESIDE = 36
-"""Pixels of the panel's width besides the chips."""
+"""Pixels of the panel's width that are not available for the chips."""
 
 
 class TierPanel(Panel):
-    """The tiers of any policy: verdicts, breaker and settings come from the policy."""
+    """The panel of the tiers of any policy. Verdicts, breaker and settings come from the policy."""
 
     TITLE: ClassVar[str] = "Tiers"
 
@@ -55,7 +54,7 @@ class TierPanel(Panel):
         super().__init__(desk)
         self._previews: Previews | None = None
         self._ran = ""
-        """The tier whose button had the focus when it was pressed."""
+        """Name of the tier whose button had the focus when it was pressed; empty if there is none."""
         self.rows: dict[str, TierRow] = {}
         stepping = desk.workbench.stepping
         self.status = Elided("quiet", lines=STATUS_LINES)
@@ -106,7 +105,7 @@ class TierPanel(Panel):
         self._measure()
 
     def _measure(self) -> None:
-        """Give each widget the room of its largest content."""
+        """Reserve room for the largest content of each widget, in the current font."""
         metrics = self.status.fontMetrics()
         self.status.setFixedHeight(STATUS_LINES * metrics.lineSpacing() + 2)
         fix_width(self.due, (RUN_DUE, NOTHING_DUE))
@@ -121,13 +120,13 @@ class TierPanel(Panel):
             tier_row.name.setMinimumWidth(max(name_widths))
 
     def changeEvent(self, event: QEvent) -> None:
-        """Measure again with a new font."""
+        """Measure again when the font changes."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._measure()
 
     def fit(self) -> None:
-        """Keep the cost visible below the tiers, but scroll it with them in a low panel. No row is cut in half."""
+        """Keep the cost visible below the tiers, or scroll it with them in a low panel. Show only whole rows."""
         row_height = max((tier_row.height() for tier_row in self.rows.values()), default=0)
         room = self.height() - self.area.y()
         room_above_cost = room - self.cost.sizeHint().height()
@@ -149,7 +148,7 @@ class TierPanel(Panel):
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """Show the rows if the previews have changed, and the options in any case."""
+        """Show the rows if the previews changed, and the options in any case."""
         self._name_policy(state)
         previews = state.previews
         if previews is None or not previews.is_complete:
@@ -197,7 +196,7 @@ class TierPanel(Panel):
             self.breaker.show_breaker(breaker, previews.policy.title)
 
     def _show_status(self, state: State) -> None:
-        """Show what the last step did, else what is due; keep the former text until that is known."""
+        """Show what the last step did, or what is due. Until that is known, keep the previous text."""
         words = shown_words(state)
         if words:
             step = state.shown_step
@@ -205,7 +204,7 @@ class TierPanel(Panel):
             mark(self.status, "role", "bad" if step is not None and not step.succeeded else "quiet")
 
     def _enable(self, state: State) -> None:
-        """Enable the buttons, unless a step waits for a model call."""
+        """Enable the buttons, unless a step waits for the answer to a model call."""
         is_free = state.thread is not None and state.asking is None
         previews = state.previews
         if previews is not None:
@@ -219,19 +218,19 @@ class TierPanel(Panel):
         for name, tier_row in self.rows.items():
             if not is_free and tier_row.button is focus:
                 self._ran = name
-                self.area.setFocus()  # else Qt would focus another button and scroll to it
+                self.area.setFocus()  # otherwise Qt would focus another button and scroll to it
             tier_row.button.setEnabled(is_free)
         if is_free:
             self._restore_focus(focus)
 
     def _restore_focus(self, focus: QWidget | None) -> None:
-        """Focus the button that was pressed again, unless the user has moved the focus out of the panel."""
+        """Return the focus to the button that was pressed, unless the user moved the focus out of the panel."""
         if self._ran in self.rows and (focus is None or self.isAncestorOf(focus)):
             self.rows[self._ran].button.setFocus()
         self._ran = ""
 
     def _show_cost(self, state: State) -> None:
-        """Show the cost of the selected tier, else of the step that is shown, else of the recorded compaction."""
+        """Show the cost of the selected tier or, without one, of the current step or recorded compaction."""
         economics = state.branch.economics if state.branch is not None else None
         if not self.is_new("cost", state.preview, state.steps, state.asking, economics):
             return
@@ -250,6 +249,6 @@ class TierPanel(Panel):
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def _select(self, tier: str) -> None:
-        """Show the preview of a tier; selecting the same tier again withdraws the choice."""
+        """Show the preview of a tier. Selecting the same tier again removes the selection."""
         previews = self.desk.workbench.previews
         previews.point(None if self.desk.workbench.state.pointed == tier else tier)

@@ -1,7 +1,7 @@
-"""A tier of the policy: its name, why it is due or not, what it would do, and the button that runs it.
+"""A row of the stepper: a tier's name, its verdict, what the tier would do, and the button that runs it.
 
-A row keeps its height and its button its place whatever the row says, so that clicking the same spot twice never
-presses another button.
+The row keeps its height and the button its position regardless of the content, so that clicking the same spot twice
+never presses another button.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from inspector.workbench.previews import Previews
 from inspector.workbench.words.tier_words import badge_words, effect_words, verdict_words
 
 BESIDE = 32
-"""Pixels of a row's height besides its three lines."""
+"""Pixels added to the height of the row's three lines."""
 EDGE, GAP = 12, 8
 """Pixels beside the row's content, and between its parts."""
 RUN, FORCE = "Run", "Force"
 
 
 def fix_width(button: QPushButton, texts: Sequence[str]) -> None:
-    """Make a button as wide as the widest of its texts."""
+    """Set the width of a button to that of the widest of its texts."""
     current = button.text()
     widths = list[int]()
     for text in texts:
@@ -38,12 +38,12 @@ def fix_width(button: QPushButton, texts: Sequence[str]) -> None:
 
 
 class TierRow(Guarded, QFrame):
-    """Shows a tier in a row of the stepper."""
+    """The row of a tier."""
 
     run = Signal(str)
-    """The button was pressed."""
+    """Emitted with the tier's name when its button is pressed."""
     picked = Signal(str)
-    """The row was clicked, or its button got the focus by a key."""
+    """Emitted with the tier's name when the row is clicked or a key moves the focus to its button."""
 
     def __init__(self, tier: TierName) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class TierRow(Guarded, QFrame):
         self.button.installEventFilter(self)
         self.name.setToolTip(tip(tier.what))
         self.title.setToolTip(tip(tier.what))
-        self.title.setMinimumWidth(1)  # `_fit` cuts it to the room
+        self.title.setMinimumWidth(1)  # `_fit` cuts the title
         self.badge.setMinimumWidth(1)
         self._lay_out()
 
@@ -89,7 +89,7 @@ class TierRow(Guarded, QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """Hide the badge in a narrow panel, and cut the title in a narrower one."""
+        """Hide the badge in a narrow panel, and cut the title if there is still not enough room."""
         margins = self.contentsMargins()
         edges = margins.left() + margins.right() + 2 * EDGE + 2 * GAP
         room = self.width() - edges - self.name.width() - self.button.width()
@@ -99,7 +99,7 @@ class TierRow(Guarded, QFrame):
         self.title.setText(metrics.elidedText(title, Qt.TextElideMode.ElideRight, room))
 
     def show_previews(self, previews: Previews | None, window: int | None) -> None:
-        """Show the verdict and the preview of the tier; None: grey out what the row shows."""
+        """Show verdict and preview of the tier; None: grey out the current content."""
         self._mark("stale", previews is None)
         if previews is None:
             return
@@ -126,7 +126,7 @@ class TierRow(Guarded, QFrame):
         self.button.setToolTip(tip(about))
 
     def pick(self, on: bool) -> None:
-        """Mark the row whose preview is shown."""
+        """Mark the row as the one whose preview is shown, or remove the mark."""
         self._mark("picked", on)
 
     def _mark(self, name: str, on: bool) -> None:
@@ -138,7 +138,7 @@ class TierRow(Guarded, QFrame):
                 mark(part, name, on)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Select the tier when a key leads to its button. A click on the button only runs it."""
+        """Select the tier when a key moves the focus to its button. A click on the button only runs it."""
         keys = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
         if isinstance(event, QFocusEvent) and event.gotFocus() and event.reason() in keys:
             self.picked.emit(self.tier.name)

@@ -1,1 +1,1 @@
-"""The curve over all requests, and the pressure gauge."""
+"""The timeline of a thread's requests, and the pressure gauge."""

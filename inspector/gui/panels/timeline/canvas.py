@@ -1,4 +1,4 @@
-"""Mouse and keys of the timeline's plot: they move the playhead, the view and watermarks, and select requests."""
+"""Mouse and keyboard handling of the timeline's plot: move the playhead, the view and watermarks; select requests."""
 
 from collections.abc import Callable
 
@@ -13,19 +13,22 @@ from inspector.gui.panels.timeline.plot_picture import PlotPicture
 from inspector.workbench.pressure.scale import GaugeLine
 
 DRAG = 4
-"""Pixels after which a press becomes a drag."""
+"""Pixels of movement after which a press becomes a drag."""
 _KEYS = {Qt.Key.Key_W: "in", Qt.Key.Key_S: "out", Qt.Key.Key_A: "left", Qt.Key.Key_D: "right"}
 
 
 class PlotCanvas(PlotPicture):
-    """A click moves the playhead. A drag moves the view (the playhead while the whole session is shown), and with Shift
-    it selects requests. The keys W, A, S and D zoom and move the view while the plot has the focus."""
+    """The interactive plot of the timeline.
+
+    A click moves the playhead. A drag moves the view (the playhead while the whole session is shown); with Shift it
+    selects requests. The keys W, A, S and D zoom and move the view while the plot has the focus.
+    """
 
     offered = Signal(int, object)
-    """A right click: the request and the place on the screen."""
+    """Emitted on a right click, with the request and the position on the screen."""
     all_wanted = Signal()
     chose = Signal(object)
-    """The `range` of requests that the user selected; None: nothing is selected any more."""
+    """Emitted with the `range` of requests that the user selected; None if the selection was cleared."""
 
     def __init__(self, frame: TimelineFrame, drag: LineDrag) -> None:
         super().__init__(frame)
@@ -33,19 +36,20 @@ class PlotCanvas(PlotPicture):
         self.about: Callable[[int], str] = lambda at: ""
         """Returns the tooltip of a request."""
         self._mode = ""
-        """What the mouse drags: line, playhead, view, selection; `press` until it moves; empty: no button is down."""
+        """What the mouse drags: `line`, `playhead`, `view` or `selection`; `press` before it moves; empty: no button is
+        down."""
         self._pressed = QPointF()
         self._former_first = 0.0
-        """First visible request when the button was pressed."""
+        """First edge of the visible range when the button was pressed, in requests."""
         self._former_at: int | None = None
-        """Request of the playhead before the last click."""
+        """The request of the playhead before the last click."""
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def line_at(self, place: QPointF) -> GaugeLine | None:
-        """Return the watermark within reach of a place."""
+        """Return the watermark within reach of a position; None if there is none."""
         reachable = self.area.adjusted(-2 * REACH, 0, 0, 0)
         if not reachable.contains(place):
             return None
@@ -55,7 +59,7 @@ class PlotCanvas(PlotPicture):
         return self.lines.watermarks[distances.index(min(distances))]
 
     def request_at(self, place: QPointF) -> int | None:
-        """Return the request at a place; None if there is none."""
+        """Return the request at a position; None if there is none."""
         if not self._frame.range.count:
             return None
         return self._frame.range.nearest(self.across.value(place.x()))
@@ -94,7 +98,9 @@ class PlotCanvas(PlotPicture):
             self._hover(place)
 
     def _drag_mode(self, event: QMouseEvent) -> str:
-        """Return what a drag moves; it moves the playhead if the whole session is shown, as the view cannot move."""
+        """Return what a drag moves. If the whole session is shown, that is the playhead, because the view cannot
+        move.
+        """
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             return "selection"
         if self._is_on_ruler(self._pressed) or self._frame.range.is_whole:
@@ -125,8 +131,10 @@ class PlotCanvas(PlotPicture):
         self._hover(event.position())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Show the whole session and move the playhead back to where it was before the first click. On a watermark: put
-        it back to the policy's own value."""
+        """Show the whole session, and move the playhead back to its position before the first click.
+
+        On a watermark, restore the policy's own value.
+        """
         line = self.line_at(event.position())
         if line is not None:
             self._line_drag.give_back(line)
@@ -152,7 +160,7 @@ class PlotCanvas(PlotPicture):
         self._frame.hovered.emit(None)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom at the mouse; move with Shift or a horizontal wheel."""
+        """Zoom at the mouse position; move with Shift or a horizontal wheel."""
         self._frame.turn_wheel(event, self.width())
 
     # -- keys ----------------------------------------------------------------------------------------------------------
@@ -172,7 +180,7 @@ class PlotCanvas(PlotPicture):
             super().keyPressEvent(event)
 
     def _zoom_middle(self) -> float:
-        """Return the place that a zoom by key keeps: the playhead if it is visible, else the middle."""
+        """Return the axis position that a zoom by key keeps: the playhead if it is visible, otherwise the middle."""
         visible, playhead = self._frame.range, self._frame.place(self._frame.at)
         if visible.first <= playhead <= visible.last:
             return playhead
@@ -180,7 +188,7 @@ class PlotCanvas(PlotPicture):
 
     @staticmethod
     def _act_of(event: QKeyEvent) -> str:
-        """Return what a key does to the view: in, out, left or right; empty: nothing."""
+        """Return what a key does to the view: in, out, left or right; empty for nothing."""
         is_plain = event.modifiers() in (
             Qt.KeyboardModifier.NoModifier,
             Qt.KeyboardModifier.KeypadModifier,
@@ -188,7 +196,7 @@ class PlotCanvas(PlotPicture):
         return _KEYS.get(Qt.Key(event.key()), "") if is_plain else ""
 
     def event(self, event: QEvent) -> bool:
-        """Claim W, A, S and D, which the window uses as shortcuts; show the tooltip."""
+        """Claim W, A, S and D, which the window uses as shortcuts, and show the tooltip."""
         if (
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
@@ -202,7 +210,7 @@ class PlotCanvas(PlotPicture):
         return super().event(event)
 
     def words_at(self, place: QPointF) -> str:
-        """Return the tooltip at a place: of a label, else of the request there."""
+        """Return the tooltip at a position: of the label there, or of the request if there is no label."""
         about_label = self.gutter.about(place)
         at = self.request_at(place)
         if about_label or at is None or not self._is_over_data(place):

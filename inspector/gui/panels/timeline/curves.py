@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 
 CURVES = ("believed", "reported", "unreported")
-"""In the order of painting."""
+"""Names of the curves in the order in which they are painted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Places along the requests, and a value for each; NaN if there is none."""
+    """A curve: positions along the request axis, and a value for each; NaN if there is none."""
 
     places: "Numbers"
     values: "Numbers"
 
     def pieces(self, across: LinearScale, up: LinearScale) -> Iterator[list[QPointF]]:
-        """Yield the visible part in pixels, a list for each stretch without a gap.
+        """Yield the visible part in pixels, one list of points for each stretch without a gap.
 
-        Of many requests in one pixel only the lowest and the highest are painted.
+        If many requests share a pixel column, only the lowest and the highest are painted.
         """
         import numpy as np
 
@@ -50,7 +50,7 @@ class Curve:
 
 
 def _thin(x: "Numbers", y: "Numbers", every: int) -> "tuple[Numbers, Numbers]":
-    """Return the lowest and the highest of each `every` points."""
+    """Return the lowest and the highest of each `every` consecutive points."""
     import numpy as np
 
     starts = np.arange(0, len(x), every)
@@ -63,19 +63,19 @@ def _thin(x: "Numbers", y: "Numbers", every: int) -> "tuple[Numbers, Numbers]":
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """A series, and what is drawn of it."""
+    """A series, and the curves that are drawn of it."""
 
     series: Series = NO_SERIES
     heights: Sequence[int | None] = ()
-    """The number that is shown of each request."""
+    """The size that is shown for each request, in tokens; None if it is unknown."""
     lines: Mapping[str, Curve] = field(default_factory=dict)
-    """By the names of `CURVES`."""
+    """The curves by their names in `CURVES`."""
     top: int = 1
-    """The highest value."""
+    """The highest value in tokens."""
 
 
 def make_curves(series: Series | None) -> Curves:
-    """Return what is drawn of a series. Any thread. O(requests)."""
+    """Return the curves of a series. Runs on any thread. O(requests)."""
     if series is None:
         return Curves()
     heights = series.heights

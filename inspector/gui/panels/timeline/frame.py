@@ -12,35 +12,35 @@ from inspector.gui.widgets.chart import LinearScale
 from inspector.gui.widgets.request_range import RequestRange, end_place
 
 ROW_NAMES = ("Over 60%, 75%", "User message", "Whole session", "200,000")
-"""The widest words of the left gutter."""
+"""The widest texts of the left gutter."""
 GUTTER_INSET = 12
-"""Pixels between the data and the words beside it."""
+"""Pixels between the data and the texts beside it."""
 ROOMY, NARROW = 760, 420
-"""Pixels of a timeline from which on the labels of lines have their tokens; from which on there are gutters at all."""
+"""Minimum width of a timeline in pixels for labels with tokens (ROOMY), and for any labels in gutters (NARROW)."""
 SMALLEST_GUTTER = 10
 SPACE_ABOVE = 10
 """Pixels above the plot, for the arrow of the playhead and half a label."""
 SPACE = 6
 """Pixels above and below the overview."""
 TICK = 4
-"""Pixels of the stroke above a number of the ruler."""
+"""Pixels of the tick above a number of the ruler."""
 ZOOM = 1.25
-"""How much more or less one turn of the wheel, or one key, shows."""
+"""Factor by which one wheel step or one key press zooms."""
 STEP = 0.15
-"""Share of the visible requests by which a turn of the wheel, or a key, moves the view."""
+"""Share of the visible requests by which one wheel step or one key press moves the view."""
 ROWS = 5
-"""Rows of marks that there must be room for, even if there are fewer: they do not come and go with their number."""
+"""Number of rows of marks for which there must be room, even if there are fewer rows."""
 ROW_HEIGHT, OVERVIEW_HEIGHT = 18, 30
-"""Least pixels of a row of marks, and of the overview."""
+"""Minimum pixels of a row of marks, and of the overview."""
 
 
 class TimelineFrame(QObject):
     """The state shared by all parts of a timeline."""
 
     moved = Signal(object)
-    """The user pointed at this request; None: the buffer after the last record."""
+    """Emitted with the request that the user selected; None: the buffer after the last record."""
     hovered = Signal(object)
-    """The request under the mouse; None: the mouse is elsewhere."""
+    """Emitted with the request under the mouse; None if the mouse is elsewhere."""
     gutters_changed = Signal()
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
@@ -50,26 +50,26 @@ class TimelineFrame(QObject):
         self.at: int | None = None
         """The request of the playhead; None: after the last record."""
         self.chosen: range | None = None
-        """The selected requests."""
+        """The selected requests; None if none are."""
         self.left, self.right = SMALLEST_GUTTER, SMALLEST_GUTTER
-        """Pixels of the gutters."""
+        """Widths of the gutters in pixels."""
 
     @property
     def font(self) -> QFont:
-        """The font of everything that is written in a timeline."""
+        """The font of all text in a timeline."""
         return ui_font(self.theme.small)
 
     @property
     def metrics(self) -> QFontMetricsF:
-        """Text measures of the timeline's font."""
+        """Metrics of the timeline's font."""
         return QFontMetricsF(self.font)
 
     def fit_gutters(self, width: int, labels_width: float) -> None:
-        """Leave room for the words beside the data.
+        """Set the widths of the gutters to the texts beside the data.
 
         Args:
-            width: pixels of the whole timeline.
-            labels_width: pixels of the widest label of a line.
+            width: Width of the whole timeline in pixels.
+            labels_width: Width of the widest label of a line in pixels.
         """
         left = right = SMALLEST_GUTTER
         if width >= NARROW:
@@ -83,15 +83,16 @@ class TimelineFrame(QObject):
             self.gutters_changed.emit()
 
     def across(self, width: int) -> LinearScale:
-        """Return the scale of the requests, for a part of `width` pixels."""
+        """Return the horizontal scale of the requests, for a part of `width` pixels."""
         end = max(self.left + 1, width - self.right)
         return LinearScale(self.range.first, self.range.last, self.left, end)
 
     def turn_wheel(self, event: QWheelEvent, width: int) -> None:
-        """Zoom at the mouse; with Shift, or sideways, move.
+        """Zoom at the mouse position; with Shift or a horizontal wheel, move.
 
         Args:
-            width: pixels of the part under the mouse.
+            event: The wheel event.
+            width: Width of the part under the mouse in pixels.
         """
         turned, sideways = event.angleDelta().y(), event.angleDelta().x()
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
@@ -105,20 +106,20 @@ class TimelineFrame(QObject):
         event.accept()
 
     def place(self, at: int | None) -> float:
-        """Return where a request lies along the scale."""
+        """Return the axis position of a request; None: of the buffer after the last record."""
         return end_place(self.range.count) if at is None else float(at)
 
 
 def measure_ruler(metrics: QFontMetricsF) -> int:
-    """Return the pixels of the ruler: ticks, and two rows of words."""
+    """Return the height of the ruler in pixels: ticks, and two lines of text."""
     return round(2 * metrics.height()) + TICK + 2
 
 
 def measure_row(metrics: QFontMetricsF) -> int:
-    """Return the pixels of a row of marks."""
+    """Return the height of a row of marks in pixels."""
     return max(ROW_HEIGHT, round(metrics.height()) + 2)
 
 
 def measure_overview(metrics: QFontMetricsF) -> int:
-    """Return the pixels of the overview with the space above and below it."""
+    """Return the height of the overview in pixels, including the space above and below it."""
     return max(OVERVIEW_HEIGHT, round(metrics.height()) + 8) + 2 * SPACE

@@ -26,19 +26,19 @@ from inspector.workbench.pressure.gauge import GaugeReading, reading
 from inspector.workbench.state import State
 
 WIDE, FIGURES = 232, 24
-"""Width of the whole gauge, in pixels and in figures: whichever is more."""
+"""Width of the whole gauge in pixels and in digits; the greater counts."""
 FOLDED, FOLDED_FIGURES = 72, 8
-"""The same of the folded one."""
+"""The same two widths for the folded gauge."""
 _INSET, _FOLDED_INSET = 16, 4
-"""Pixels at the sides; of the folded one."""
+"""Pixels at the sides of the whole and of the folded gauge."""
 SOON = 150
-"""Milliseconds after a move of the playhead until it is worked out what is due there."""
+"""Milliseconds after a move of the playhead until the due tiers are computed."""
 LINGER = 800
-"""Milliseconds for which what is due is still shown after another place was chosen."""
+"""Milliseconds for which the previous due tiers are still shown after a move."""
 
 
 class Gauge(Panel):
-    """Always visible; reads the State through `workbench.pressure.gauge.reading`. In little width it folds."""
+    """The gauge, which is always visible and shows the reading of the State. If there is little width, it folds."""
 
     TITLE: ClassVar[str] = "Pressure"
     HEADED: ClassVar[bool] = True
@@ -99,7 +99,7 @@ class Gauge(Panel):
         self._show_words(now)
         if state.previews is not None or now is None:
             self._show_due()
-        else:  # until it is known again the last word stays for a moment: nothing jumps
+        else:  # the previous text stays for a moment, so that nothing jumps
             self._lingers.start()
             self._looks.start()
 
@@ -135,7 +135,7 @@ class Gauge(Panel):
         mark(self._kind, "kind", kind)
 
     def _show_due(self) -> None:
-        """The chip keeps its place while it is not known what is due."""
+        """Show the due tiers. While they are unknown, the chip keeps its place."""
         self._lingers.stop()
         now = self._now
         due = now.due if now is not None else None
@@ -148,13 +148,13 @@ class Gauge(Panel):
         )
 
     def _fold_due(self, due: Sequence[str]) -> str:
-        """Return `L0, L1`, or where the folded gauge has no room for all of them `3 due`."""
+        """Return the due tiers, such as `L0, L1`, or `3 due` if the folded gauge has no room for their names."""
         self._due.setText(", ".join(due))
         has_room = self._due.sizeHint().width() <= self.folded_width - 2 * _FOLDED_INSET
         return self._due.text() if has_room else f"{len(due)} due"
 
     def _look_into(self, category: str) -> None:
-        """The breakdown with that category chosen; it reduces the buffer list as soon as it knows the messages."""
+        """Show the breakdown with a category selected. The breakdown then filters the buffer list by it."""
         self.desk.workbench.look_into((category,))
         self.desk.show_panel("Breakdown")
 
@@ -162,19 +162,19 @@ class Gauge(Panel):
 
     @property
     def whole_width(self) -> int:
-        """Pixels that the whole gauge takes."""
+        """Width of the whole gauge in pixels."""
         return max(WIDE, FIGURES * self.fontMetrics().horizontalAdvance("0") + 2 * _INSET)
 
     @property
     def folded_width(self) -> int:
-        """Pixels that the folded gauge takes."""
+        """Width of the folded gauge in pixels."""
         return max(FOLDED, FOLDED_FIGURES * self.fontMetrics().horizontalAdvance("0") + 12)
 
     def preferred_width(self, is_narrow: bool) -> int:
         return self.folded_width if is_narrow else self.whole_width
 
     def fit(self) -> None:
-        """Fold in less than the whole width, and unfold in it."""
+        """Fold the gauge if it is narrower than its whole width; otherwise unfold it."""
         folded = self.width() < self.whole_width - _INSET
         if folded != self.folded:
             self.folded = folded
@@ -190,7 +190,7 @@ class Gauge(Panel):
         for words in (self._ratio, self._place, self._due):
             words.setAlignment(centre | Qt.AlignmentFlag.AlignVCenter)
         for line in (self._number, self._chip):
-            line.setStretch(0, self.folded)  # alone in its line it stands in the middle
+            line.setStretch(0, self.folded)  # centre it if it is alone in its row
         mark(self._ratio, "folded", self.folded)
         self._caption.setVisible(not self.folded)
         self.legend.setVisible(not self.folded)
@@ -208,7 +208,7 @@ def _folded_place(state: State) -> str:
 
 
 def _estimate_words(now: GaugeReading | None, name: str) -> str:
-    """`Estimated 74,235 by Roku.`: what the picked estimator counts here of what is recorded."""
+    """Return the estimate of the chosen estimator, such as `Estimated 74,235 by Roku.`; empty if there is none."""
     if now is None or now.estimated is None:
         return ""
     return f"Estimated {grouped(now.estimated)} by {ESTIMATOR_TITLES[name]}."

@@ -1,4 +1,4 @@
-"""The legend below the tank: each part of the buffer with its colour, its name and its tokens."""
+"""The legend below the gauge: each part of the buffer with its colour, name and tokens."""
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
@@ -14,37 +14,37 @@ from inspector.gui.widgets.chart import bold_font, paint_rounded
 from inspector.workbench.pressure.gauge import GaugeReading
 
 _SWATCH, _NAME_LEFT = 9, 18
-"""Pixels of a swatch, and from the left edge to the name."""
+"""Pixels of a colour swatch, and from the left edge to the name."""
 _APART = 8
-"""Least pixels between a name and its number. A name that does not fit is cut; the tooltip has all of it."""
+"""Minimum pixels between a name and its number. A name that does not fit is cut; its tooltip has the full name."""
 
 
 class Legend(Guarded, QWidget):
-    """The parts in the order of the tank, from the top. A tooltip explains a part.
+    """The legend of the gauge: the parts in the order of the gauge, from the top, each with a tooltip.
 
-    A click picks a part, as does Enter on the row chosen by the arrow keys.
+    A click selects a part, and so does Enter on the row that the arrow keys moved to.
     """
 
     picked = Signal(str)
-    """A category, or `unseen`."""
+    """Emitted with the selected category, or `unseen`."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._rows: tuple[tuple[str, str, str], ...] = ()
-        """(colour, name, number)."""
+        """Colour, name and number of each row."""
         self._parts: tuple[str, ...] = ()
         """The part that each row shows."""
         self._reading: GaugeReading | None = None
         self._at = 0
-        """The row that Enter picks."""
+        """The row that Enter selects."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAccessibleName("What fills the buffer")
 
     def show_reading(self, reading: GaugeReading | None) -> None:
-        """Show the parts of a reading; None: an empty legend."""
+        """Show the parts of a reading; None: clear the legend."""
         self._reading = reading
         count = len(self._rows)
         parts = self._parts_of(reading) if reading is not None else []
@@ -60,7 +60,7 @@ class Legend(Guarded, QWidget):
         self.update()
 
     def _parts_of(self, reading: GaugeReading) -> list[tuple[str, str, int]]:
-        """Return (name, colour, tokens) of each part, the highest in the tank first."""
+        """Return (name, colour, tokens) of each part, from the top of the gauge."""
         colours = self._theme.colours
         parts = [
             (str(name), colours.categories[name], tokens)
@@ -74,7 +74,7 @@ class Legend(Guarded, QWidget):
         self.show_reading(self._reading)
 
     def _pick(self, at: int) -> None:
-        """Pick the part of a row, if there is such a row."""
+        """Select the part of a row, if the row exists."""
         if 0 <= at < len(self._rows):
             self._at = at
             self.picked.emit(self._parts[at])
@@ -104,7 +104,7 @@ class Legend(Guarded, QWidget):
         return super().event(event)
 
     def about(self, y: float) -> str:
-        """Explain the part at a pixel; empty if there is none."""
+        """Return the tooltip of the part at a pixel row; empty if there is none."""
         at, reading = self._row_at(y), self._reading
         if reading is None or not 0 <= at < len(self._rows):
             return ""

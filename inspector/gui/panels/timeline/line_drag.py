@@ -1,4 +1,4 @@
-"""A watermark in the user's hand, on the gauge or in the timeline: its setting follows, Escape brings it back."""
+"""Dragging a watermark on the gauge or in the timeline: its setting follows the mouse, Escape restores it."""
 
 from collections.abc import Sequence
 from itertools import cycle
@@ -14,11 +14,11 @@ from inspector.workbench.state import Choices
 from inspector.workbench.workbench import Workbench
 
 REACH = 5
-"""Pixels from a line at which it can be taken."""
+"""Pixels from a line within which it can be grabbed."""
 
 
 class LineDrag(Guarded, QObject):
-    """`held` is the line in the hand, None for none."""
+    """The drag of a watermark. `held` is the line that is being dragged; None if there is none."""
 
     def __init__(self, workbench: Workbench, parent: QObject) -> None:
         super().__init__(parent)
@@ -36,7 +36,7 @@ class LineDrag(Guarded, QObject):
         self._application.installEventFilter(self)
 
     def move(self, tokens: float) -> None:
-        """Move the line that is held, as near to `tokens` as its setting allows."""
+        """Move the dragged line as near to `tokens` as its setting allows."""
         if self.held is None:
             return
         value = value_for(self._workbench.state, self.held, round(tokens))
@@ -48,13 +48,13 @@ class LineDrag(Guarded, QObject):
         (stepping.set_scale if line.is_scale else stepping.set)(line.watermark.setting, value)
 
     def drop(self) -> None:
-        """Let go of the line where it is."""
+        """End the drag and keep the line at its current value."""
         if self.held is not None:
             self.held = None
             self._application.removeEventFilter(self)
 
     def cancel(self) -> None:
-        """Put the line back where it was before the drag."""
+        """End the drag and restore the settings from before it."""
         if self.held is not None:
             self.drop()
             self._workbench.stepping.choose(
@@ -62,12 +62,12 @@ class LineDrag(Guarded, QObject):
             )
 
     def give_back(self, line: GaugeLine) -> None:
-        """Put a line where the policy itself has it."""
+        """Restore the policy's own value of a line."""
         self.drop()
         self._set(line, None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Put the line back on Escape, wherever the focus is."""
+        """Cancel the drag on Escape, regardless of the focus."""
         kinds = (QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride)
         if (
             event.type() in kinds
@@ -81,6 +81,6 @@ class LineDrag(Guarded, QObject):
 
 
 def line_colours(colours: Colours, lines: Sequence[GaugeLine]) -> list[str]:
-    """Return the colour of each line: the scale's lower and higher one, and one for all lines of another policy."""
+    """Return the colour of each line: low and high for the scale's lines, the text colour for other lines."""
     scale = cycle((colours.low, colours.high))
     return [next(scale) if line.is_scale else colours.text for line in lines]

@@ -19,24 +19,24 @@ from inspector.workbench.pressure.scale import GaugeLine
 from inspector.workbench.pressure.timeline import StepEffect
 
 WIDEST_LABEL = 24
-"""Figures that a label takes at most; of longer names the end of the last word but one is left out."""
+"""Maximum width of a label in digits. A longer name is cut before its last word."""
 WORDS_APART = 5
 """Pixels between the name of a line and its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineLabel:
-    """Words right of the plot: a name in a heavier weight, and quietly what goes with it."""
+    """A label right of the plot: a name in a heavier weight, followed by `about` in the quiet colour."""
 
     tokens: int
-    """Where it belongs."""
+    """The size in tokens that the label belongs to."""
     name: str
     about: str
     colour: str
     explanation: str
-    """What a hover says."""
+    """The tooltip."""
     rank: int
-    """If there is no room for all labels, those of the highest rank are left out first."""
+    """If there is not enough room for all labels, those of the highest rank are left out first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +44,23 @@ class TimelineLines:
     """The horizontal lines of the timeline."""
 
     window: int | None = None
-    """Tokens of the window, or of the one that is assumed; None: nothing is open."""
+    """Tokens of the context window or of the assumed window; None: nothing is open."""
     is_assumed: bool = False
     watermarks: tuple[GaugeLine, ...] = ()
     trigger: ClientTrigger | None = None
-    """Where the recorded client compacts on its own: a notch, not a line."""
+    """The size at which the recorded client compacts; painted as a notch, not as a line."""
 
 
 def label_lines(
     lines: TimelineLines, effect: StepEffect | None, colours: Colours, is_roomy: bool
 ) -> list[LineLabel]:
-    """Return the labels, the highest first.
+    """Return the labels, the highest line first.
 
     Args:
-        effect: the step that is labelled, if any.
-        is_roomy: whether the tokens of the watermarks are written beside their names.
+        lines: The lines of the timeline.
+        effect: The step that gets a label; None for none.
+        colours: The current palette.
+        is_roomy: Write the tokens of the watermarks beside their names.
     """
     labels = list[LineLabel]()
     if lines.window:
@@ -93,17 +95,17 @@ class LabelGutter:
     def __init__(self, frame: TimelineFrame) -> None:
         self._frame = frame
         self.rooms: list[tuple[QRectF, LineLabel]] = []
-        """Where the labels were painted last."""
+        """The labels that were painted last, with their rectangles."""
 
     @property
     def fonts(self) -> tuple[QFont, QFont]:
-        """The font of what goes with a name, and that of the names."""
+        """The font of `about`, and the heavier font of the names."""
         bold = QFont(self._frame.font)
         bold.setWeight(QFont.Weight.DemiBold)
         return self._frame.font, bold
 
     def label_width(self, labels: Sequence[LineLabel]) -> float:
-        """Return the pixels of the widest of these labels, as far as labels may be wide."""
+        """Return the width in pixels of the widest of these labels, limited to WIDEST_LABEL."""
         plain, bold = (QFontMetricsF(font) for font in self.fonts)
         widths = [
             bold.horizontalAdvance(label.name) + plain.horizontalAdvance(label.about)
@@ -121,11 +123,14 @@ class LabelGutter:
         labels: Sequence[LineLabel],
         whole: QRectF,
     ) -> None:
-        """Paint labels beside their lines; two that are too near move apart.
+        """Paint labels beside their lines. Labels that would overlap are moved apart.
 
         Args:
-            area: the plot; a label beside it stands right of that.
-            whole: where labels may lie, from the top of the widget to the bottom of the plot.
+            painter: The active painter.
+            area: The plot; the labels are placed to the right of it.
+            up: The vertical scale in tokens.
+            labels: The labels, the highest first.
+            whole: The rectangle for labels, from the top of the widget to the bottom of the plot.
         """
         self.rooms = []
         left = area.right() + GUTTER_INSET
@@ -152,19 +157,19 @@ class LabelGutter:
         painter.drawText(place, label.about)
 
     def about(self, place: QPointF) -> str:
-        """Return the tooltip of the label at a place; empty if there is none."""
+        """Return the tooltip of the label at a position; empty if there is none."""
         return next((label.explanation for room, label in self.rooms if room.contains(place)), "")
 
 
 def is_roomy(width: int) -> bool:
-    """Is a timeline of `width` pixels wide enough for tokens beside the names of lines?"""
+    """Return True if a timeline of `width` pixels has room for tokens beside the names of lines."""
     return width >= ROOMY
 
 
 def _place_labels(
     labels: Sequence[LineLabel], high: float, area: QRectF, up: LinearScale, whole: QRectF
 ) -> list[tuple[LineLabel, float]]:
-    """Return the labels that have room, each with its top."""
+    """Return the labels for which there is room, each with its top in pixels."""
     inside = [
         label for label in labels if area.top() - 1 <= up.pixel(label.tokens) <= area.bottom() + 1
     ]

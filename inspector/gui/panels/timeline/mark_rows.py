@@ -1,7 +1,7 @@
-"""The rows of marks below the plot: one row for each kind, its name at the left and its count at the right.
+"""The rows of marks below the plot: one row for each kind, with its name at the left and its count at the right.
 
-Marks of one kind that would overlap are drawn as one with their number; marks of different kinds never are. A click on
-the name of a row hides its marks.
+Marks of the same kind that would overlap are drawn as one mark with their number. A click on the name of a row hides
+its marks.
 """
 
 from bisect import bisect_left, bisect_right
@@ -34,13 +34,13 @@ from inspector.gui.widgets.chart import LinearScale, paint_band
 from inspector.workbench.pressure.timeline import Mark, MarkKind
 
 SIZE = 9
-"""Pixels of a mark ..."""
+"""Pixels of a mark."""
 APART = 3
-"""... and least pixels between two."""
+"""Minimum pixels between two marks."""
 BAND = 5
-"""Pixels that a band is high."""
+"""Height of a band in pixels."""
 MOST_NAMED = 12
-"""Marks of a fold that a hover names."""
+"""Maximum number of marks of a fold that its tooltip lists."""
 _SHAPES: Mapping[MarkKind, Sequence[tuple[float, float]]] = {
     "compaction": ((0, 0.1), (1, 0.1), (0.5, 0.95)),
     "drop": ((0, 0.9), (1, 0.9), (0.5, 0.05)),
@@ -50,9 +50,9 @@ _SHAPES: Mapping[MarkKind, Sequence[tuple[float, float]]] = {
     "step": ((0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5)),
     "search hit": ((0.35, 0), (0.65, 0), (0.65, 1), (0.35, 1)),
 }
-"""Corners, as shares of the square; the others are a cross and a disc."""
+"""Corners of each shape, as shares of its square. Kinds without corners are painted as a cross or a disc."""
 KINDS: tuple[MarkKind, ...] = tuple(_SHAPES)
-"""In the order of the rows."""
+"""The kinds of marks in the order of their rows."""
 _MANY = {"cache miss": "cache misses", "pin removed": "pins removed"}
 ROW_TITLES: Mapping[MarkKind, str] = {
     "compaction": "Compaction",
@@ -64,12 +64,12 @@ ROW_TITLES: Mapping[MarkKind, str] = {
     "search hit": "Search hit",
 }
 BETWEEN: frozenset[MarkKind] = frozenset(("compaction", "drop", "pin removed"))
-"""Kinds of events between the previous request and the request of the mark."""
+"""Kinds whose events happen between the previous request and the request of the mark."""
 
 
 @dataclass(slots=True)
 class Fold:
-    """Marks of one kind that are drawn as one."""
+    """Marks of one kind that overlap and are drawn as one mark."""
 
     kind: MarkKind
     marks: list[Mark]
@@ -90,7 +90,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Requests in a row that lie above a line: first and last, both included."""
+    """Consecutive requests that exceed a line; `first` and `last` are both included."""
 
     first: int
     last: int
@@ -103,19 +103,19 @@ class BandRow:
 
     title: str
     requests: tuple[int, ...]
-    """Those in any of its bands, in order."""
+    """The requests in any of the bands, in order."""
     bands: tuple[Band, ...]
-    """Those that are painted later lie on top."""
+    """The bands. Later ones are painted over earlier ones."""
     words: str
-    """What a hover says."""
+    """The tooltip of the row."""
 
     @property
     def count(self) -> int:
-        """How many requests lie in any of its bands."""
+        """Number of requests in any of the bands."""
         return len(self.requests)
 
     def count_between(self, first: int, last: int) -> int:
-        """How many of them are among the requests `first` to `last`?"""
+        """Return the number of requests in any band among the requests `first` to `last`."""
         return bisect_right(self.requests, last) - bisect_left(self.requests, first)
 
 
@@ -130,20 +130,20 @@ class MarkRows(Guarded, QWidget):
     """Rows of marks and bands below the timeline."""
 
     picked = Signal(object)
-    """The request of a mark that was clicked."""
+    """Emitted with the request of a mark that was clicked."""
     named = Signal(str)
-    """What the mark under the mouse is; empty: no mark."""
+    """Emitted with the text about the mark under the mouse; empty if there is none."""
     rows_changed = Signal()
     hidden_changed = Signal()
-    """A row was hidden or shown again."""
+    """Emitted when a row was hidden or shown again."""
 
     def __init__(self, frame: TimelineFrame) -> None:
         super().__init__()
         self._frame = frame
         self.marks: tuple[Mark, ...] = ()
-        """All marks, in the order of the requests."""
+        """All marks in the order of their requests."""
         self.folds: list[Fold] = []
-        """What was painted last."""
+        """The folds that were painted last."""
         self.bands: tuple[BandRow, ...] = ()
         self.hidden: set[str] = set()
         """Titles of the rows whose marks are hidden."""
@@ -153,14 +153,14 @@ class MarkRows(Guarded, QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Marks of the timeline")
         self._picture: QPixmap | None = None
-        """All but the playhead, until something changes."""
+        """The cached picture of everything except the playhead; None if it is outdated."""
         frame.range.changed.connect(self.restyle)
         frame.gutters_changed.connect(self.restyle)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def show_marks(self, marks: Sequence[Mark]) -> None:
-        """Show these marks, and no others."""
+        """Replace the marks."""
         unsorted = tuple(marks)
         if unsorted == self._given:
             return
@@ -174,7 +174,7 @@ class MarkRows(Guarded, QWidget):
         self._describe()
 
     def show_bands(self, bands: tuple[BandRow, ...]) -> None:
-        """Show these rows of bands below the marks."""
+        """Replace the rows of bands, which are below the marks."""
         if bands != self.bands:
             self.bands = bands
             self._describe()
@@ -203,7 +203,7 @@ class MarkRows(Guarded, QWidget):
 
     @property
     def counts(self) -> list[str]:
-        """What is written at the right of each row: `9`, and `4 of 9` if not all of them are in sight."""
+        """The texts at the right of the rows: `9`, or `4 of 9` if not all of them are visible."""
         visible = self._frame.range
         rows = [(self._visible_marks(row), len(row.marks), "") for row in self._rows]
         rows += [(row.count_between(*visible.requests), row.count, "request") for row in self.bands]
@@ -230,13 +230,13 @@ class MarkRows(Guarded, QWidget):
     # -- painting ------------------------------------------------------------------------------------------------------
 
     def place_of(self, mark: Mark) -> float:
-        """Return where a mark lies along the requests."""
+        """Return the axis position of a mark, in requests."""
         if mark.kind in BETWEEN:
             return mark.at - 0.5
         return min(float(mark.at), self._frame.place(None))
 
     def _folds_of(self, row: _MarkRow, top: float, across: LinearScale) -> Iterator[Fold]:
-        """Yield the visible marks of a row, those that would overlap as one. O(visible marks)."""
+        """Yield the visible marks of a row; marks that would overlap form one fold. O(visible marks)."""
         metrics, y = self._frame.metrics, top + (self.row_height - SIZE) / 2
         first = bisect_left(row.places, across.low - 1)
         last = bisect_right(row.places, across.high + 1)
@@ -269,7 +269,7 @@ class MarkRows(Guarded, QWidget):
                 painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
 
     def _draw(self) -> QPixmap:
-        """Return everything but the playhead."""
+        """Return a picture of everything except the playhead."""
         frame, high, ratio = self._frame, self.row_height, self.devicePixelRatioF()
         across = frame.across(self.width())
         picture = QPixmap(self.size() * ratio)
@@ -328,7 +328,7 @@ class MarkRows(Guarded, QWidget):
                 painter.drawText(QPointF(fold.room.left() + SIZE + 3, foot), str(len(fold.marks)))
 
     def _paint_bands(self, painter: QPainter, row: BandRow, top: int, across: LinearScale) -> None:
-        """Bands that share a pixel are painted once."""
+        """Paint the bands of a row. Bands of one colour that share a pixel are painted once."""
         y, painted = top + (self.row_height - BAND) / 2, -1.0
         colour = ""
         for band in row.bands:
@@ -344,19 +344,21 @@ class MarkRows(Guarded, QWidget):
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def fold_at(self, place: QPointF) -> Fold | None:
-        """Return the marks that are drawn at a place of this widget."""
+        """Return the fold that is drawn at a position of this widget; None if there is none."""
         reach = 2
         rooms = ((fold.room.adjusted(-reach, -reach, reach, reach), fold) for fold in self.folds)
         return next((fold for room, fold in rooms if room.contains(place)), None)
 
     def title_at(self, place: QPointF) -> str:
-        """Return the title of the row whose name is at a place; empty if there is none."""
+        """Return the title of the row whose name is at a position; empty if there is none."""
         row = int(place.y()) // self.row_height
         is_name = place.x() < self._frame.left and 0 <= row < len(self.titles)
         return self.titles[row] if is_name else ""
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the next mark of a fold, from its last one to its first; a click on a name hides the row's marks."""
+        """Go to the next mark of a fold, and after its last mark to the first. A click on a name hides the row's
+        marks.
+        """
         if event.button() != Qt.MouseButton.LeftButton:
             return
         title, fold = self.title_at(event.position()), self.fold_at(event.position())
@@ -394,7 +396,7 @@ class MarkRows(Guarded, QWidget):
         return super().event(event)
 
     def about(self, place: QPointF) -> str:
-        """Return what a hover says at a place."""
+        """Return the tooltip at a position; empty if there is none."""
         if title := self.title_at(place):
             act = "show" if title in self.hidden else "hide"
             return f"{title}: click to {act}"
@@ -405,13 +407,13 @@ class MarkRows(Guarded, QWidget):
 
 
 def _count_words(visible: int, count: int, noun: str) -> str:
-    """Return `4 of 9`, `1 of 20 requests`; of all `9`, `20 requests`."""
+    """Return a count: `9` or `20 requests` if all are visible, otherwise `4 of 9` or `1 of 20 requests`."""
     words = plural(count, noun) if noun else f"{count:,}"
     return words if visible == count else f"{visible:,} of {words}"
 
 
 def mark_colour(colours: Colours, kind: MarkKind) -> str:
-    """Return the colour of a kind; each has a shape, too."""
+    """Return the colour of a kind. Each kind also has a shape."""
     return {
         "compaction": colours.good,
         "drop": colours.high,
@@ -426,7 +428,7 @@ def mark_colour(colours: Colours, kind: MarkKind) -> str:
 def paint_marks(
     painter: QPainter, corners: Sequence[QPointF], kind: MarkKind, colours: Colours
 ) -> None:
-    """Paint the shape of a kind in squares with these upper left corners."""
+    """Paint the shape of a kind in squares with these top left corners."""
     colour = ink(mark_colour(colours, kind))
     if kind == "cache miss":
         painter.setPen(QPen(colour, 1.8))

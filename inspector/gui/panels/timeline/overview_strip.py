@@ -1,4 +1,4 @@
-"""The strip below the timeline: the whole session, with a brush over the part that the plot shows."""
+"""The strip below the timeline: the whole session, with a frame around the part that the plot shows."""
 
 from collections.abc import Sequence
 
@@ -14,23 +14,25 @@ from inspector.gui.widgets.request_range import LEAST
 from inspector.gui.widgets.stacked_areas import Frame, StackedAreas
 
 REACH = 6
-"""Pixels from an edge of the brush within which it can be dragged."""
+"""Pixels from an edge of the frame within which it can be dragged."""
 CLICK = 3
-"""Most pixels between press and release of a click."""
+"""Maximum pixels between press and release of a click."""
 _HANDLE = (5, 12)
-"""Width and height of the handles of the brush in pixels."""
+"""Width and height of the frame's handles in pixels."""
 _CURSORS = {
     "first": Qt.CursorShape.SizeHorCursor,
     "last": Qt.CursorShape.SizeHorCursor,
     "whole": Qt.CursorShape.OpenHandCursor,
     "new": Qt.CursorShape.CrossCursor,
 }
-"""The mouse cursor by what a drag would change."""
+"""The mouse cursor, by what a drag would change."""
 
 
 class OverviewStrip(Guarded, QWidget):
-    """Dragging an edge of the brush shows more or less, dragging its middle moves it, and dragging beside it draws
-    another brush."""
+    """The overview of the session. The brush is the frame around the visible part.
+
+    Dragging an edge of the brush resizes it, dragging its middle moves it, and dragging beside it draws a new brush.
+    """
 
     all_wanted = Signal()
 
@@ -41,9 +43,9 @@ class OverviewStrip(Guarded, QWidget):
         self._top = 1.0
         self._picture: QPixmap | None = None
         self._grip = ""
-        """What is dragged: first, last, whole, new; empty: nothing."""
+        """What is dragged: `first` or `last` edge, `whole` brush, `new` brush; empty for nothing."""
         self._pressed_place = 0.0
-        """Where the drag began, in requests."""
+        """Axis position at which the drag began, in requests."""
         self._pressed = QPointF()
         self._former_range = (0.0, 0.0)
         """The visible range when the drag began."""
@@ -54,7 +56,7 @@ class OverviewStrip(Guarded, QWidget):
         frame.gutters_changed.connect(self.restyle)
 
     def show_heights(self, heights: Sequence[int | None], top: float) -> None:
-        """Show the pressure of every request; `top`: tokens at the upper edge."""
+        """Show the pressure of every request; `top` is the number of tokens at the upper edge."""
         self._areas = StackedAreas([[height or 0 for height in heights]]) if heights else None
         self._top = top
         self.restyle()
@@ -79,13 +81,13 @@ class OverviewStrip(Guarded, QWidget):
 
     @property
     def room(self) -> QRectF:
-        """The pixels of the session."""
+        """The rectangle of the session in pixels."""
         across = self.across
         return QRectF(across.start, SPACE, across.end - across.start, self.height() - 2 * SPACE)
 
     @property
     def brush(self) -> QRectF:
-        """The pixels of the part that the plot shows."""
+        """The rectangle of the visible part in pixels."""
         across, room = self.across, self.room
         left, right = across.pixel(self._frame.range.first), across.pixel(self._frame.range.last)
         return QRectF(left, room.top(), max(2.0, right - left), room.height())
@@ -112,7 +114,7 @@ class OverviewStrip(Guarded, QWidget):
                 self._paint_words(painter)
 
     def _paint_words(self, painter: QPainter) -> None:
-        """Paint the name of the strip left of it, and how much is shown right of it."""
+        """Paint the name of the strip to its left, and the visible share to its right."""
         painter.setPen(ink(self._frame.theme.colours.quiet))
         middle = Qt.AlignmentFlag.AlignVCenter
         before = QRectF(0, 0, self._frame.left - GUTTER_INSET + 2, self.height())
@@ -123,7 +125,7 @@ class OverviewStrip(Guarded, QWidget):
 
     @property
     def words(self) -> str:
-        """How much is shown: `40 of 132 shown`."""
+        """The visible share in words, such as `40 of 132 shown`."""
         visible = self._frame.range
         if visible.is_whole:
             return "All requests shown"
@@ -153,7 +155,7 @@ class OverviewStrip(Guarded, QWidget):
         painter.drawImage(QPointF(room.left(), room.top() + 2), areas.image(frame, [colour]))
 
     def _paint_brush(self, painter: QPainter) -> None:
-        """Paint the frame of the visible part with a handle at each edge, and a veil over the rest."""
+        """Paint the frame of the visible part with a handle at each edge, and dim the other parts."""
         colours, room, brush = self._frame.theme.colours, self.room, self.brush
         veil = ink(colours.window).toRgb()
         veil.setAlpha(150)
@@ -195,7 +197,7 @@ class OverviewStrip(Guarded, QWidget):
             self.setCursor(_CURSORS[self._grip_at(event.position())])
 
     def _drag_to(self, position: QPointF) -> None:
-        """Change the visible range by what is dragged."""
+        """Change the visible range according to what is dragged."""
         visible, (first, last) = self._frame.range, self._former_range
         lowest, highest = visible.whole
         place = max(lowest, min(self.across.value(position.x()), highest))

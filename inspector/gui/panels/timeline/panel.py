@@ -1,4 +1,4 @@
-"""The timeline: what filled the buffer at every request, or the curves of its size, with its legend and its marks."""
+"""The timeline: what filled the buffer at every request, or the curves of its size, with legend and marks."""
 
 from functools import partial
 from itertools import chain
@@ -53,7 +53,7 @@ from inspector.workbench.pressure.timeline import (
 from inspector.workbench.state import State
 
 MANY = 5_000
-"""Requests of a thread whose curves take longer than a frame."""
+"""Number of requests of a thread above which its curves take longer than a frame, so that a job computes them."""
 CURVE_VIEW = "Curves"
 AREA_KINDS: dict[str, AreaKind | None] = {
     "By category": "category",
@@ -61,17 +61,17 @@ AREA_KINDS: dict[str, AreaKind | None] = {
     CURVE_VIEW: None,
 }
 CURVE_NAMES = {"reported": "reported", "unreported": "predicted", "believed": "own count"}
-"""How the curves are called in the legend."""
+"""Names of the curves in the legend."""
 LOW_WINDOW, LEAST_PLOT = 850, 76
-"""Pixels of a window below which the timeline has no overview, and pixels of the plot there."""
+"""Window height in pixels below which the timeline has no overview, and the plot's height in such a window."""
 PLOT_AT_900, PLOT_GROWTH = 132, 0.24
-"""Pixels of the plot in a window of 900 pixels, and for each pixel that a window is higher."""
+"""Height of the plot in a window of 900 pixels, and its growth per pixel of window height."""
 MOST_SHARE = 0.405
-"""Of a window's height that the timeline takes at most; with large letters it leaves out rows and overview."""
+"""Maximum share of the window's height for the timeline. With large letters it leaves out rows and overview."""
 LOW_SHARE = 0.088
-"""Of a window's height, for the plot in a workspace that needs the room for itself."""
+"""Share of the window's height for the plot in a workspace whose panels need the room."""
 WORDS_WIDTH = 330
-"""Pixels that the visible range in words takes beside the legend."""
+"""Pixels that the text of the visible range needs beside the legend."""
 GESTURES = (
     "Wheel: zoom. Drag: move the view. Shift and drag: select requests. Double click: show the whole session.\n"
     "Keys while the timeline has the focus: W and S zoom, A and D move, Escape clears the selection."
@@ -79,7 +79,7 @@ GESTURES = (
 
 
 class Timeline(PlotPanel):
-    """Shows the State's thread; a click and the arrow keys move the playhead."""
+    """The timeline of the State's thread. A click and the arrow keys move the playhead."""
 
     TITLE: ClassVar[str] = "Timeline"
     HEADED: ClassVar[bool] = True
@@ -90,12 +90,12 @@ class Timeline(PlotPanel):
         self._curves_of: Thread | None = None
         self._hidden: set[str] = set()
         self._widest_legend = 0
-        """Pixels of the widest legend so far: nothing moves when another way is chosen."""
+        """Width of the widest legend so far in pixels, so that nothing moves when another way of drawing is chosen."""
         self._spoken_pressure = ""
         self._misses: tuple[Rebilling, ...] = ()
         self._job_marks: dict[str, tuple[Mark, ...]] = {}
         self._user_marks: UserMarks | None = None
-        """What jobs found, by their names."""
+        """The result of the last job that looked for user messages; the next such job continues from it."""
         self._drawing, self._filling = LatestJob(desk.bridge), PacedJob(desk.bridge, self)
         self._miss_job, self._user_job, self._pin_job = (
             PacedJob(desk.bridge, self) for _ in range(3)
@@ -128,7 +128,7 @@ class Timeline(PlotPanel):
     # -- the plot ------------------------------------------------------------------------------------------------------
 
     def load_plot(self) -> None:
-        """Load numpy on another thread, once; the plot is placed when it is there."""
+        """Import numpy in a job, once, and then place the plot."""
         if not self._loading:
             self._loading = True
             self.desk.bridge.run(lambda task: load_module("numpy"), lambda _: self._make_plot())
@@ -155,7 +155,7 @@ class Timeline(PlotPanel):
         self._draw()
 
     def menu_at(self, at: int) -> QMenu:
-        """Return the menu of what can be done at a request."""
+        """Return the context menu of a request."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(f"Go to request {at:,}", partial(self.desk.workbench.move, at))
@@ -167,7 +167,7 @@ class Timeline(PlotPanel):
         return menu
 
     def step(self, rows: int) -> None:
-        """Go to the next mark, or the previous one, and say what it is."""
+        """Go to the next mark (`rows` > 0) or the previous one, and show its text."""
         if self.plot is None:
             return
         place, marks = self._state.place, self.plot.mark_rows.marks
@@ -180,7 +180,7 @@ class Timeline(PlotPanel):
             self.say(f"Request {ahead[0]:,}: {'; '.join(named)}")
 
     def say(self, words: str) -> None:
-        """Say what is under the mouse; without words, which requests are shown."""
+        """Show the text about what is under the mouse; without a text, the visible requests."""
         self.words.show_text(words or (self.plot.range_words if self.plot is not None else ""))
 
     def _show_all(self) -> None:
@@ -190,7 +190,7 @@ class Timeline(PlotPanel):
     # -- sizes ---------------------------------------------------------------------------------------------------------
 
     def preferred_height(self, window_height: int, is_low: bool) -> int:
-        """Return what suits a window: a share of its height for the plot, and room for what lies around it."""
+        """Return the preferred height for a window: a share of its height for the plot, plus its surroundings."""
         metrics = QFontMetricsF(ui_font(self.desk.theme.small))
         around = self._head.sizeHint().height() + SPACE_ABOVE + measure_ruler(metrics)
         if self._legend_row.indexOf(self.legend) >= 0:
@@ -206,7 +206,7 @@ class Timeline(PlotPanel):
         return full + more_rows * measure_row(metrics)
 
     def fit(self) -> None:
-        """Put the legend beside the heading if there is room for both, else below it."""
+        """Place the legend beside the heading if there is room for both, otherwise below it."""
         beside = self.way.sizeHint().width() + self.fit_button.sizeHint().width() + WORDS_WIDTH + 80
         self._widest_legend = max(self._widest_legend, self.legend.full_width)
         has_room = self._widest_legend + beside <= self.width()
@@ -229,7 +229,7 @@ class Timeline(PlotPanel):
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """Draw what has changed; the playhead always."""
+        """Draw what has changed, and the playhead in any case."""
         self._state = state
         self.load_plot()
         self._draw()
@@ -243,7 +243,7 @@ class Timeline(PlotPanel):
             self._drawing.cancel()
             waits = self._draw_curves(state, state.thread)
             if waits and not is_late:
-                return  # the rest is drawn with the curves, so that the plot is painted once
+                return  # drawn together with the curves, so that the plot is painted once
         self._draw_beside_curves()
 
     def _draw_beside_curves(self) -> None:
@@ -268,10 +268,11 @@ class Timeline(PlotPanel):
         self.plot.show_lines(TimelineLines(window or assumed_window(), not window, lines, trigger))
 
     def _draw_curves(self, state: State, thread: Thread | None) -> bool:
-        """Draw the curves; those of a long session are worked out elsewhere.
+        """Draw the curves; a job computes those of a long session.
 
         Returns:
-            Are those of the same session, when it was shorter, shown meanwhile? Of another session nothing is.
+            True if the curves of the same session when it was shorter are shown meanwhile. False if the plot is empty
+            meanwhile, or if the curves were drawn at once.
         """
         from inspector.gui.panels.timeline.curves import Curves, make_curves
         from inspector.gui.panels.timeline.plot import is_grown
@@ -288,7 +289,7 @@ class Timeline(PlotPanel):
         def show(curves: Curves) -> None:
             self.plot.show_curves(curves, thread)
             self.say("")
-            self._draw_beside_curves()  # its compactions are marks, too
+            self._draw_beside_curves()  # also adds the marks of its compactions
 
         former = self.plot.curves.series
         self._drawing.run(lambda task: make_curves(series(state, former)), show)
@@ -296,8 +297,10 @@ class Timeline(PlotPanel):
         return has_shorter
 
     def _draw_areas(self) -> None:
-        """Work out what filled the buffer, off this thread, if that is shown. Areas of a shorter session stay until the
-        new ones are there."""
+        """Compute what filled the buffer in a job, if that is shown.
+
+        Areas of the same session when it was shorter stay until the new ones are ready.
+        """
         state, kind = self._state, AREA_KINDS[self.way.word]
         if self.plot is None:
             return
@@ -332,7 +335,7 @@ class Timeline(PlotPanel):
         if areas is not None:
             pairs = zip(areas.names, area_colours(colours, areas), strict=True)
             entries += [LegendEntry(name, area_title(name), colour) for name, colour in pairs]
-            entries.reverse()  # as they lie on each other
+            entries.reverse()  # in the order in which they are stacked
         elif AREA_KINDS[self.way.word] is None:
             styles = {"unreported": Qt.PenStyle.DashLine}
             for name, title in CURVE_NAMES.items():
@@ -354,7 +357,7 @@ class Timeline(PlotPanel):
         self._show_effects()
 
     def _show_effects(self) -> None:
-        """Show what our steps did, unless their row or their place in the legend is hidden."""
+        """Show the effects of the user's steps, unless their row or legend entry is hidden."""
         if self.plot is None:
             return
         state = self._state
@@ -371,7 +374,7 @@ class Timeline(PlotPanel):
     # -- marks ---------------------------------------------------------------------------------------------------------
 
     def _draw_marks(self) -> None:
-        """Show the marks; misses, user messages and pins are looked for in jobs, at the pace of `PacedJob`."""
+        """Show the marks. Jobs look for cache misses, user messages and pins, at the pace of `PacedJob`."""
         state = self._state
         if self.is_new(
             "marked", state.session.path if state.session is not None else "", state.thread_id
@@ -431,7 +434,7 @@ class Timeline(PlotPanel):
     # -- the selected range --------------------------------------------------------------------------------------------
 
     def _select(self, requests: range | None) -> None:
-        """Show the sums of these requests; None: select none."""
+        """Show the sums of these requests; None: clear the selection."""
         if self.plot is None:
             return
         self._summing.cancel()
@@ -460,7 +463,7 @@ class Timeline(PlotPanel):
             self.plot.frame.range.show(chosen.start - 0.5, chosen.stop - 0.5)
 
     def _show_messages(self) -> None:
-        """Go to the last request of the selection, to the first message that came in."""
+        """Go to the last request of the selection and select the first message that it added."""
         summary, thread = self._summary, self._state.thread
         if summary is not None and thread is not None:
             self.desk.show_panel("Buffer")

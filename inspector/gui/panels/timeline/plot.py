@@ -1,6 +1,6 @@
 """The parts of the timeline below its heading: the plot with its ruler, the rows of marks, the overview of the session.
 
-In little height the overview and then the rows give way, so that the plot can be read.
+If there is little height, the overview is hidden first and then the rows, so that the plot stays readable.
 """
 
 from collections.abc import Collection, Sequence
@@ -32,9 +32,9 @@ from inspector.workbench.pressure.scale import Firing, GaugeLine
 from inspector.workbench.pressure.timeline import Mark, Series
 
 LEAST_PLOT = 70
-"""Least pixels of the plot itself that the rows of marks, and then the overview, leave it."""
+"""Minimum height of the plot in pixels. If less is left, the overview and then the rows of marks are hidden."""
 MOST_NAMED = 4
-"""Areas that a hover names: the largest."""
+"""Maximum number of areas that a tooltip lists, the largest first."""
 TOOL_COLOURS = (
     "#e69f00",
     "#56b4e9",
@@ -45,11 +45,14 @@ TOOL_COLOURS = (
     "#8f7ee6",
     "#994f00",
 )
-"""Of the heaviest tool, the second, ... (Okabe and Ito)."""
+"""Colours of the largest tool, the second largest and so on (Okabe and Ito)."""
 
 
 class TimelinePlot(Guarded, QWidget):
-    """`moved` carries the request that the user pointed at, `hovered` what is under the mouse in words."""
+    """The plot with rows of marks and overview.
+
+    `moved` is emitted with the request that the user selected, `hovered` with the text about what is under the mouse.
+    """
 
     moved = Signal(object)
     hovered = Signal(str)
@@ -57,9 +60,9 @@ class TimelinePlot(Guarded, QWidget):
     chose = Signal(object)
     range_changed = Signal()
     parts_changed = Signal()
-    """Rows and overview are shown, or give way."""
+    """Emitted when rows or overview are hidden or shown."""
     rows_changed = Signal()
-    """There are more rows of marks, or fewer."""
+    """Emitted when the number of rows of marks changes."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
@@ -68,7 +71,7 @@ class TimelinePlot(Guarded, QWidget):
         self.areas: Areas | None = None
         """What fills the buffer; None while curves are shown."""
         self.hidden: set[str] = set()
-        """Names of the areas that are hidden."""
+        """Names of the hidden areas."""
         self.firings: tuple[Firing, ...] = ()
         self.frame = TimelineFrame(theme, self)
         self.canvas = PlotCanvas(self.frame, drag)
@@ -98,7 +101,7 @@ class TimelinePlot(Guarded, QWidget):
 
     @property
     def curves(self) -> Curves:
-        """The curves that are shown, or would be without areas."""
+        """The curves. They are also kept while areas are shown."""
         return self.canvas.curves
 
     @property
@@ -107,7 +110,8 @@ class TimelinePlot(Guarded, QWidget):
         return self.frame.range.count
 
     def show_curves(self, curves: Curves, thread: Thread | None) -> None:
-        """Show another thread, or a longer one: a closer look stays, and one at the end follows it."""
+        """Show another thread, or the same thread with more requests. In that case a zoomed view stays, or follows the
+        end."""
         keeps_view = is_grown(self._thread, thread)
         self._thread = thread
         self.canvas.curves = curves
@@ -123,7 +127,7 @@ class TimelinePlot(Guarded, QWidget):
         self.overview.show_heights(self.curves.heights, self.canvas.top)
 
     def show_areas(self, areas: Areas | None) -> None:
-        """Show what fills the buffer; None: the curves."""
+        """Show what fills the buffer; None: show the curves."""
         self.areas = areas
         if areas is None:
             self.canvas.show_areas(None, ())
@@ -134,7 +138,7 @@ class TimelinePlot(Guarded, QWidget):
         self.canvas.show_areas(stacked, [colours[n] for n in parts] or [self._theme.colours.window])
 
     def hide_names(self, names: Collection[str]) -> None:
-        """Hide these areas and curves, and no others."""
+        """Hide exactly these areas and curves."""
         self.hidden = set(names)
         self.canvas.hidden = frozenset(names)
         if self.areas is not None:
@@ -143,7 +147,7 @@ class TimelinePlot(Guarded, QWidget):
             self.canvas.redraw()
 
     def show_lines(self, lines: TimelineLines) -> None:
-        """Show the window, the watermarks, and the sizes at which the client compacts automatically."""
+        """Show the window, the watermarks, and the size at which the recorded client compacts."""
         top = self.canvas.top
         self.canvas.show_lines(lines)
         self._fit_gutters()
@@ -151,7 +155,7 @@ class TimelinePlot(Guarded, QWidget):
             self._show_overview()
 
     def show_firings(self, firings: tuple[Firing, ...]) -> None:
-        """Show the requests above each line: one row for the lines of the scale, a separate row for each other line."""
+        """Show the requests above each line: one row for the lines of the scale, and one row for each other line."""
         self.firings = firings
         colours = line_colours(self._theme.colours, [firing.line for firing in firings])
         pairs = list(zip(firings, colours, strict=True))
@@ -169,7 +173,7 @@ class TimelinePlot(Guarded, QWidget):
         self.mark_rows.show_bands(tuple(row for row in rows if row.count))
 
     def show_marks(self, marks: Sequence[Mark], at: int | None) -> None:
-        """Show the compactions and drops of the curves, these marks, and the playhead at request `at`."""
+        """Show these marks, those of the curves (compactions and drops), and the playhead at request `at`."""
         self.mark_rows.show_marks((*self.curves.series.marks, *marks))
         self.frame.at = at
         if self.canvas.effects:
@@ -178,7 +182,7 @@ class TimelinePlot(Guarded, QWidget):
             part.update()
 
     def select(self, requests: range | None) -> None:
-        """Select these requests; None: none."""
+        """Select these requests; None: clear the selection."""
         self.frame.chosen = requests
         self.canvas.redraw()
 
@@ -193,20 +197,20 @@ class TimelinePlot(Guarded, QWidget):
         return range_words(*visible.requests, self.canvas.ruler.times, visible.is_whole)
 
     def describe(self, words: str) -> None:
-        """Describe the plot for those who cannot see it."""
+        """Describe the plot for screen readers."""
         self.canvas.setAccessibleDescription(words)
 
     # -- sizes ---------------------------------------------------------------------------------------------------------
 
     @property
     def _plot_above_rows(self) -> int:
-        """Pixels of the plot itself above the rows of marks, without an overview."""
+        """Height of the plot in pixels if the rows of marks are shown and the overview is hidden."""
         rows = max(ROWS, len(self.mark_rows.titles)) * self.mark_rows.row_height
         return self.height() - round(self.canvas.height() - self.canvas.area.height()) - rows
 
     @property
     def is_low(self) -> bool:
-        """Is there too little height for the rows of marks?"""
+        """True if there is too little height for the rows of marks."""
         return self._plot_above_rows < LEAST_PLOT
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -227,7 +231,7 @@ class TimelinePlot(Guarded, QWidget):
         self.frame.fit_gutters(self.width(), max(self.canvas.gutter.label_width(labels), beside))
 
     def restyle(self) -> None:
-        """Take the colours and letters of the theme."""
+        """Apply colours and font sizes of the theme."""
         self._fit_gutters()
         self._fit()
         self.show_areas(self.areas)
@@ -239,7 +243,7 @@ class TimelinePlot(Guarded, QWidget):
     # -- words ---------------------------------------------------------------------------------------------------------
 
     def headline(self, at: int) -> str:
-        """Return `Request 105: 85,585 tokens (42.8%), 09:45:25`."""
+        """Return a text such as `Request 105: 85,585 tokens (42.8%), 09:45:25`."""
         height = self.curves.heights[at] if at < len(self.curves.heights) else None
         tokens = "unknown size" if height is None else f"{grouped(height)} tokens"
         window = self.canvas.lines.window
@@ -249,7 +253,8 @@ class TimelinePlot(Guarded, QWidget):
         return f"Request {at:,}: {tokens}" + (f", {time}" if time else "")
 
     def about(self, at: int) -> str:
-        """Return what is known of a request, a line for each: its size by every measure, what fills it, the cache."""
+        """Return the tooltip of a request, with a line each for size, every count, what fills the buffer, and the
+        cache."""
         series, thread = self.curves.series, self._thread
         if thread is None or at >= len(series.kinds):
             return ""
@@ -270,14 +275,14 @@ class TimelinePlot(Guarded, QWidget):
         )
 
     def firing_words(self, at: int) -> str:
-        """Return `L1, L2 would have fired`; empty if the request lies above no line."""
+        """Return a text such as `L1, L2 would have fired`; empty if the request exceeds no line."""
         above = [firing.line for firing in self.firings if _is_in_run(at, firing.runs)]
         tiers = [_tiers(line) for line in above]
         return f"{', '.join(tiers)} would have fired" if tiers else ""
 
 
 def _band_row(title: str, firings: Sequence[tuple[Firing, str]]) -> BandRow:
-    """Make a row of the requests above some lines; the bands of the last one lie on top."""
+    """Return a row of the requests above some lines. The bands of the last line are painted on top."""
     bands = [Band(first, last, colour) for firing, colour in firings for first, last in firing.runs]
     requests = set[int]()
     for band in bands:
@@ -287,18 +292,21 @@ def _band_row(title: str, firings: Sequence[tuple[Firing, str]]) -> BandRow:
 
 
 def _share(line: GaugeLine) -> str:
-    """Return `60%` of `60% L1, L2`."""
+    """Return the share in a line's label, such as `60%` of `60% L1, L2`."""
     return line.label.split(" ")[0]
 
 
 def _tiers(line: GaugeLine) -> str:
-    """Return `L1, L2`; of another policy with its title: `Codex compact`."""
+    """Return the tiers of a line, such as `L1, L2`; for another policy with its title: `Codex compact`."""
     names = ", ".join(line.watermark.tiers)
     return names if line.is_scale else f"{line.title} {names}"
 
 
 def fired_words(firing: Firing) -> str:
-    """Return `L1, L2 would have fired at 43 requests, first at 172`: above its line, had nothing fired before."""
+    """Return how many requests exceed a line, such as `L1, L2 would have fired at 43 requests, first at 172`.
+
+    The count assumes that no tier had fired before.
+    """
     tiers = _tiers(firing.line)
     if not firing.count:
         return f"{tiers} would have fired at no request"
@@ -307,7 +315,7 @@ def fired_words(firing: Firing) -> str:
 
 
 def _sizes(series: Series, at: int) -> tuple[str, ...]:
-    """Return `84,210 reported`, `84,190 predicted`, `83,100 own count` of the policy, as far as they are known."""
+    """Return the known sizes of a request: `84,210 reported`, `84,190 predicted`, `83,100 own count` of the policy."""
     kind, height, predicted = series.kinds[at], series.heights[at], series.predicted[at]
     words = [f"{grouped(height)} {kind}" if height is not None else kind]
     if kind == "reported" and predicted is not None:
@@ -318,7 +326,7 @@ def _sizes(series: Series, at: int) -> tuple[str, ...]:
 
 
 def is_grown(before: Thread | None, now: Thread | None) -> bool:
-    """Is it the same thread, unchanged or longer?"""
+    """Return True if `now` is the same thread as `before`, unchanged or with more requests."""
     if (
         before is None
         or now is None
@@ -342,7 +350,10 @@ def area_title(name: str) -> str:
 
 
 def area_colours(colours: Colours, areas: Areas) -> list[str]:
-    """Return the colour of each area, lowest first: as in the gauge for categories; the heaviest tool's first."""
+    """Return the colour of each area, lowest first. Categories have the colours of the gauge.
+
+    For tools, the largest tool gets the first of TOOL_COLOURS.
+    """
     by_name: dict[str, str] = {
         UNSEEN: colours.missing,
         DIFFERENCE: colours.categories["difference"],
@@ -361,5 +372,5 @@ def area_colours(colours: Colours, areas: Areas) -> list[str]:
 
 
 def _is_in_run(at: int, runs: Sequence[tuple[int, int]]) -> bool:
-    """Is a request in one of these runs of requests? Both ends belong to a run."""
+    """Return True if a request is in one of these runs of requests, whose two ends belong to the run."""
     return any(first <= at <= last for first, last in runs)

@@ -1,4 +1,4 @@
-"""The legend of the timeline: every colour of the plot with its name. A click on an entry hides what it names."""
+"""The legend of the timeline: every colour of the plot with its name. A click on an entry hides its area or curve."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 
 SWATCH, STROKE = 9, 18
-"""Pixels of a colour, and of a stroke."""
+"""Width in pixels of a colour swatch, and of a line sample."""
 SPACE, APART = 6, 14
-"""Pixels between a colour and its name, and between two entries."""
+"""Pixels between a swatch and its name, and between two entries."""
 ROW_HEIGHT = 22
 LONGEST = 24
-"""Characters of a name."""
+"""Maximum number of characters of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +27,18 @@ class LegendEntry:
     """An entry of the legend: a colour and its name."""
 
     name: str
-    """By which it is hidden."""
+    """The name by which the area or curve is hidden."""
     title: str
     colour: str
     stroke: Qt.PenStyle | None = None
-    """How a curve is drawn; None: an area."""
+    """How the curve is drawn; None for an area."""
 
 
 class PlotLegend(Guarded, QWidget):
-    """Entries from left to right, in as many rows as they need; arrows and Space reach them by keys."""
+    """The entries from left to right, in as many rows as needed. Left, Right and Space control it from the keyboard."""
 
     toggled = Signal(str)
-    """The name of an entry that was clicked."""
+    """Emitted with the name of the entry that was clicked."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -46,14 +46,14 @@ class PlotLegend(Guarded, QWidget):
         self.entries: tuple[LegendEntry, ...] = ()
         self.hidden: set[str] = set()
         self._at = 0
-        """The entry that Space hides or shows."""
+        """Index of the entry that Space hides or shows."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAccessibleName("Legend of the timeline")
 
     def show_entries(self, entries: Sequence[LegendEntry]) -> None:
-        """Show these entries, and no others."""
+        """Replace the entries."""
         if tuple(entries) != self.entries:
             self.entries = tuple(entries)
             self._at = 0
@@ -61,7 +61,7 @@ class PlotLegend(Guarded, QWidget):
             self.updateGeometry()
 
     def hide_names(self, names: set[str]) -> None:
-        """Strike out these entries, and no others."""
+        """Strike out exactly the entries with these names."""
         self.hidden = set(names)
         self._describe()
 
@@ -87,7 +87,7 @@ class PlotLegend(Guarded, QWidget):
 
     @property
     def full_width(self) -> int:
-        """Pixels of all entries in one row."""
+        """Width in pixels of all entries in one row."""
         return round(sum(self._width_of(entry) + APART for entry in self.entries))
 
     @property
@@ -107,7 +107,7 @@ class PlotLegend(Guarded, QWidget):
         return rooms
 
     def height_in(self, width: int) -> int:
-        """Return the pixels that all entries take in a legend of that width."""
+        """Return the height in pixels that all entries need in a legend of `width` pixels."""
         rooms = self.rooms(width)
         return round(rooms[-1].bottom()) if rooms else self.row_height
 

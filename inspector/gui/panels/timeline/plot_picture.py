@@ -1,7 +1,8 @@
-"""The picture of the timeline's plot: the parts of the buffer at every request, or the curves of its size; over it the
-window, the watermarks, the steps taken and the playhead; below it the ruler.
+"""The picture of the timeline's plot, with the ruler below it.
 
-Everything but the playhead is painted into a cached picture, so that the playhead moves quickly.
+It shows the parts of the buffer at every request, or the curves of its size, and over them the window, the watermarks,
+the steps taken and the playhead. Everything except the playhead is painted into a cached picture, so that the playhead
+moves quickly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,21 +43,21 @@ from inspector.gui.widgets.stacked_areas import Frame, StackedAreas
 from inspector.workbench.pressure.timeline import StepEffect
 
 ABOVE_WINDOW, ABOVE_TOP = 1.04, 1.08
-"""The axis ends these factors above the window and above the highest value."""
+"""Factors by which the axis extends above the window, and above the highest value."""
 LEAST_PLOT = 60
-"""Least pixels of the plot itself."""
+"""Minimum height of the plot itself in pixels."""
 ARROW = 5
-"""Pixels of the arrow on top of the playhead."""
+"""Size in pixels of the arrow on top of the playhead."""
 APART = 7
 """Pixels between the marks of two steps at the same request."""
 DIMMED = 0.45
 """Share of its colour that a request outside the selection keeps."""
 EDGE = 3.5
-"""Pixels of the light edge of a line, which keeps it visible over every category."""
+"""Width in pixels of the light edge of a line, which makes the line visible over every category."""
 
 
 class PlotPicture(Guarded, QWidget):
-    """Paints curves or areas. `PlotCanvas` adds mouse and keys."""
+    """Paints curves or areas. `PlotCanvas` adds mouse and keyboard handling."""
 
     def __init__(self, frame: TimelineFrame) -> None:
         super().__init__()
@@ -66,7 +67,7 @@ class PlotPicture(Guarded, QWidget):
         self.areas: StackedAreas | None = None
         self._colours: Sequence[str] = ()
         self.hidden: frozenset[str] = frozenset()
-        """Names of the curves that are hidden."""
+        """Names of the hidden curves."""
         self.lines = TimelineLines()
         self.effects: tuple[StepEffect, ...] = ()
         self.shows_effects = True
@@ -85,16 +86,16 @@ class PlotPicture(Guarded, QWidget):
         self.update()
 
     def show_curves(self, curves: Curves) -> None:
-        """Replace the curves shown."""
+        """Replace the curves."""
         self.curves = curves
         self.redraw()
 
     def show_areas(self, areas: StackedAreas | None, colours: Sequence[str]) -> None:
-        """Show stacked areas instead of the curves.
+        """Show stacked areas in place of the curves.
 
         Args:
-            areas: None: show the curves again.
-            colours: of each area, lowest first.
+            areas: The areas; None shows the curves again.
+            colours: Colour of each area, lowest first.
         """
         self.areas, self._colours = areas, colours
         self.redraw()
@@ -106,10 +107,11 @@ class PlotPicture(Guarded, QWidget):
             self.redraw()
 
     def show_effects(self, effects: tuple[StepEffect, ...], is_shown: bool) -> None:
-        """Show the sizes before and after each step taken.
+        """Set the sizes before and after each step taken.
 
         Args:
-            is_shown: False: hide them.
+            effects: The effects of the steps.
+            is_shown: Paint them; False hides them.
         """
         if (effects, is_shown) != (self.effects, self.shows_effects):
             self.effects, self.shows_effects = effects, is_shown
@@ -122,7 +124,7 @@ class PlotPicture(Guarded, QWidget):
 
     @property
     def area(self) -> QRectF:
-        """The pixels in which data is painted."""
+        """The rectangle in which data is painted, in pixels."""
         across = self._frame.across(self.width())
         height = max(1.0, self.height() - SPACE_ABOVE - self.ruler.height)
         return QRectF(across.start, SPACE_ABOVE, across.end - across.start, height)
@@ -163,7 +165,7 @@ class PlotPicture(Guarded, QWidget):
                 painter.drawRect(self.area.adjusted(-0.5, -0.5, 0.5, 0.5))
 
     def _draw(self) -> QPixmap:
-        """Return a picture of everything but the playhead."""
+        """Return a picture of everything except the playhead."""
         ratio = self.devicePixelRatioF()
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)
@@ -196,7 +198,7 @@ class PlotPicture(Guarded, QWidget):
         self._paint_handles(painter, area, up)
 
     def _axis_values(self, up: LinearScale) -> list[float]:
-        """Return the numbers of the axis; empty without data."""
+        """Return the values at which the axis has numbers; empty without data."""
         if self.curves.top <= 1:
             return []
         return round_values(up, NUMBERS_APART * self._frame.metrics.height(), least=1)
@@ -243,7 +245,7 @@ class PlotPicture(Guarded, QWidget):
         }
 
     def _chosen_edges(self) -> tuple[float, float] | None:
-        """Return the left and the right edge of the selected requests in pixels; None without a selection."""
+        """Return the left and right edge of the selection in pixels; None if nothing is selected or visible of it."""
         chosen, across = self._frame.chosen, self.across
         if chosen is None:
             return None
@@ -267,7 +269,7 @@ class PlotPicture(Guarded, QWidget):
             paint_vertical(painter, x, area.top(), area.bottom(), pen)
 
     def _paint_lines(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
-        """Paint the window and the watermarks, those with a light edge."""
+        """Paint the window and the watermarks. The watermarks have a light edge."""
         colours, lines = self._frame.theme.colours, self.lines
         if lines.window:
             pen = solid_pen(colours.quiet)
@@ -283,7 +285,7 @@ class PlotPicture(Guarded, QWidget):
             _paint_across(painter, area, y, pen)
 
     def _paint_handles(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
-        """Paint the handles of the lines, left of the plot, and the notches of the client's trigger, right of it."""
+        """Paint the lines' handles at the left of the plot, and the notches of the client's trigger at its right."""
         colours, lines = self._frame.theme.colours, self.lines
         for line, colour in zip(
             lines.watermarks, line_colours(colours, lines.watermarks), strict=True
@@ -297,7 +299,7 @@ class PlotPicture(Guarded, QWidget):
                 paint_notch(painter, area.right() + 2, y, colours.good)
 
     def _paint_effects(self, painter: QPainter) -> None:
-        """Paint a dashed line from the size before each step taken to the size after it."""
+        """Paint for each step taken a dashed line from the size before it to the size after it."""
         if not self.shows_effects:
             return
         colours, up = self._frame.theme.colours, self.up
@@ -313,14 +315,15 @@ class PlotPicture(Guarded, QWidget):
             painter.drawEllipse(QPointF(x, after), 3.5, 3.5)
 
     def _effect_pixel(self, effect: StepEffect, place: int) -> float:
-        """Return the pixel of the `place`-th step at its request: right of the request, or left if there is no room."""
+        """Return the x pixel of the `place`-th step at a request: right of the request, or left if there is no room."""
         x = self.across.pixel(self._frame.place(effect.at))
         shift = APART * (place + 1)
         has_room = x + shift + APART < self.across.end
         return x + shift if has_room else x - shift
 
     def _paint_ruler(self, painter: QPainter) -> None:
-        """Paint the ruler and, if it is visible, the playhead with its flag, which covers no number."""
+        """Paint the ruler and, if it is visible, the playhead with its flag. The ruler omits numbers that the flag
+        would cover."""
         foot, across = self.area.bottom(), self.across
         x = across.pixel(self._frame.place(self._frame.at))
         is_visible = bool(self.curves.heights) and across.start - 1 <= x <= across.end + 1
@@ -344,7 +347,7 @@ class PlotPicture(Guarded, QWidget):
         self.ruler.paint_flag(painter, area.bottom(), x, self.width())
 
     def _tokens_at_playhead(self) -> int | None:
-        """Return the tokens of the buffer at the playhead."""
+        """Return the tokens of the buffer at the playhead; None if they are unknown."""
         at, heights = self._frame.at, self.curves.heights
         if at is None:
             return self.curves.series.end
@@ -352,6 +355,6 @@ class PlotPicture(Guarded, QWidget):
 
 
 def _paint_across(painter: QPainter, area: QRectF, y: float, pen: QPen) -> None:
-    """Paint a line across the area, in the middle of a row of pixels so that it is not blurred."""
+    """Paint a line across the area, in the middle of a pixel row so that it is not blurred."""
     if area.top() <= y <= area.bottom():
         paint_horizontal(painter, round(y) + 0.5, area.left(), area.right(), pen)

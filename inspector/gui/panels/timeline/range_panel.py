@@ -21,25 +21,25 @@ from inspector.gui.widgets.small import Elided
 from inspector.workbench.pressure.range_summary import LargestGrowth, RangeSummary
 
 WIDTH = 300
-"""Pixels of the panel."""
+"""Width of the panel in pixels."""
 MOST_PARTS = 5
-"""Most categories that are listed; the others are summed in one row."""
+"""Maximum number of categories that are listed. The others are summed in one row."""
 NAME_WIDTH = 104
 SWATCH = 9
 
 
 class PartBars(Guarded, QWidget):
-    """The tokens added, by category: a swatch, a name, a bar and the tokens of each."""
+    """The added tokens by category: a swatch, a name, a bar and the number of tokens for each."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self.parts: tuple[tuple[str, int, str], ...] = ()
-        """(name, tokens, colour)."""
+        """Name, tokens and colour of each part."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def show_parts(self, parts: Sequence[tuple[str, int, str]]) -> None:
-        """Replace the parts: (name, tokens, colour) each."""
+        """Replace the parts, given as (name, tokens, colour)."""
         self.parts = tuple(parts)
         self.setAccessibleName(
             ", ".join(f"{name} {grouped(tokens)} tokens" for name, tokens, _ in self.parts)
@@ -72,7 +72,7 @@ class PartBars(Guarded, QWidget):
                 self._paint_words(painter, row_room, name, grouped(tokens))
 
     def _bars_room(self) -> QRectF:
-        """Return the pixels between the names and the numbers, of which only the horizontal ones count."""
+        """Return a rectangle from the names to the numbers. Only its left edge and its width are meaningful."""
         metrics = QFontMetricsF(self.font())
         number_widths = [metrics.horizontalAdvance(grouped(tokens)) for _, tokens, _ in self.parts]
         name_widths = [metrics.horizontalAdvance(name) for name, _, _ in self.parts]
@@ -89,7 +89,7 @@ class PartBars(Guarded, QWidget):
 
 
 class RangePanel(QWidget):
-    """Shows a RangeSummary, or an ellipsis for each sum until it is worked out."""
+    """Shows a RangeSummary, or an ellipsis for each sum until it is computed."""
 
     cleared = Signal()
     zoomed = Signal()
@@ -132,7 +132,7 @@ class RangePanel(QWidget):
         outer.addWidget(scrolled(holding(inner), "Sums of the selected requests"))
 
     def show_range(self, requests: range, times: Sequence[str]) -> None:
-        """Show which requests are selected, before their sums are worked out."""
+        """Show which requests are selected, before their sums are computed."""
         first, last = requests.start, requests.stop - 1
         words, _, clock = range_words(first, last, times, is_whole=True).partition(", ")
         self._title.setText(words)
@@ -197,5 +197,5 @@ def _miss_words(summary: RangeSummary) -> str:
 
 
 def largest_words(largest: LargestGrowth) -> str:
-    """Return `Largest: request 105, +21,744 tokens`."""
+    """Return a text such as `Largest: request 105, +21,744 tokens`."""
     return f"Largest: request {largest.request:,}, {signed(largest.tokens)} tokens"

@@ -1,4 +1,4 @@
-"""A reading of the gauge in words: what is written beside it, and what is read out."""
+"""A gauge reading in words: the texts beside the gauge, its tooltips, and its description for screen readers."""
 
 from inspector.core.words import per_cent
 from inspector.gui.look.glossary import explain
@@ -17,7 +17,7 @@ NOTHING = "–"
 
 
 def pressure_headline(reading: GaugeReading | None) -> str:
-    """Return the share of the window; of an unknown window the tokens."""
+    """Return the share of the window as a percentage; the tokens if the window is unknown."""
     if reading is None:
         return NOTHING
     if reading.pressure.tokens is None:
@@ -26,7 +26,9 @@ def pressure_headline(reading: GaugeReading | None) -> str:
 
 
 def pressure_size(reading: GaugeReading | None) -> str:
-    """Return `122,765 of 200,000 tokens`, with the range and the change by our steps on lines of their own."""
+    """Return a text such as `122,765 of 200,000 tokens`, followed by lines for the range and the change by the
+    steps.
+    """
     if reading is None:
         return "Nothing is open"
     pressure, window = reading.pressure, reading.window.tokens
@@ -52,7 +54,7 @@ def pressure_size(reading: GaugeReading | None) -> str:
 
 
 def window_words(reading: GaugeReading) -> str:
-    """Return where the window is known from, as a hover says it."""
+    """Return the tooltip about the window: its size and where that is known from."""
     window = reading.window
     if not window.tokens:
         return explain(
@@ -67,7 +69,7 @@ def window_words(reading: GaugeReading) -> str:
 
 
 def own_count_words(reading: GaugeReading | None) -> str:
-    """Return `Roku's own count: 122,966 (0.2% too high)`; empty while it is not worked out."""
+    """Return a text such as `Roku's own count: 122,966 (0.2% too high)`; empty until it is computed."""
     if reading is None or reading.believed is None or not reading.has_tiers:
         return ""
     error = error_share(reading.belief_error)
@@ -79,19 +81,19 @@ def own_count_words(reading: GaugeReading | None) -> str:
 
 
 def describe_line(reading: GaugeReading, line: GaugeLine) -> str:
-    """Return what a hover says of a line."""
+    """Return the tooltip of a line."""
     return explain("watermark", line.about, f"{headroom(reading, line)}.")
 
 
 def headroom(reading: GaugeReading, line: GaugeLine) -> str:
-    """Return `2,765 over`, `27,235 to go`: by the number that is shown."""
+    """Return the distance of the shown size from a line, such as `2,765 over` or `27,235 to go`."""
     tokens = reading.pressure.tokens
     words = grouped(line.tokens) if tokens is None else line.headroom(tokens)
     return f"{words}, moved" if line.is_moved else words
 
 
 def spoken_pressure(reading: GaugeReading | None) -> str:
-    """Return `61.4 percent, 122,765 of 200,000, reported`."""
+    """Return the pressure for screen readers, such as `61.4 percent, 122,765 of 200,000, reported`."""
     if reading is None:
         return "nothing open"
     pressure, window = reading.pressure, reading.window.tokens
@@ -101,7 +103,7 @@ def spoken_pressure(reading: GaugeReading | None) -> str:
 
 
 def spoken_tank(reading: GaugeReading | None) -> str:
-    """Return the tank in words, for those who cannot see it."""
+    """Return the description of the whole gauge for screen readers."""
     if reading is None:
         return "nothing open"
     parts = [f"{part_title(name)} {grouped(tokens)}" for name, tokens in reversed(reading.parts)]

@@ -1,4 +1,4 @@
-"""The ruler below the plot: request numbers and, below them, the time of day; and the flag of the playhead on it."""
+"""The ruler below the plot: request numbers with times of day below them, and the flag of the playhead."""
 
 from collections.abc import Sequence
 
@@ -23,21 +23,24 @@ from inspector.gui.widgets.chart import (
 )
 
 APART = 22
-"""Least pixels between two numbers."""
+"""Minimum pixels between two numbers."""
 FLAG_INSET = 7
-"""Pixels beside the text of the flag."""
+"""Pixels on each side of the text in the flag."""
 
 
 def clock_time(moment: str) -> str:
-    """Return the `14:02` of an ISO time; empty if there is none."""
+    """Return the hours and minutes of an ISO time, such as `14:02`; empty if there is none."""
     return moment[11:16]
 
 
 def range_words(first: int, last: int, times: Sequence[str], is_whole: bool) -> str:
-    """Return `Requests 41 to 78 of 225, 14:02 to 14:40`, with dates if they differ; without `of` for a whole session.
+    """Return a text such as `Requests 41 to 78 of 225, 14:02 to 14:40`, with dates if they differ.
 
     Args:
-        times: of each request, in ISO format; empty if not recorded.
+        first: Index of the first request.
+        last: Index of the last request.
+        times: ISO time of each request; empty texts if not recorded.
+        is_whole: Leave out `of 225`, because all requests are shown.
     """
     count = len(times)
     if not count:
@@ -61,22 +64,23 @@ class Ruler:
     def __init__(self, frame: TimelineFrame) -> None:
         self._frame = frame
         self.times: Sequence[str] = ()
-        """Of each request, in ISO format."""
+        """ISO time of each request; empty texts if not recorded."""
         self.numbers: list[tuple[QRectF, str]] = []
-        """The numbers as last painted."""
+        """Rectangles and texts of the numbers as last painted."""
 
     @property
     def height(self) -> int:
-        """Pixels of both rows with the ticks."""
+        """Height of ticks, numbers and times in pixels."""
         return measure_ruler(self._frame.metrics)
 
     def paint(self, painter: QPainter, top: float, across: LinearScale, flag: QRectF) -> None:
         """Paint ticks, numbers and times.
 
         Args:
-            top: upper edge of the ruler in pixels.
-            across: the horizontal scale, in requests.
-            flag: the pixels of the flag, which covers no number; empty without a flag.
+            painter: The active painter.
+            top: Upper edge of the ruler in pixels.
+            across: The horizontal scale in requests.
+            flag: The rectangle of the flag, at which no number is painted; empty without a flag.
         """
         step = self._number_step(across)
         self._paint_ticks(painter, top, across, step)
@@ -88,13 +92,13 @@ class Ruler:
 
     @property
     def _widest(self) -> float:
-        """Pixels of the widest number or time."""
+        """Width in pixels of the widest number or time."""
         metrics = self._frame.metrics
         largest_number = f"{self._frame.range.count:,}"
         return max(metrics.horizontalAdvance(largest_number), metrics.horizontalAdvance("00:00"))
 
     def _number_step(self, across: LinearScale) -> int:
-        """Return the requests from one number to the next, so that they do not touch."""
+        """Return how many requests apart the numbers must be so that they do not touch."""
         least = (self._widest + APART) / across.per_value
         return int(max(1, round_step(least)))
 
@@ -105,7 +109,7 @@ class Ruler:
         return range(first_multiple, last + 1, step)
 
     def _paint_names(self, painter: QPainter, top: float) -> None:
-        """Paint the names of the two rows in the left gutter, into which half of the first time reaches."""
+        """Paint the names of the two rows in the left gutter, but not where the first number may extend into it."""
         painter.setPen(ink(self._frame.theme.colours.quiet))
         alignment = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         beside = max(2 * GUTTER_INSET, self._widest / 2 + GUTTER_INSET)
@@ -116,7 +120,7 @@ class Ruler:
             painter.drawText(room.translated(0, height), alignment, "Time")
 
     def _paint_ticks(self, painter: QPainter, top: float, across: LinearScale, step: int) -> None:
-        """Paint a tick at every number, and shorter ones between them."""
+        """Paint a tick at every number, and shorter ticks between them."""
         pen = solid_pen(self._frame.theme.colours.quiet)
         parts = next((parts for parts in (5, 2) if step % parts == 0), 1)
         for at in self._multiples_in_sight(step // parts):
@@ -124,7 +128,7 @@ class Ruler:
             paint_vertical(painter, across.pixel(at), top, top + length, pen)
 
     def _paint_number(self, painter: QPainter, top: float, x: float, at: int, flag: QRectF) -> None:
-        """Paint a request and its time, unless the flag would cover them."""
+        """Paint the number and the time of a request, unless the flag would cover them."""
         colours, metrics = self._frame.theme.colours, self._frame.metrics
         words, time = f"{at:,}", self._time_of(at)
         width, time_width = metrics.horizontalAdvance(words), metrics.horizontalAdvance(time)
@@ -142,12 +146,12 @@ class Ruler:
         return clock_time(self.times[at]) if at < len(self.times) else ""
 
     def flag_room(self, top: float, x: float, width: int) -> QRectF:
-        """Return the pixels of the flag of the playhead, which never leaves the widget.
+        """Return the rectangle of the playhead's flag, which is always inside the widget.
 
         Args:
-            top: upper edge of the ruler in pixels.
-            x: pixel of the playhead.
-            width: pixels of the widget.
+            top: Upper edge of the ruler in pixels.
+            x: X coordinate of the playhead in pixels.
+            width: Width of the widget in pixels.
         """
         metrics = QFontMetricsF(bold_font(self._frame.font))
         widest = max(metrics.horizontalAdvance(words) for words in self._flag_words)
@@ -157,14 +161,14 @@ class Ruler:
 
     @property
     def _flag_words(self) -> tuple[str, str]:
-        """The request of the playhead and its time."""
+        """The texts of the flag: the request of the playhead, and its time."""
         at = self._frame.at
         if at is None:
             return "end", clock_time(self.times[-1]) if self.times else ""
         return f"{at:,}", self._time_of(at)
 
     def paint_flag(self, painter: QPainter, top: float, x: float, width: int) -> None:
-        """Paint the request of the playhead and its time on a dark flag. The arguments are those of `flag_room`."""
+        """Paint the flag with the request of the playhead and its time. The arguments are those of `flag_room`."""
         colours = self._frame.theme.colours
         room = self.flag_room(top, x, width)
         paint_rounded(painter, room, colours.playhead, 3)

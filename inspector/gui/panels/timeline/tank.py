@@ -1,5 +1,7 @@
-"""The tank of the gauge: filled by category, with its lines, the notches of the client's trigger, and the hatched
-answer reserve."""
+"""The tank of the gauge: a vertical bar that shows how full the context window is.
+
+It is filled by category, and shows the watermarks, the notches of the client's trigger and the hatched answer reserve.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,44 +41,44 @@ from inspector.workbench.pressure.gauge import GaugeReading
 from inspector.workbench.pressure.scale import GaugeLine
 
 LEFT, TANK, BESIDE = 8, 80, 10
-"""Pixels left of the tank, for the handles of the lines; of the tank; between the tank and its labels."""
+"""Pixels left of the tank (for the handles of the lines), width of the tank, and pixels between tank and labels."""
 FOLDED_TANK = 24
-"""Pixels of the tank when the gauge is folded and its labels are only percentages."""
+"""Width of the tank in pixels if the gauge is folded and its labels are only percentages."""
 NOTCH = 6
-"""Pixels of a notch of the client's trigger."""
+"""Width of a notch of the client's trigger in pixels."""
 _HANDLE = (5, 10)
-"""Pixels of a line's handle: width and height."""
+"""Width and height of a line's handle in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One colour in the tank, from `low` to `high` tokens."""
+    """A coloured layer of the tank, from `low` to `high` tokens."""
 
     name: str
     low: int
     high: int
     colour: str
     tokens: int
-    """Tokens of the part: more than are drawn if the provider counts less than is recorded."""
+    """Tokens of the part. If the provider counts less than is recorded, they exceed the painted height."""
 
 
 @dataclass(frozen=True, slots=True)
 class TankLabel:
-    """A label beside the tank: its name in a heavier weight, a second line below it in second-rank colour."""
+    """A label beside the tank: its name in a heavier weight, and below it `about` in the second-rank colour."""
 
     tokens: int
-    """The level that it labels."""
+    """The level in tokens that the label belongs to."""
     name: str
     about: str
     colour: str
     explanation: str
-    """Its tooltip."""
+    """The tooltip."""
     rank: int = 0
-    """If there is no room for all labels, those of the highest rank are dropped first."""
+    """If there is not enough room for all labels, those of the highest rank are left out first."""
 
 
 class Tank(Guarded, QWidget):
-    """Shows a GaugeReading. A tooltip explains what is under the mouse; lines can be dragged."""
+    """Shows a GaugeReading. Tooltips explain its parts, and watermarks can be dragged."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
@@ -86,9 +88,9 @@ class Tank(Guarded, QWidget):
         self._layers: tuple[Layer, ...] = ()
         self._folded = False
         self._rooms: list[tuple[QRectF, TankLabel]] = []
-        """The labels as last painted."""
+        """Rectangles and labels as last painted."""
         self._full = 1
-        """Tokens at the rim: the window, or more if the buffer exceeds it."""
+        """Tokens at the upper edge: the window, or more if the buffer exceeds it."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(150)
         self.setAccessibleName("Pressure")
@@ -100,7 +102,7 @@ class Tank(Guarded, QWidget):
         return QSize(FOLDED_TANK, 150)
 
     def show_reading(self, reading: GaugeReading | None) -> None:
-        """Show a reading; None: an empty tank."""
+        """Show a reading; None: show an empty tank."""
         self._reading = reading
         self._layers = layers(reading, self._theme.colours) if reading else ()
         if reading is not None:
@@ -114,7 +116,7 @@ class Tank(Guarded, QWidget):
         self.update()
 
     def fold(self, folded: bool) -> None:
-        """Show a narrow tank with short labels, or the whole tank again."""
+        """Show a narrow tank with short labels (`folded`), or the whole tank."""
         self._folded = folded
         self.update()
 
@@ -122,7 +124,7 @@ class Tank(Guarded, QWidget):
         self.show_reading(self._reading)
 
     def y_of(self, tokens: float) -> float:
-        """Return the pixel of a number of tokens."""
+        """Return the y coordinate of a number of tokens in pixels."""
         body = self._body()
         return body.bottom() - body.height() * tokens / self._full
 
@@ -167,7 +169,7 @@ class Tank(Guarded, QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
     def _span(self, body: QRectF, low: float, high: float) -> QRectF:
-        """Return the part of the tank between two numbers of tokens."""
+        """Return the rectangle of the tank between two numbers of tokens."""
         top, bottom = self.y_of(high), self.y_of(low)
         return QRectF(body.left(), top, body.width(), bottom - top)
 
@@ -178,7 +180,7 @@ class Tank(Guarded, QWidget):
             painter.fillRect(self._span(body, window - reserve, window), hatch)
 
     def _paint_levels(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
-        """Paint the level before the step taken, or else the level that the previewed tier would leave."""
+        """Paint the level before the step taken or, without a step, the level that the previewed tier would leave."""
         colours = self._theme.colours
         if reading.before is not None:
             y = self.y_of(reading.before)
@@ -245,7 +247,7 @@ class Tank(Guarded, QWidget):
         return TankLabel(line.tokens, name, about, colour, describe_line(reading, line), rank)
 
     def _paint_labels(self, painter: QPainter, reading: GaugeReading) -> None:
-        """Paint the labels of a reading, and remember their places for the tooltips."""
+        """Paint the labels of a reading, and store their rectangles for the tooltips."""
         left = self._body().right() + (3 if self._folded else BESIDE)
         width = int(self.width() - left)
         high = painter.fontMetrics().height()
@@ -267,7 +269,7 @@ class Tank(Guarded, QWidget):
                 )
 
     def _placed(self, labels: list[TankLabel], high: int) -> list[tuple[TankLabel, float]]:
-        """Return the labels that have room, each with its top; those of the highest rank are dropped first."""
+        """Return the labels that fit, each with its top in pixels. Those of the highest rank are left out first."""
         while labels:
             heights = [high * _row_count(label) + 2.0 for label in labels]
             above = high / 2 if self._folded else -2
@@ -305,7 +307,7 @@ class Tank(Guarded, QWidget):
         self._drag.drop()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Put a line back to the policy's own value."""
+        """Restore the policy's own value of a line."""
         line = self._line_at(event.position().y())
         if line is not None:
             self._drag.give_back(line)
@@ -322,7 +324,7 @@ class Tank(Guarded, QWidget):
         return next((label.explanation for room, label in self._rooms if room.contains(place)), "")
 
     def about(self, y: float) -> str:
-        """Return the tooltip of a pixel of the tank: of the nearest line or notch, else of the layer there."""
+        """Return the tooltip at a pixel row of the tank: of the nearest line or notch, or of the layer there."""
         reading = self._reading
         if reading is None:
             return ""
@@ -356,7 +358,7 @@ def paint_handle(painter: QPainter, right: QPointF, colour: str) -> None:
 
 
 def paint_notch(painter: QPainter, x: float, y: float, colour: str) -> None:
-    """Paint a notch of the client's trigger, a triangle whose tip is at this point."""
+    """Paint a notch of the client's trigger: a triangle whose tip is at (x, y)."""
     half, right = NOTCH / 2 + 1, x + NOTCH
     paint_triangle(painter, ((x, y), (right, y - half), (right, y + half)), colour)
 
@@ -392,7 +394,7 @@ def _layer_words(layer: Layer, reading: GaugeReading) -> str:
 
 
 def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
-    """Return the layers of the tank from the bottom: the tokens not in the file, then the categories."""
+    """Return the layers of the tank from the bottom: tokens not recorded in the file, then the categories."""
     parts = [(NOT_RECORDED, reading.unseen, colours.missing)]
     parts += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
     stack: list[Layer] = []
