@@ -1,5 +1,7 @@
-"""Traces: spans of model calls as OpenTelemetry, Phoenix, Langfuse, LangSmith, OpenAI's Agents SDK and VS Code write
-them. One reader; each has its mapping onto spans."""
+"""Read traces: spans of model calls from OpenTelemetry, Phoenix, Langfuse, LangSmith, OpenAI's Agents SDK and VS Code.
+
+One reader builds the sessions. Each format has a function that converts its values to spans.
+"""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,8 +1,8 @@
-"""What the attributes of a span mean, in the words of each convention.
+"""Read the attributes of a span, by the names that each convention gives them.
 
-`gen_ai.*` of OpenTelemetry (present and former), OpenInference (`llm.*`, flattened or nested), OpenLLMetry
-(`gen_ai.prompt.0.role`, `llm.usage.*`), the Vercel AI SDK (`ai.*`), Google's ADK (`gcp.vertex.agent.*`). An attribute
-may hold JSON as a string.
+The conventions are `gen_ai.*` of OpenTelemetry (present and former), OpenInference (`llm.*`, flattened or nested),
+OpenLLMetry (`gen_ai.prompt.0.role`, `llm.usage.*`), the Vercel AI SDK (`ai.*`) and Google's ADK (`gcp.vertex.agent.*`).
+An attribute may hold JSON as a string.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,21 +86,21 @@ _VALUES: Mapping[str, Sequence[str]] = {
     "parameters": ("model_request_parameters",),
     "settings": ("llm.invocation_parameters", "gen_ai.request.configuration"),
 }  # fmt: skip
-"""The names of each attribute, the best first."""
+"""The attribute names of each field, the preferred name first."""
 _FLAT = ("llm.input_messages.", "llm.output_messages.", "llm.tools.", "llm.request.functions.", "gen_ai.prompt.",
          "gen_ai.completion.")  # fmt: skip
-"""Lists that some flatten with dots."""
+"""Names of lists that some tracers flatten: one attribute with a dotted name for each field of each item."""
 
 
 class AttributePlace(NamedTuple):
-    """What the attribute of some name holds."""
+    """The field that an attribute holds, found by the attribute's name."""
 
     what: str
     rank: int
-    """How many names are better."""
+    """Number of names of this field that are preferred to this one."""
     is_text: bool
     number: int = -1
-    """Of the item in a list that was flattened."""
+    """Index of the item in a flattened list; -1 for any other attribute."""
 
 
 _PLACES: Mapping[str, AttributePlace] = {
@@ -112,7 +112,7 @@ _PLACES: Mapping[str, AttributePlace] = {
 
 @lru_cache(maxsize=1 << 14)
 def _place_of(name: str) -> tuple[AttributePlace | None, str]:
-    """Return the place of an attribute, and which field of the item there. Most names come again with every span."""
+    """Return the place of an attribute, and the field in its list item. Cached, because spans repeat the same names."""
     if name in _PLACES:
         return _PLACES[name], ""
     flat = next((lead for lead in _FLAT if name.startswith(lead)), "")
@@ -129,7 +129,7 @@ def _item(flat: str, number: int) -> AttributePlace:
 
 
 def read_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the attributes hold, each thing by the best of its names."""
+    """Return the fields that the attributes hold. Of several attributes for a field, the preferred name counts."""
     fields: dict[str, Any] = {}
     ranks: dict[str, int] = {}
     lists: dict[str, dict[int, Flat]] = {}
@@ -164,18 +164,18 @@ def _is_filled(value: Any) -> bool:
 # -- fields that were flattened with dots
 
 _DEEPEST = 12
-"""Words of a name."""
+"""Maximum number of dots at which a name is split."""
 
 
 class Flat(dict[str, Any]):
-    """An object by the names with the dots (`message.tool_calls.0.id`).
+    """A flattened object: its keys are dotted names (`message.tool_calls.0.id`).
 
-    It is taken apart when it is looked at: a call logs the whole conversation so far, and what is the same as in the
-    call before is compared as it was written.
+    It is nested only when it is read. Each call logs the whole conversation so far, and items that equal those of the
+    previous call are compared in the flattened form.
     """
 
     def nested(self) -> dict[str, Any]:
-        """Return objects in objects, and lists where all the names are numbers."""
+        """Return the nested object. An inner object whose keys are all numbers becomes a list."""
         root: dict[str, Any] = {}
         has_lists = False
         for name, value in self.items():
@@ -193,7 +193,7 @@ class Flat(dict[str, Any]):
 
 @lru_cache(maxsize=1 << 12)
 def _split_name(name: str) -> tuple[Sequence[str], str, bool]:
-    """Return the words before the last, the last, and whether any is a number. Most names come again."""
+    """Return the words of a name before the last, the last word, and whether any word is a number."""
     *path, last = words = name.split(".", _DEEPEST)
     return path, last, any(map(_is_number, words))
 
@@ -214,7 +214,7 @@ def _listed(tree: dict[str, Any]) -> Any:
 
 
 def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
-    """Unpack content that is a list of blocks: OpenLLMetry writes it as JSON."""
+    """Parse content that is a list of blocks in JSON, as OpenLLMetry writes it."""
     content = message.get("content")
     blocks = unpack_json(content) if isinstance(content, str) and content.startswith("[") else None
     if (
@@ -232,7 +232,7 @@ def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
 def _dotted(
     attributes: Mapping[str, Any], lead: str = "", depth: int = 6
 ) -> Iterator[tuple[str, Any]]:
-    """Yield attributes with dotted names, also of objects in objects that may hold something known."""
+    """Yield attributes by dotted name, including those of nested objects that may hold a known attribute."""
     for key, value in attributes.items():
         name = lead + key
         yield name, value
@@ -241,11 +241,11 @@ def _dotted(
 
 
 _OUTER = tuple({f"{name.partition('.')[0]}." for name in (*_PLACES, *_KINDS, "ai.operationId")})
-"""How names begin that tell something."""
+"""First words, with the dot, of all attribute names that are read."""
 
 
 def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
-    """Return what the span is about."""
+    """Return the kind of the span: call, agent or tool; empty for any other."""
     words = [word for key in _KINDS if (word := text_of(attributes.get(key)))]
     for word in words:
         if kind := _WORDS.get(word.lower()):
@@ -264,12 +264,12 @@ def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
 
 
 def agent_of(attributes: Mapping[str, Any]) -> str:
-    """Return the agent's name, if the attributes hold one."""
+    """Return the agent's name; empty if the attributes hold none."""
     return next((name for key in _TEXTS["agent"] if (name := text_of(attributes.get(key)))), "")
 
 
 def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = ()) -> Span:
-    """Put what the attributes (and events) hold into the span."""
+    """Set the fields of the span that the attributes and events hold, and return the span."""
     if not attributes and not events:
         if span.kind == "agent":
             span.agent = span.name
@@ -296,7 +296,7 @@ def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = 
 
 
 class EventMessages(NamedTuple):
-    """What events hold of a call: messages, one for each event, and attributes."""
+    """The content of a call's events: input messages, output messages, and the attributes of all other events."""
 
     asked: list[Any]
     answered: list[Any]
@@ -342,7 +342,10 @@ def _describe_call(span: Span, fields: Mapping[str, Any], messages: EventMessage
 
 
 def _read_first_byte(span: Span, fields: Mapping[str, Any]) -> int:
-    """Return when the answer began: by the seconds or milliseconds until then, or by the clock; 0 if not recorded."""
+    """Return the time when the answer began, in nanoseconds since 1970; 0 if not recorded.
+
+    Tracers record it as seconds or milliseconds after the start of the call, or as a time of day.
+    """
     for what, unit in _WAITED.items():
         waited = fields.get(what)
         if isinstance(waited, int | float) and 0 < waited * unit < _DAY:
@@ -351,7 +354,7 @@ def _read_first_byte(span: Span, fields: Mapping[str, Any]) -> int:
 
 
 _WAITED = {"seconds": 1_000_000_000, "milliseconds": 1_000_000}
-"""Nanoseconds in one."""
+"""Nanoseconds in one unit of each field."""
 _DAY = 24 * 3600 * 1_000_000_000
 
 
@@ -366,7 +369,7 @@ def _read_events(events: Sequence[Any]) -> EventMessages:
             **event,
             **own,
             **mapping(own.get("gen_ai.event.content")),
-        }  # Azure's puts a whole message in there
+        }  # Azure puts a whole message in this field
         name = text_of(fields.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
             answered.append(_read_choice(fields))

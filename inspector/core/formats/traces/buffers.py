@@ -1,7 +1,7 @@
-"""What a call's input says, as a view of messages that all calls of the file share.
+"""Read the input of each call as a view of messages that all calls of the file share.
 
-A call usually repeats the whole conversation so far. What begins as an input that was read before is not read again:
-texts are compared as bytes, lists item by item, and only what follows becomes messages.
+A call usually repeats the whole conversation so far. If an input begins with an earlier input, only the items after it
+are read. To find this out, JSON texts are compared as strings, and lists item by item.
 """
 
 from collections import OrderedDict
@@ -26,23 +26,23 @@ from inspector.core.message import Message, Text
 from inspector.core.quick import quick
 
 LOGGED = ("input", "output", "system", "tools")
-"""What a span holds of what was said."""
+"""Fields of a span that hold messages, system prompt or tools."""
 _LINES = 1_000
-"""Runs of which the last input is kept, to be gone on with."""
+"""Maximum number of runs whose last input is kept, so that later inputs can continue it."""
 _NEAR = 6
-"""The latest of other runs, each of which an input may go on."""
+"""Number of last inputs of other runs, the latest ones, that an input may continue."""
 
 
 @dataclass(slots=True, eq=False)
 class InputLine:
-    """An input that was read, and may be the beginning of another."""
+    """An input that was read and that a later input may continue."""
 
     source: str | list[Any]
-    """As it was written: a list, or the text of one without its end."""
+    """The input as it was written: a list, or a list's JSON text without the closing bracket."""
     last: Any
-    """Its last item."""
+    """The last item of the input."""
     lead: Sequence[Any]
-    """The system prompt in front of it."""
+    """The system messages at the beginning of the input; they are not in `view`."""
     view: View
 
 
@@ -54,22 +54,22 @@ class SpokenCall:
     view: View
     prompt: Prompt
     answer: Sequence[Sequence[Message]]
-    """What came back, without ids."""
+    """The messages of the answer, without ids."""
     response: Logged
 
 
 class CallReader:
-    """Reads calls, each once, and each message once."""
+    """Reads each call once, and each message of the file once."""
 
     def __init__(self) -> None:
         self.pool = Pool()
         self._read: dict[str, tuple[Span, SpokenCall]] = {}
-        """What each call said, by its id."""
+        """The spans that were read and their calls, by span id."""
         self._lines: OrderedDict[str, InputLine] = OrderedDict()
-        """By run, the latest last."""
+        """The last input of each run, by run id, the latest last."""
 
     def read(self, span: Span, run: str) -> SpokenCall:
-        """Return the messages of a call of that run."""
+        """Return the messages of a call that belongs to `run`."""
         former, call = self._read.get(span.id, (None, None))
         if (
             former is None
@@ -81,7 +81,7 @@ class CallReader:
         return call
 
     def forget(self, name: str) -> None:
-        """Note that the span of that id was replaced by another."""
+        """Forget the call of the span with this id, because another span replaces it."""
         self._read.pop(name, None)
 
     def _read_call(self, span: Span, run: str) -> SpokenCall:
@@ -101,14 +101,14 @@ class CallReader:
         return SpokenCall(line.view, prompt, answer, response)
 
     def _continue_line(self, span: Span, run: str) -> tuple[InputLine, Logged] | None:
-        """Read an input that begins as one that was read before; None if there is none."""
+        """Read an input that begins with an earlier input; None if it begins with none."""
         source = span.input
         if not isinstance(source, str | list):
             return None
         for line in self._likely_lines(run):
             rest = _rest_of(source, line)
             if rest is None or (rest and is_answer_item(rest[0]) and is_answer_item(line.last)):
-                continue  # it may belong to the answer before it
+                continue  # the first new item may belong to the last answer
             view = self.pool.after(line.view, self._units(rest, span))
             return InputLine(
                 _without_end(source), rest[-1] if rest else line.last, line.lead, view
@@ -116,7 +116,7 @@ class CallReader:
         return None
 
     def _likely_lines(self, run: str) -> Iterator[InputLine]:
-        """Yield the last input of the run, then the latest of other runs."""
+        """Yield the last input of the run, then the latest inputs of other runs."""
         if run in self._lines:
             yield self._lines[run]
         yield from islice(reversed(self._lines.values()), _NEAR)
@@ -134,7 +134,7 @@ class CallReader:
         return InputLine(source, logged.items[-1] if source else None, lead, view), logged
 
     def _units(self, items: Sequence[Any], span: Span) -> Sequence[Sequence[Message]]:
-        """Return the messages of items; those of one answer (Responses: thought, words, calls) are one message."""
+        """Return the messages of items. The items of one answer (Responses: reasoning, text, calls) are one message."""
         units: list[Sequence[Message]] = []
         was_part = False
         for item in items:
@@ -149,12 +149,12 @@ class CallReader:
 
 
 def _without_end(source: str | list[Any]) -> str | list[Any]:
-    """Return a list as it was written, without the bracket that ends it."""
+    """Return a list as it was written: as a list, or as JSON text without its closing bracket."""
     return source if isinstance(source, list) else source.rstrip()[:-1].rstrip()
 
 
 def _rest_of(source: str | list[Any], line: InputLine) -> list[Any] | None:
-    """Return the items of an input after those of a line; None if it does not begin with them."""
+    """Return the items of an input after those of the earlier input `line`; None if it does not begin with them."""
     if isinstance(source, list):
         return source[len(line.source) :] if source[: len(line.source)] == line.source else None
     if isinstance(line.source, str) and source.startswith(line.source):
@@ -163,7 +163,7 @@ def _rest_of(source: str | list[Any], line: InputLine) -> list[Any] | None:
 
 
 def _read_rest(text: str) -> list[Any] | None:
-    """Return the items after the beginning of a list; None if it is not the beginning of one."""
+    """Parse the rest of a list's JSON text, from a comma or the closing bracket on; None if it is anything else."""
     inner = text.strip()
     if inner == "]":
         return []
@@ -177,7 +177,7 @@ def _read_rest(text: str) -> list[Any] | None:
 
 
 def _read_prompt(systems: Sequence[Any], tools: Sequence[Any]) -> Prompt:
-    """Return the prompt of system prompts, some of them repeated, and of the first tools; None if there are none."""
+    """Return the prompt: the different system prompts joined, and the first list of tools (each None if missing)."""
     texts: dict[str, None] = {}
     for system in systems:
         value = unpack_json(system)

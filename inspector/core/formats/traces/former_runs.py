@@ -9,9 +9,9 @@ from inspector.core.formats.traces.span import Span
 from inspector.core.formats.traces.tree import AgentRun
 
 _LOOK_BACK = 400
-"""Messages that are looked at, from the last one back, for one that a former run ended in."""
+"""Maximum number of messages, from the last one back, that are searched for the last message of an earlier run."""
 _MOST_ENDS = 64
-"""Buffers that are known to end in one and the same message, at most: the latest ones."""
+"""Maximum number of buffers kept that end with the same message: the latest ones."""
 
 
 class BufferEnd(NamedTuple):
@@ -22,7 +22,7 @@ class BufferEnd(NamedTuple):
 
 
 class RunScopes:
-    """The scope of each run: the key under which the conversation of its calls is looked for."""
+    """Finds the scope of each run: a key that is equal for runs whose calls may belong to one thread."""
 
     def __init__(self) -> None:
         self._of_run: dict[str, str] = {}
@@ -32,8 +32,8 @@ class RunScopes:
     def scope_of(self, call: Span, run: AgentRun, view: View, owner: str) -> str:
         """Return the scope of a call.
 
-        That is its run; for the runs of one agent in one conversation the same one; for a run that continues a former
-        one the scope of that one.
+        The runs of one agent in one conversation have one scope. A run that continues an earlier run has its scope.
+        Any other run has a scope of its own.
         """
         if not view.length:
             return run.id
@@ -60,9 +60,9 @@ class RunScopes:
         return self._ends.setdefault((owner, last_id), [])
 
     def _continued_scope(self, owner: str, view: View) -> str:
-        """Find the scope whose buffer this one continues; empty if there is none, or more than one.
+        """Return the scope whose buffer `view` continues; empty if there is none, or more than one.
 
-        The buffer is forgotten: no other run may continue it.
+        The continued buffer is forgotten, because no other run may continue it.
         """
         for message in islice(view.backwards(), _LOOK_BACK):
             ends = self._ends.get((owner, message.id), [])

@@ -1,8 +1,8 @@
-"""Spans as OpenTelemetry writes them: OTLP JSON, the Python SDK's `to_json`, the JavaScript SDK's ReadableSpan; and as
-collectors give them out.
+"""Read OpenTelemetry's spans: OTLP JSON, the Python SDK's `to_json`, the JavaScript SDK's ReadableSpan, and the JSON of
+collectors (Jaeger, Zipkin).
 
-Phoenix's export is the second of these with a `span_kind`. Of a log in the same file is read what it says of a call;
-metrics are passed over.
+Phoenix exports the Python SDK's form with a `span_kind`. Log records in the same file are read if they describe a model
+call; metrics are ignored.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ from inspector.core.untyped import digits_of, list_of, object_of, objects_of, te
 
 
 def sniff_otel(head: Head) -> float:
-    """Sure of spans: nothing else has a trace id and a span id."""
+    """Return 0.97 if one of the first 20 values holds a span: only a span has a trace id and a span id; else 0."""
     return 0.97 * any(_is_otel(_named(value)) for value in head.rows[:20])
 
 
 def sniff_openinference(head: Head) -> float:
-    """The same spans with OpenInference's kind beside them."""
+    """Return 0.98 if one of the first values holds a span with OpenInference's `span_kind`; else 0."""
     first = map(_named, head.rows[:20])
     rows = [row for value in first for row in (value if isinstance(value, list) else [value])[:20]]
     return 0.98 * any(_is_sdk(row) and isinstance(row.get("span_kind"), str) for row in rows)
@@ -74,14 +74,14 @@ def _is_otlp(value: Any) -> bool:
 
 
 def _is_log(value: Mapping[str, Any]) -> bool:
-    """A record of a log may name its span, too."""
+    """Is it a log record? Log records may have the ids of a span, too, but have no name."""
     return "name" not in value and any(
         key in value for key in ("body", "_body", "eventName", "event_name", "hrTime")
     )
 
 
 def _named(value: Any) -> Any:
-    """Return the value with the names that OTLP JSON has: some write protobuf's, or a column for each field."""
+    """Return the value with OTLP JSON's names. Some tools write protobuf's names, or a column for each field."""
     if isinstance(value, list):
         return list(map(_named, value))
     if not isinstance(value, dict):
@@ -111,7 +111,7 @@ def _renamed(value: Any) -> Any:
 
 
 def _nested(value: Any) -> Any:
-    """Return objects in a list with the names taken apart that were joined by dots."""
+    """Return a value in which objects with dotted names became nested objects."""
     if isinstance(value, list):
         return list(map(_nested, value))
     if not isinstance(value, dict):
@@ -135,11 +135,11 @@ def _context(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 _INSIDE = ("logRecords", "scopeLogs", "resourceLogs", "spans", "instrumentationLibrarySpans", "scopeSpans",
            "resourceSpans", "data", "batches", "trace")  # fmt: skip
-"""Where spans are, the last first."""
+"""Fields that may hold spans. They go on a stack, so the last one is read first."""
 
 
 def spans_of(value: Any, line: int) -> Iterator[Span | SpanEvent]:
-    """Yield the spans in one value of a file, and what a log holds of them."""
+    """Yield the spans in one value of a file, and the events of spans that its log records hold."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -158,7 +158,7 @@ def spans_of(value: Any, line: int) -> Iterator[Span | SpanEvent]:
 
 
 def _logged(value: Mapping[str, Any]) -> SpanEvent | None:
-    """Read a record of a log; None if it names no span or says nothing of a call of a model."""
+    """Read a log record as an event of a span; None if it names no span or does not describe a model call."""
     context = {**value, **_context(value)}
     trace, span = (
         _hex(context.get(f"{name}Id") or context.get(f"{name}_id")) for name in ("trace", "span")
@@ -217,7 +217,7 @@ def _hex(value: Any) -> str:
 
 
 def plain_attributes(attributes: Any) -> Mapping[str, Any]:
-    """Return attributes as an object: OTLP writes a list of keys with typed values."""
+    """Return attributes as an object. OTLP writes them as a list of keys with typed values."""
     if isinstance(attributes, dict):
         return attributes
     plain: dict[str, Any] = {}
@@ -254,13 +254,13 @@ def _plain(value: Any) -> Any:
             return None
 
 
-# -- what collectors give out
+# -- spans from collectors
 
 _MICROSECOND = 1_000
 
 
 def otlp_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return a span of Jaeger's or Zipkin's JSON as one of OTLP; None for any other value."""
+    """Convert a span in Jaeger's or Zipkin's JSON to OTLP's form; None for any other value."""
     if "spanID" in value and "operationName" in value:
         parents = [
             row.get("spanID")
@@ -301,7 +301,15 @@ def _collected(
     attributes: Mapping[str, Any],
     events: list[Any],
 ) -> Mapping[str, Any]:
-    """Return a span of a collector as one of OTLP. `ids`: name, trace, span, parent; times in microseconds."""
+    """Return a collector's span in OTLP's form.
+
+    Args:
+        ids: Name, id of the trace, id of the span, id of the parent span.
+        start: Microseconds since 1970.
+        duration: Microseconds.
+        attributes: The span's attributes.
+        events: The span's events.
+    """
     name, trace, own, parent = map(text_of, ids)
     start_us = read_count(start) or 0
     return {

@@ -1,6 +1,6 @@
-"""Input and output of a call as tracers log them: a list of messages, a request body, a response, a text, a repr.
+"""Read a call's input and output as tracers log them: a list of messages, a request body, a response, a text, a repr.
 
-What is beside the messages (system prompt, tools, usage) is read along with them.
+The system prompt, the tools and the usage beside the messages are read, too.
 """
 
 import ast
@@ -21,7 +21,7 @@ from inspector.core.usage import Usage
 @quick
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """What was logged of one side of a call."""
+    """The logged input or output of a call."""
 
     items: tuple[Any, ...] = ()
     """Messages as they were written."""
@@ -31,9 +31,9 @@ class Logged:
     finish: str = ""
     model: str = ""
     is_list: bool = False
-    """It was a list, and the items are all that it held."""
+    """Was the value a list that holds these items only?"""
     is_text: bool = False
-    """It was plain text: tool calls cannot be told from it."""
+    """Was the value plain text? Plain text does not show tool calls."""
 
 
 _NOTHING = Logged()
@@ -52,7 +52,7 @@ _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction",
 
 
 def read_input(value: Any) -> Logged:
-    """Read what was sent with a call."""
+    """Read the logged input of a call."""
     source = unpack_json(value)
     if isinstance(source, list):
         return _read_message_list(source)
@@ -91,7 +91,7 @@ def _read_message_list(source: list[Any]) -> Logged:
 
 
 def _is_message(row: Any) -> bool:
-    """Is it a text, or an object that says who speaks or is an item by its type?"""
+    """Is a row a text, or an object with parts, a type or a role?"""
     if not isinstance(row, dict):
         return isinstance(row, str)
     return (
@@ -102,7 +102,7 @@ def _is_message(row: Any) -> bool:
 
 
 def _tool_definition(row: Any) -> Mapping[str, Any]:
-    """Return the definition of a tool that is among the messages (Langfuse's LangChain handler); else nothing."""
+    """Return a tool's definition that was logged as a message (Langfuse's LangChain handler); empty for a message."""
     if not isinstance(row, dict) or row.get("role") != "tool":
         return {}
     content = row.get("content")
@@ -115,7 +115,7 @@ _SPEAKER = re.compile(r"(?:^|\n)(system|developer|user|assistant|tool): ")
 
 
 def _read_conversation(text: str) -> Logged:
-    """Read a text, or a conversation written as one (`user: ...`)."""
+    """Read a text as a message of the user, or as a conversation if it names the speakers (`user: ...`)."""
     if not text:
         return _NOTHING
     pieces = _SPEAKER.split(text)
@@ -126,7 +126,7 @@ def _read_conversation(text: str) -> Logged:
 
 
 def read_output(output: Any) -> Logged:
-    """Read what came back, with the usage and the prompt that a whole response holds."""
+    """Read the logged output of a call, with the usage and the prompt that a whole response holds."""
     value = pythonic(unpack_json(output))
     if isinstance(value, str):
         return (
@@ -136,7 +136,7 @@ def read_output(output: Any) -> Logged:
         return _read_answers(value)
     if not isinstance(value, dict):
         return _NOTHING
-    if len(value) == 2 and "content" in value and role_of(value):  # most, by far
+    if len(value) == 2 and "content" in value and role_of(value):  # by far the most common form
         return Logged((value,))
     if (response := _read_response(value)) is not None:
         return response
@@ -149,7 +149,7 @@ def read_output(output: Any) -> Logged:
 
 
 def _read_response(value: dict[str, Any]) -> Logged | None:
-    """Read the response of an API; None if it is none."""
+    """Read the response of a provider's API; None if `value` is not one."""
     for dialect in DIALECTS.values():
         if dialect.is_response(value):
             usage = dialect.usage(value.get(dialect.counts))
@@ -162,7 +162,7 @@ def _read_response(value: dict[str, Any]) -> Logged | None:
 
 
 def _read_generations(value: dict[str, Any]) -> Logged:
-    """Read LangChain's generations, of which the first counts."""
+    """Read the first of LangChain's generations."""
     first = value.get("generations")
     while isinstance(first, list):
         first = first[0] if first else None
@@ -174,7 +174,7 @@ def _read_generations(value: dict[str, Any]) -> Logged:
 
 
 def _generation_finish(generation: Mapping[str, Any]) -> str:
-    """Return why the answer ended, as LangChain records it of a generation or of the message in it."""
+    """Return the finish reason that LangChain records for a generation or its message; empty if it records none."""
     metadata = mapping(unwrap_message(mapping(generation.get("message"))).get("response_metadata"))
     for fields in (mapping(generation.get("generation_info")), metadata):
         for key in _FINISHES:
@@ -187,7 +187,7 @@ _FINISHES = ("finish_reason", "stop_reason")
 
 
 def _generation_usage(value: Mapping[str, Any], generation: Mapping[str, Any]) -> Usage | None:
-    """Return LangChain's counts of a call: those of the message, else the provider's own."""
+    """Return the usage that LangChain records for the message, else the provider's usage; None if there is none."""
     counts = mapping(unwrap_message(mapping(generation.get("message"))).get("usage_metadata"))
     if usage := usage_from_counts(*langchain_counts(counts)):
         return usage
@@ -242,8 +242,8 @@ _LONGEST = 1 << 20
 
 
 def pythonic(value: Any) -> Any:
-    """Return what the repr of a Python object says (`Response(id='...')`, `role='user' content='...'`), else the
-    value.
+    """Parse the repr of a Python object (`Response(id='...')`, `role='user' content='...'`); return other values as
+    they are.
     """
     if not isinstance(value, str) or len(value) > _LONGEST:
         return value
@@ -279,7 +279,7 @@ def _read_node(node: ast.expr) -> Any:
 
 
 def _parse_pairs(value: str) -> Mapping[str, Any]:
-    """Read `role='user' content='...' tool_calls=[...]`: each value as far as it is one."""
+    """Read `role='user' content='...' tool_calls=[...]`. A value that cannot be parsed becomes None."""
     fields: dict[str, Any] = {}
     at = 0
     while match := _FIELDS.match(value, at):
@@ -299,7 +299,7 @@ _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 
 
 def _end_of_value(value: str, at: int) -> int:
-    """Return where a value ends: at the first blank outside of strings and brackets. O(its length)."""
+    """Return the index at which a value ends: the first blank outside of strings and brackets. O(its length)."""
     depth = 0
     while at < len(value):
         letter = value[at]

@@ -1,4 +1,4 @@
-"""LangSmith's runs, traces of the OpenAI Agents SDK, VS Code's replay of a chat, Langfuse's exports: each as spans."""
+"""Read LangSmith's runs, traces of the OpenAI Agents SDK, VS Code's chat replays and Langfuse's exports as spans."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -26,7 +26,7 @@ _RUNS: Mapping[str, SpanKind] = {"llm": "call", "tool": "tool"}
 
 
 def sniff_langsmith(head: Head) -> float:
-    """Sure of runs: each says its type and its parent."""
+    """Return 0.98 if the first values are runs, which have a type and a place in a tree; else 0."""
     rows = list(islice(_runs(list(head.rows[:1])), 5))
     return 0.98 * (bool(rows) and all(_is_run(row) for row in rows))
 
@@ -41,7 +41,7 @@ _TREE = {"dotted_order", "parent_run_id", "trace_id", "child_run_ids", "child_ru
 
 
 def _runs(value: Any) -> Iterator[Any]:
-    """Yield runs, depth first without recursion: runs may hold their children, which need not name them."""
+    """Yield runs depth first, without recursion. A run may hold its child runs, which need not name their parent."""
     waiting = [(value, "")]
     while waiting:
         row, parent = waiting.pop()
@@ -59,7 +59,7 @@ def _runs(value: Any) -> Iterator[Any]:
 
 
 def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
-    """Yield the runs. Chains carry the sums of their children: only `llm` is a call."""
+    """Yield the runs as spans. Only `llm` runs are calls, because chains carry the sums of their children."""
     for row in _runs(value):
         if not _is_run(row) or not isinstance(row.get("id"), str):
             continue
@@ -91,12 +91,12 @@ def _describe_run(span: Span, row: Mapping[str, Any], line: int) -> None:
 
 
 def _run_time(value: Any) -> Any:
-    """Return a time in ns: LangChain's own tracers count milliseconds."""
+    """Return a time that `read_time` reads: LangChain's own tracers write milliseconds, which become nanoseconds."""
     return value * 1_000_000 if type(value) is int else value
 
 
 def _run_counts(row: Mapping[str, Any], metadata: Mapping[str, Any]) -> list[Any]:
-    """Return the counts of a run in the order of `usage_from_counts`: its own, else those of its message."""
+    """Return the counts of a run in the order of `usage_from_counts`: the run's own, else those of its message."""
     counts = mapping(mapping(row.get("outputs")).get("usage_metadata")) or mapping(
         metadata.get("usage_metadata")
     )
@@ -121,7 +121,7 @@ _AGENTS_KINDS: Mapping[str, SpanKind] = {
 
 
 def sniff_agents(head: Head) -> float:
-    """Sure of traces and spans that call themselves so."""
+    """Return 0.98 if one of the first 20 values holds a `trace.span` object; else 0."""
     return 0.98 * any(True for value in head.rows[:20] for _ in _agent_rows(value))
 
 
@@ -142,7 +142,7 @@ def _is_agent_span(row: Mapping[str, Any]) -> bool:
 
 
 def agents_spans(value: Any, line: int) -> Iterator[Span]:
-    """Yield the SDK's spans. Input and response are in the span's data, or beside it if an exporter put them there."""
+    """Yield the SDK's spans. Input and response are in a span's data, or beside the data if an exporter added them."""
     for row in _agent_rows(value):
         if not isinstance(row.get("id"), str):
             continue
@@ -176,9 +176,10 @@ REPLAY_SIGNS = FileSigns(
 
 
 def replay_spans(value: Any, line: int) -> Iterator[Span]:
-    """Yield the requests of all prompts.
+    """Yield the requests of all prompts as spans.
 
-    The log has an answer's text only: if tools ran after it, the next request holds it whole.
+    The log has only the text of an answer. If tools ran after the answer, the text is not used, because the next
+    request holds the whole answer.
     """
     prompts = value.get("prompts") if isinstance(value, dict) else None
     rows = prompts if isinstance(prompts, list) else [value]
@@ -240,13 +241,13 @@ _OBSERVATIONS = (
 
 
 def sniff_langfuse(head: Head) -> float:
-    """Sure of a trace with its observations; of observations alone, too."""
+    """Return 0.98 if the first values are observations, alone or in a trace; else 0."""
     rows = list(islice(_observed(list(head.rows[:1])), 5))
     return 0.98 * (bool(rows) and all(_is_observation(row) for row, _ in rows))
 
 
 def _observed(value: Any) -> Iterator[tuple[Any, str]]:
-    """Yield every observation with its session: a trace without one is a session."""
+    """Yield every observation with the id of its session, or of its trace if that has no session."""
     waiting = [(value, "")]
     while waiting:
         value, session = waiting.pop()
@@ -258,7 +259,7 @@ def _observed(value: Any) -> Iterator[tuple[Any, str]]:
             if inner is not None:
                 waiting.append(inner)
                 continue
-            if "start_time" in value and "trace_id" in value:  # as its database names them
+            if "start_time" in value and "trace_id" in value:  # names of Langfuse's database
                 value = {camel_case(key): field for key, field in value.items()}
             session = session or text_of(value.get("sessionId"))
         yield value, session
@@ -284,7 +285,10 @@ def _is_observation(row: Any) -> bool:
 
 
 def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
-    """Yield the observations of an export (`{trace, observations}`). What OpenTelemetry sent is in their metadata."""
+    """Yield the observations of an export (`{trace, observations}`) as spans.
+
+    The metadata of an observation holds the attributes that OpenTelemetry sent.
+    """
     for row, session in _observed(value):
         if _is_observation(row) and isinstance(row["id"], str):
             yield _observation(row, session, line)
@@ -318,7 +322,7 @@ def _observation(row: Mapping[str, Any], session: str, line: int) -> Span:
 
 
 _COLUMNS = {"input": "promptTokens", "output": "completionTokens", "total": "totalTokens"}
-"""Counts under names of their own."""
+"""Columns that hold the counts of an observation without `usageDetails` and `usage`."""
 _LANGFUSE_COUNTS = (
     ("input", "prompt_tokens", "input_tokens"),
     ("output", "completion_tokens", "output_tokens"),
@@ -332,11 +336,11 @@ _LANGFUSE_COUNTS = (
     ("completion_details.reasoning", "output_reasoning", "output_reasoning_tokens"),
     ("total", "total_tokens"),
 )
-"""In the order of `usage_from_counts`, each under which names."""
+"""The names of each count, in the order of `usage_from_counts`."""
 
 
 def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-    """Take the observation's own fields, unless the attributes hold more: OpenInference's whole list of messages."""
+    """Set a call's fields from the observation. OpenInference's attributes may hold more messages: these are kept."""
     if row.get("input") is not None and not _holds_more(span.input, row["input"]):
         span.input = row["input"]
     if row.get("output") is not None:
@@ -349,7 +353,7 @@ def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, An
     if counts[0] is not None:
         span.report(*counts)
     if span.input is None and span.usage is None:
-        span.kind = ""  # an event of a call that is beside it
+        span.kind = ""  # an event beside a call, not a call
 
 
 def _holds_more(messages: Any, own_input: Any) -> bool:

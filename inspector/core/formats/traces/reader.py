@@ -1,7 +1,7 @@
-"""Reads spans of any tracer into a session: an agent's run is a thread, each call of a model a request.
+"""Read spans of any tracer into a session: an agent's run is a thread, each model call is a request.
 
-What a call sent is in its own span, so buffers are as they were logged. If a tracer logs only what is new, the call
-continues the one before it in the same run; the session says so. Spans come in any order and may come twice.
+The span of a call holds what the call sent, so buffers are as they were logged. If a tracer logs only new messages, the
+call continues the previous call of its run, and a note of the session says so. Spans may come in any order, and twice.
 """
 
 from collections import OrderedDict
@@ -21,35 +21,35 @@ from inspector.core.session import Session
 from inspector.core.usage import ABSURD
 
 _MOST_INPUTS = 64
-"""Inputs that are kept to be shared with the call after them."""
+"""Maximum number of inputs kept, so that the next call can share their items."""
 
 
 SpansOf: TypeAlias = Callable[[Any, int], Iterator[Span | SpanEvent]]
-"""(value of a file, its line) -> the spans in it, and what was logged beside spans."""
+"""(value of a file, its line) -> the spans in the value, and the events that it records for other spans."""
 
 
 class TraceReader(BuiltReader):
-    """A `Reader` (see `format.py`) for the spans that a mapping finds in each value."""
+    """A `Reader` (see `format.py`) for the spans that `spans_of` finds in each value."""
 
     def __init__(self, name: str, spans_of: SpansOf) -> None:
         super().__init__()
         self._name, self._spans_of = name, spans_of
         self._spans: dict[str, Span] = {}
         self._events: dict[str, list[Mapping[str, Any]]] = {}
-        """What was logged beside the spans, by their ids."""
+        """The fields of events logged beside their spans, by span id."""
         self._with_events: dict[str, tuple[Span, int, Span]] = {}
-        """By id: a span, a number of its events, and the span that they complete."""
+        """By span id: the span, the number of events read for it, and the span completed with these events."""
         self._calls = CallReader()
         self._inputs: OrderedDict[str, list[Any]] = OrderedDict()
         """The last input that was a list, by parent of the call; the latest last."""
         self._tools: Any = None
-        """Those of the last call that has some."""
+        """The tools of the last call that has tools."""
         self._passed = 0
-        """Values that are no spans."""
+        """Number of values that hold no span."""
         self._shared_ids = 0
-        """Spans that have the id of another one."""
+        """Number of spans that have the id of another span."""
         self._threads: TraceThreads | None = None
-        """The threads when they were last asked for: kept while new spans only come after the others."""
+        """The threads that were built last. They are reused while new spans only come after the earlier ones."""
 
     def _take(self, line: int, value: Any, file: str) -> None:
         has_spans = False
@@ -67,7 +67,7 @@ class TraceReader(BuiltReader):
             self._passed += 1
 
     def _add(self, span: Span) -> None:
-        """Take a span; of two with one id the finished or later one counts."""
+        """Add a span. It replaces an earlier span with its id, unless only the earlier one is finished."""
         span.id = self._identify(span)
         self._share(span)
         former = self._spans.get(span.id)
@@ -78,7 +78,7 @@ class TraceReader(BuiltReader):
             self._problems.note(span.line, ABSURD, span.name)
 
     def _identify(self, span: Span) -> str:
-        """Return the id of a span; one that began at another time than the span of that id is another span."""
+        """Return a unique id for a span. A span with a known id but another start time is another span."""
         if not span.id:
             return f"span {len(self._spans) + 1}"
         former = self._spans.get(span.id)
@@ -96,7 +96,7 @@ class TraceReader(BuiltReader):
         return replace(session, notes=(*session.notes, *note_shared_ids(self._shared_ids, "spans")))
 
     def _share(self, span: Span) -> None:
-        """Keep what a call sent as the same objects that the call before it sent: that is most of it."""
+        """Replace the tools and input items of a call by the equal objects of earlier calls, to save memory."""
         if span.tools is not None:
             if self._tools != span.tools:
                 self._tools = span.tools
@@ -116,7 +116,7 @@ class TraceReader(BuiltReader):
             self._inputs.popitem(last=False)
 
     def _completed_spans(self) -> dict[str, Span]:
-        """Return all spans, with what was logged beside them."""
+        """Return all spans, completed with the events logged beside them."""
         spans = dict(self._spans)
         for id_, events in self._events.items():
             if id_ in spans:
@@ -124,7 +124,7 @@ class TraceReader(BuiltReader):
         return spans
 
     def _complete(self, span: Span, events: list[Mapping[str, Any]]) -> Span:
-        """Return a span with what its events say and it does not. The same object until more events come."""
+        """Return a span with its missing fields set from its events, as the same object until more events arrive."""
         source, count, whole = self._with_events.get(span.id, (None, 0, span))
         if source is not span or count != len(events):
             event_span = describe(Span(span.id, kind=span.kind), {}, events)

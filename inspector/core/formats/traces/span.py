@@ -1,4 +1,4 @@
-"""A span as every tracer's mapping yields it: its place in the tree, and what a model call sent and reported.
+"""A span, to which the formats of all tracers are converted: its place in the tree, and what a call sent and reported.
 
 Messages, prompt and tools are kept as they were written; `wire.py` and `payloads.py` read them.
 """
@@ -18,37 +18,37 @@ SpanKind: TypeAlias = Literal["", "call", "agent", "tool"]
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """One unit of work. Only a call has usage, input, output and prompt that count."""
+    """One unit of work: a model call, an agent's run, a tool's run or, with an empty kind, anything else."""
 
     id: str
     parent: str = ""
     kind: SpanKind = ""
     name: str = ""
     start: int = 0
-    """Nanoseconds since 1970: for the order."""
+    """Start in nanoseconds since 1970, used to order spans; 0 if not recorded."""
     end: int = 0
-    """Nanoseconds since 1970; 0 where it is not told."""
+    """End in nanoseconds since 1970; 0 if not recorded."""
     first: int = 0
-    """When the first of the answer came, in nanoseconds since 1970; 0 where it is not told."""
+    """Time at which the answer began to arrive, in nanoseconds since 1970; 0 if not recorded."""
     time: str = ""
-    """Of the start, as ISO 8601."""
+    """Start as ISO 8601."""
     line: int = 0
     finished: bool = True
     agent: str = ""
-    """The agent's name, where the span is one."""
+    """Name of the agent, if the span is an agent or names one."""
     conversation: str = ""
     response: str = ""
-    """The provider's name for the answer."""
+    """The provider's id of the response."""
     tool_call: str = ""
-    """Id of the call, where the span is a tool at work."""
+    """Id of the tool call, if the span is a tool's run."""
     model: str = ""
     finish: str = ""
     usage: Usage | None = None
     absurd: bool = False
-    """It reported counts that there cannot be."""
+    """Did the span report impossible token counts?"""
     beside: bool | None = None
-    """Did it report what came from the cache beside the prompt, or (False) as a part of it? None: its counts alone do
-    not tell."""
+    """Did the span report cached tokens in addition to the prompt (True) or as a part of it (False)? None if its counts
+    do not show it."""
     window: int | None = None
     input: Any = None
     output: Any = None
@@ -61,7 +61,10 @@ class Span:
         self.line, self.end = line, read_time(end)[0]
 
     def report(self, *counts: Any) -> None:
-        """Take what it reported: prompt, output, cache read, cache written, reasoning, total (`usage_from_counts`)."""
+        """Set the usage from reported counts: prompt, output, cache read, cache written, reasoning, total.
+
+        The arguments are those of `usage_from_counts`.
+        """
         usage = self.usage = usage_from_counts(*counts)
         if usage is not None and usage.cache_read + usage.cache_write:
             self.beside = _is_beside(usage, *counts)
@@ -72,15 +75,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SpanEvent:
-    """Something that was written down beside a span, and belongs to it."""
+    """An event of a span that is recorded outside of the span."""
 
     span: str
-    """Its id."""
+    """Id of the span."""
     fields: Mapping[str, Any]
 
 
 def completed(span: Span, more: Mapping[str, Any]) -> Span:
-    """Return the span with those of these fields that it lacks."""
+    """Return the span with its missing fields (None or empty) set from `more`."""
     missing = {
         key: value
         for key, value in more.items()
@@ -98,7 +101,7 @@ _LOWER = re.compile(r"_([a-z])")
 
 
 def unpack_json(value: Any) -> Any:
-    """Return the JSON in a string; the string itself if it holds none, any other value as it is."""
+    """Parse a string that holds JSON. Return any other string, and any other value, as it is."""
     if not isinstance(value, str) or not (
         value.startswith(_JSON) or value.lstrip().startswith(_JSON)
     ):
@@ -127,7 +130,7 @@ def first_string(value: Any) -> str:
 
 
 def read_time(value: Any) -> tuple[int, str]:
-    """Return nanoseconds since 1970 and ISO 8601 of a time in any of the tracers' ways; (0, "") for what is none."""
+    """Read a time in any form that tracers write: return nanoseconds since 1970 (0 if it is no time) and ISO 8601."""
     if value is None:
         return 0, ""
     if isinstance(value, list) and len(value) == 2 and all(type(part) is int for part in value):
@@ -154,7 +157,7 @@ def _iso_of_ns(number: int) -> str:
 
 _SECOND = 1_000_000_000
 _DAY = 86_400
-"""Seconds."""
+"""Seconds in a day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -177,10 +180,10 @@ def usage_from_counts(
     reasoning: Any = None,
     total: Any = None,
 ) -> Usage | None:
-    """Return the usage that a tracer reports; None if it gives no prompt.
+    """Return the usage that a tracer reports; None if it reports no tokens of the prompt.
 
-    A prompt of 0 or 1 tokens is no measurement: scrubbed, or not reported. The total shows whether the input includes
-    the cached tokens; without a total it does unless they are more than the input.
+    A prompt of 0 or 1 tokens counts as not reported. The total shows whether the prompt includes the cached tokens.
+    Without a total, the prompt includes them unless they are more than the prompt.
     """
     input_, all_tokens = read_count(prompt), read_count(total)
     counts = output_, read_, written_, reasoning_ = [

@@ -1,4 +1,4 @@
-"""The calls of a tree of spans as threads: each call is a request, the runs of an agent are a thread."""
+"""Build threads from a tree of spans: each model call is a request, the runs of an agent are a thread."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,11 +29,11 @@ from inspector.core.usage import Usage
 _ESTIMATOR = estimator(DEFAULT_ESTIMATOR)
 _CALL = Endpoint("call")
 _NUMBER = re.compile(r"[-_# ]?\d+$")
-"""At the end of a name: an agent may get another number at every turn."""
+"""A number at the end of an agent's name, which may change at every turn."""
 _NEARER = 4
-"""How much better a rebuilt buffer must explain the reported tokens than the one that was logged."""
+"""Factor by which the error of the logged buffer must exceed the error of the rebuilt buffer, in tokens."""
 _WORDY = 16
-"""Characters of text that no token holds: a prompt of fewer tokens than that is not the whole one."""
+"""Most characters of text per token. If a buffer has more per reported token, the usage is not of the whole prompt."""
 
 
 class TracedCall(NamedTuple):
@@ -44,11 +44,11 @@ class TracedCall(NamedTuple):
     spoken: SpokenCall
     usage: Usage | None
     last: Exchange | None
-    """The call before it in the same run."""
+    """The previous call of the same run."""
 
 
 class TraceThreads:
-    """The threads of a trace. Calls are added after each other; they are never taken out."""
+    """The threads of a trace. Calls are added one after the other and never removed."""
 
     def __init__(self, calls: CallReader) -> None:
         self._tree = SpanTree(())
@@ -59,16 +59,16 @@ class TraceThreads:
         self._run_of_thread: dict[int, AgentRun] = {}
         """By number of the thread: the run of its first call."""
         self._ends: dict[str, View] = {}
-        """The buffer with a response, by the id of the response."""
+        """The buffer after each response, by id of the response."""
         self._last: dict[str, Exchange] = {}
         """The last call of each run."""
         self._scopes = RunScopes()
         self._wordy: dict[int, Conversation] = {}
-        """Threads in which a call may hold more text than the tokens that it reported."""
+        """Threads, by number, in which a call may hold more text than the tokens that it reported."""
         self._rebuilt = self._empty = self._partial = 0
 
     def is_continued_by(self, tree: SpanTree) -> bool:
-        """Does a tree only add calls after those that were taken?"""
+        """Does `tree` only add calls after those of the last tree?"""
         former = self._tree
         if (
             self._partial
@@ -81,10 +81,10 @@ class TraceThreads:
     def session(
         self, name: str, problems: Sequence[Problem], passed: int, tree: SpanTree
     ) -> Session:
-        """Return everything so far.
+        """Add the new calls of a tree, and return the session so far.
 
         Args:
-            name: Of the format.
+            name: Name of the format.
             problems: What could not be read.
             passed: Values of the file that are no spans.
             tree: The tree of all spans; it must continue the last one (`is_continued_by`).
@@ -133,13 +133,16 @@ class TraceThreads:
             self._wordy[thread.number] = thread
 
     def _usage_of(self, span: Span) -> Usage | None:
-        """Return what a call reported; if its counts do not tell how the cache is counted, other calls may."""
+        """Return the usage that a call reported.
+
+        If its counts do not show whether the prompt includes the cached tokens, other calls of the model may show it.
+        """
         if span.beside is None and span.usage is not None and span.model in self._tree.beside:
             return replace(span.usage, input=span.usage.prompt)
         return span.usage
 
     def _thread_that_grows(self, last: Exchange | None, exchange: Exchange) -> Conversation | None:
-        """Return the thread of the last call if this buffer, of the same conversation, only adds to its one."""
+        """Return the thread of the last call if this buffer only adds messages to that call's buffer; else None."""
         if last is None:
             return None
         thread, sent, view = (
@@ -153,7 +156,10 @@ class TraceThreads:
     # -- calls that log only what is new ---------------------------------------------------------------------------
 
     def _rebuild(self, base: View, call: TracedCall) -> tuple[View, Prompt]:
-        """Return what was sent by a call that logs only what is new: after `base`, with the prompt of the last call."""
+        """Return buffer and prompt of a call that logs only new messages.
+
+        The new messages follow `base`. What the call does not log of its prompt is taken from the last call.
+        """
         self._rebuilt += 1
         former = call.last.body.prompt if call.last else Prompt()
         own = call.spoken.prompt
@@ -164,7 +170,7 @@ class TraceThreads:
         return view, self._pool.prompt(prompt, lambda: prompt)
 
     def _find_base(self, call: TracedCall) -> View | None:
-        """Return the buffer that a call continues if it does not log all that it sent; None if it does."""
+        """Return the buffer that a call continues if the call logs only new messages; None if it logs all messages."""
         last, view = call.last, call.spoken.view
         if last is None or not last.end.length:
             return None
@@ -179,7 +185,7 @@ class TraceThreads:
         return last.end if first.role == "tool" or _is_difference(call, last) else None
 
     def _with_results(self, end: View, run: AgentRun) -> View:
-        """Return `end` with the results of the tools that it calls, as far as their spans hold them."""
+        """Return `end` followed by the results of its last tool calls, as far as the spans of the tools hold them."""
         (last,) = end.tail(end.length - 1)
         units: list[list[Message]] = []
         for tool_call in last.calls:
@@ -191,9 +197,9 @@ class TraceThreads:
     # -- the threads -----------------------------------------------------------------------------------------------
 
     def _leave_out_partial_usage(self) -> None:
-        """Leave out usage that cannot be of the whole prompt: a token holds no page of text.
+        """Remove usage that cannot be of the whole prompt, because its tokens are too few for the text of the buffer.
 
-        If that is half of a thread's usage, all of it is left out.
+        If that is at least half of a thread's usage, all usage of the thread is removed.
         """
         for thread in self._wordy.values():
             measured = [
@@ -211,7 +217,7 @@ class TraceThreads:
                 self._partial += 1
 
     def _name_threads(self) -> tuple[list[Thread], Sequence[Conversation]]:
-        """Return the threads by name, and single calls beside them."""
+        """Return the named threads, and the single calls beside them."""
         self._conversations.forget_parents()
         if not self._conversations.all:
             return [], []
@@ -223,7 +229,7 @@ class TraceThreads:
         return [self._as_thread(thread, names) for thread in placed], singles
 
     def _find_parent(self, thread: Conversation, names: Mapping[int, str]) -> None:
-        """Find out who started a thread: by the spans, else by the call that holds its task."""
+        """Set the parent of a thread: by the spans, else by the tool call that holds the thread's task."""
         run = self._run_of_thread[thread.number]
         parent = self._thread_of_run.get(run.parent.id) if run.parent is not None else None
         if not run.parent_call and names[thread.number] != "main":
@@ -245,7 +251,7 @@ class TraceThreads:
         return thread.thread(name, title, parent, thread.parent_call)
 
     def _tool_threads(self) -> list[Thread]:
-        """Return the runs of which only the tools were recorded: what they were asked and what they answered."""
+        """Return a thread with the tool calls and results of each run, for a trace without model calls."""
         threads: list[Thread] = []
         for run in self._tree.runs:
             if end := self._tools_of(run):
@@ -281,7 +287,7 @@ class TraceThreads:
 
 
 def _owner_of(run: AgentRun) -> str:
-    """Return the agent whose runs may continue each other; empty for a run without one."""
+    """Return a key of the run's agent; runs with the same key may continue each other. Empty without an agent."""
     return f"{_without_number(run.name)} {run.parent is not None}" if run.agent is not None else ""
 
 
@@ -300,15 +306,15 @@ def _as_exchange(call: TracedCall, view: View, prompt: Prompt, scope: str) -> Ex
 
 
 def _is_short_text(value: Any, usage: Usage) -> bool:
-    """Is an input a text that fits into this many tokens?"""
+    """Is an input a text that fits into the prompt tokens of this usage?"""
     return isinstance(value, str) and len(value) <= _WORDY * usage.prompt
 
 
 def _is_difference(call: TracedCall, last: Exchange) -> bool:
-    """Did a call log only what is new, although it does not repeat the message before?
+    """Did a call log only its new messages? Its reported tokens decide.
 
-    Its prompt grew by the tokens of what is new. So the buffer with the former messages must explain what was reported
-    much better than the one that was logged.
+    If so, its prompt grew by the tokens of the new messages. So the buffer rebuilt with the earlier messages must
+    explain the reported tokens much better than the logged buffer.
     """
     former = last.reply.usage if last.reply is not None else None
     usage, view = call.usage, call.spoken.view
@@ -327,7 +333,7 @@ def _is_difference(call: TracedCall, last: Exchange) -> bool:
 
 
 def _find_tool(call: ToolCall, tools: Sequence[Span]) -> Span | None:
-    """Find the span of the tool that a call started: by its id, else by its name and arguments; of several the last."""
+    """Return the span of the tool that a tool call started: by id, else by name and arguments; the last of several."""
     by_id = [tool for tool in tools if tool.tool_call == call.id]
     if by_id:
         return by_id[-1]
@@ -346,7 +352,7 @@ def _result_of(call_id: str, tool: Span) -> Message:
 
 
 def _note_times(figures: dict[str, Any], call: Span) -> None:
-    """Note how long a call took, and until its answer began, in ms, as far as that was recorded and is possible."""
+    """Set the duration of a call and the time until its answer began, in ms, if they are recorded and possible."""
     start, end = call.start, call.end
     if end > start > 0:
         figures["elapsed_ms"] = (end - start) / 1_000_000
@@ -360,14 +366,14 @@ def _without_number(name: str) -> str:
 
 
 def _holds_more_text(step: Exchange) -> bool:
-    """Does the buffer hold more text than the reported tokens can be?"""
+    """Does the buffer hold more text than fits into the reported tokens?"""
     if step.reply is None or step.reply.usage is None:
         return False
     return step.asked.view.weight("letters", _count_letters) > _WORDY * step.reply.usage.prompt
 
 
 def _count_letters(message: Message) -> int:
-    """Count the characters of texts and results: the tokens of a picture say nothing about its size."""
+    """Count the characters of texts and tool results, not of images: their tokens say nothing about their size."""
     letters = 0
     for part in message.parts:
         if isinstance(part, Text):

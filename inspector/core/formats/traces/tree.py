@@ -1,6 +1,7 @@
-"""The tree of spans: which of them are calls of a model, in which order, and which agent's.
+"""Build the tree of spans: it shows which spans are model calls, in which order, and to which agent they belong.
 
-A span written twice counts once; a call around a call is a wrapper of it; an agent's sums are no call.
+A span that is recorded twice counts once. A call with calls inside it only wraps them and does not count. The sums that
+an agent's span reports are no call.
 """
 
 from collections import Counter, defaultdict
@@ -13,12 +14,12 @@ from inspector.core.formats.traces.payloads import read_input
 from inspector.core.formats.traces.span import Span, completed
 
 _NEAR = 100
-"""Agents beside each other that are looked at."""
+"""Maximum number of sibling agents that are searched for the agent of a call."""
 
 
 @dataclass(slots=True)
 class AgentRun:
-    """An agent at work: its calls and its tools, in the order of time. Without an agent: those of one trace."""
+    """A run of an agent: its model calls and its tools in the order of time. Without an agent: those of one trace."""
 
     id: str
     agent: Span | None = None
@@ -26,7 +27,7 @@ class AgentRun:
     tools: list[Span] = field(default_factory=list)
     parent: "AgentRun | None" = None
     parent_call: str = ""
-    """Id of the tool call that started it, where the tool's span says it."""
+    """Id of the tool call that started the run, if the tool's span records it."""
 
     @property
     def name(self) -> str:
@@ -35,18 +36,18 @@ class AgentRun:
 
 
 class SpanSurroundings(NamedTuple):
-    """The spans that are around a span."""
+    """The spans that enclose a span."""
 
     above: Span | None
-    """The nearest call, agent or tool."""
+    """The nearest enclosing call, agent or tool."""
     agent: Span | None
-    """The nearest agent or tool: a tool that calls a model is a sub-agent."""
+    """The nearest enclosing agent or tool. A tool that calls a model is a sub-agent."""
     root: str
-    """Id of the outermost span that is known, or of the one that is missing: spans with the same one are one trace."""
+    """Id of the outermost enclosing span, which the file may not hold. Spans with the same root are one trace."""
 
 
 class SpanTree:
-    """All spans of a file as they stand now, in runs and calls."""
+    """All spans of a file so far, grouped into runs and calls."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = {span.id: span for span in sorted(spans, key=attrgetter("start"))}
@@ -55,26 +56,26 @@ class SpanTree:
         for span in self._order:
             self._around[span.id] = self._place_of(span)
         self._alone: set[str] = set()
-        """Outermost calls and tools: those of one conversation are one run, with what is in them."""
+        """Ids of outermost calls and tools. Those of one conversation are one run, with the spans inside them."""
         self.wrappers = 0
-        """Calls that a span around them only repeats or sums up."""
+        """Number of calls that only repeat or sum up the calls inside them."""
         self.unfinished = 0
-        """Calls of which only the beginning was recorded."""
+        """Number of calls of which only the beginning was recorded."""
         self.count = len(self._spans)
         self.runs = self._find_runs()
-        """Every agent's run, in the order in which they began to call."""
+        """All runs, in the order of their first call or tool."""
         self.calls = [(call, run) for run in self.runs for call in run.calls]
-        """In the order of time, each with its run."""
+        """All calls in the order of time, each with its run."""
         self.calls.sort(key=lambda call_and_run: call_and_run[0].start)
         self.tools = sum(len(run.tools) for run in self.runs)
         models: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
         for call, _ in self.calls:
             models[call.beside].add(call.model)
         self.beside = models[True] - models[False]
-        """Models of which some call shows that cached tokens are not in the prompt's count: so it is in all of them."""
+        """Models whose prompt counts exclude cached tokens: some call shows it, and no call shows the contrary."""
 
     def _place_of(self, span: Span) -> SpanSurroundings:
-        """Return what is around a span, once that is known of its parent."""
+        """Return the spans that enclose a span. Call it for the span's parent first."""
         parent = self._spans.get(span.parent)
         if parent is None:
             return SpanSurroundings(None, None, span.parent)
@@ -85,7 +86,7 @@ class SpanTree:
         return SpanSurroundings(above, agent, root or parent.id)
 
     def begins_as(self, former: "SpanTree") -> bool:
-        """Are the calls those of `former`, in the same runs, with others after them?"""
+        """Does this tree begin with the calls of `former`, unchanged and in the same runs?"""
         return len(self.calls) >= len(former.calls) and all(map(_is_same, self.calls, former.calls))
 
     def _outermost_first(self) -> Sequence[Span]:
@@ -94,7 +95,7 @@ class SpanTree:
         for span in spans.values():
             inner[span.parent if span.parent in spans else ""].append(span)
         order = inner[""]
-        for span in order:  # it grows meanwhile
+        for span in order:  # the list grows in the loop
             if span.id in inner:
                 order += inner[span.id]
         return order
@@ -133,8 +134,8 @@ class SpanTree:
         Args:
             runs: The runs so far, by key.
             span: The call or tool.
-            inner: How many calls are directly inside each call.
-            beside: Agents with no call inside them, by parent.
+            inner: How many calls are directly inside each call, by id of the outer call.
+            beside: Agents with no call inside them, by id of their parent span.
         """
         above, agent, root = self._around.get(span.id, SpanSurroundings(None, None, span.parent))
         agent = agent or _agent_before(span, beside)
@@ -161,10 +162,10 @@ class SpanTree:
         return f"{span.conversation} {'' if root in self._alone else root}"
 
     def _find_parents(self, runs: Mapping[str, AgentRun]) -> None:
-        """Find out who started each run.
+        """Set the parent of each run, and the tool call that started it.
 
-        That is the nearest run around it that calls a model itself, by the tool in between; else the run of the calls
-        of the same trace without an agent.
+        The parent is the nearest enclosing run with model calls of its own. If there is none, it is the run that holds
+        the calls of the trace without an agent.
         """
         callers: dict[str, AgentRun | None] = {}
         for span in self._order:
@@ -183,7 +184,7 @@ class SpanTree:
 
 
 def _filled(call: Span, agent: Span | None, wrapper: Span | None, calls_inside: int) -> Span:
-    """Return a call with what only the spans around it hold: its agent, and a wrapper with its number of calls."""
+    """Return a call with its missing fields set from its agent and its wrapper, which has `calls_inside` calls."""
     if wrapper is not None:
         call = _filled_by_wrapper(call, wrapper, is_only=calls_inside == 1)
     if agent is None or not (agent.conversation or agent.system or agent.tools):
@@ -195,7 +196,10 @@ def _filled(call: Span, agent: Span | None, wrapper: Span | None, calls_inside: 
 
 
 def _filled_by_wrapper(call: Span, wrapper: Span, *, is_only: bool) -> Span:
-    """Return a call with what the span around it holds; all of that is of the call if it is the only one inside."""
+    """Return a call with its missing fields set from its wrapper: all fields if it is the only call inside.
+
+    If the wrapper has several calls, only its system prompt and tools apply to each of them.
+    """
     if not is_only:
         return completed(call, {"system": wrapper.system, "tools": wrapper.tools})
     logged = read_input(wrapper.input)
@@ -208,7 +212,7 @@ def _filled_by_wrapper(call: Span, wrapper: Span, *, is_only: bool) -> Span:
 
 
 def _agent_before(span: Span, beside: Mapping[str, Sequence[Span]]) -> Span | None:
-    """Return the last agent beside a span that began before it."""
+    """Return the last sibling agent that began before the span; None if there is none."""
     agents = beside.get(span.parent, ())[:_NEAR]
     return next((agent for agent in reversed(agents) if agent.start <= span.start), None)
 
@@ -222,7 +226,7 @@ _ALL = attrgetter(*Span.__slots__)
 
 
 def _is_same(call_and_run: tuple[Span, AgentRun], former: tuple[Span, AgentRun]) -> bool:
-    """Is as much known of a call as before, and of whose it is?"""
+    """Are a call and its run the same as in the former tree?"""
     (call, run), (former_call, former_run) = call_and_run, former
     if call is not former_call and _ALL(call) != _ALL(former_call):
         return False

@@ -1,7 +1,7 @@
-"""VS Code's log for debugging its agent: a line a span, a file a session.
+"""Read VS Code's debug log of its agent: each line is a span, each file is a session.
 
-System prompts, tools and the windows of the models are files beside it; the lines of calls name the first two. A span
-that is no line (a turn of the main agent) is part of the session of its file.
+Files beside the log hold system prompts, tools and the context windows of models. The line of a call names its prompt
+file and its tools file. A parent span that has no line (a turn of the main agent) belongs to the session of its file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from inspector.core.untyped import objects_of, text_at, text_of
 NAME = "vscode-debug-log"
 MAIN = "main.jsonl"
 FILES = f"*/User/workspaceStorage/*/GitHub.copilot-chat/debug-logs/*/{MAIN}"
-"""Where editors put logs, in the folder of their settings."""
+"""Pattern of the logs' paths in the folder of an editor's settings."""
 _TEXTS = ("system_prompt_*.json", "tools_*.json", "models.json")
 PARTS = (
     *_TEXTS,
@@ -28,7 +28,7 @@ PARTS = (
     "categorization-*.jsonl",
     "summarize-*.jsonl",
 )
-"""Files in the folder of a session beside its log, as far as the names tell."""
+"""Patterns of the names of files beside a session's log that belong to it."""
 _LINE = {
     "ts": "<number>",
     "dur": "<number>",
@@ -40,36 +40,36 @@ _LINE = {
 SIGNS = FileSigns(FileSign(_LINE, "most"))
 _MILLISECOND = 1_000_000
 _ANSWER = "agent-msg-"
-"""Before the id of a call: the id of its answer."""
+"""Prefix of an answer's id. The id of the call follows."""
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """What lies beside a log: the logs of the sessions that it started, only beside the main one."""
+    """Return the name patterns of files to read with a log: prompts, tools, and for the main log all other logs."""
     return ("*.jsonl", *_TEXTS) if path.name == MAIN else _TEXTS
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """They lie alone in a folder of their own."""
+    """Does the file belong to the log? Only its form is checked, because a session has a folder of its own."""
     del session
     is_text = fits_pattern(head.document, {"content": "<text>"})
     return is_text or any(map(_window_of, objects_of(head.document))) or SIGNS(head) > 0
 
 
 class DebugLogReader(TraceReader):
-    """A `Reader` of the log of a session with those of the sessions that it started."""
+    """A `Reader` of a session's log with the logs of the sessions that it started."""
 
     def __init__(self) -> None:
         super().__init__(NAME, lambda value, line: iter(()))
         self._roots: dict[str, Span] = {}
-        """The agent whose session it is, by file."""
+        """The span that stands for the agent of each session, by file."""
         self._contents: dict[str, Any] = {}
-        """The texts that calls name, by file."""
+        """The contents of the prompt files and tools files, by file name."""
         self._named: dict[str, tuple[str, str]] = {}
-        """The files of the system prompt and of the tools, by call."""
+        """Names of the prompt file and the tools file of each call, by span id."""
         self._windows: dict[str, int] = {}
-        """By model."""
+        """Context window in tokens, by model."""
         self._started: dict[str, str] = {}
-        """Ids of tool calls, by the span of the tool that started a session."""
+        """Id of the session that a tool started, by span id of the tool; it serves as the id of the tool call."""
         self._version = self._parent = ""
 
     def _take(self, line: int, value: Any, file: str) -> None:
@@ -111,7 +111,7 @@ class DebugLogReader(TraceReader):
             self._spans[span.parent] = Span(span.parent, root)
 
     def _begin(self, attrs: Mapping[str, Any], file: str) -> None:
-        """A session says what it is called, and which program it is of."""
+        """Read the start of a session: the version of the program, the parent session, the label."""
         self._version = self._version or text_at(attrs, "copilotVersion")
         if not file:
             self._parent = text_at(attrs, "parentSessionId")
@@ -119,7 +119,7 @@ class DebugLogReader(TraceReader):
         self._put_root(file, replace(root, agent=root.agent or text_at(attrs, "label")))
 
     def _place_child(self, attrs: Mapping[str, Any], tool: str, file: str) -> None:
-        """Another session was started, by a tool where its span is named."""
+        """Read the start of a child session. Its parent is the span of the tool, if named, else the file's session."""
         child = text_at(attrs, "childLogFile")
         if not child or child == file:
             return
@@ -144,7 +144,7 @@ class DebugLogReader(TraceReader):
         self._roots[file] = self._spans[root.id] = root
 
     def _answer(self, call: str, response: Any) -> None:
-        """Long answers are cut off: only a whole one counts, and only where what was sent is there, too."""
+        """Set the output of a call. Ignore an answer that was cut off, and the answer to a call without input."""
         span = self._spans.get(call)
         if span is not None and isinstance(response, list) and span.input is not None:
             self._spans[call] = replace(span, output=response)
@@ -173,7 +173,7 @@ class DebugLogReader(TraceReader):
 
 
 def _window_of(model: Any) -> int | None:
-    """What a model takes at most, by VS Code's list of models."""
+    """Return the context window of a model in tokens, from VS Code's list of models; None if it is not listed."""
     capabilities = mapping(mapping(model).get("capabilities"))
     limits = mapping(capabilities.get("limits"))
     longest = read_count(limits.get("max_prompt_tokens"))

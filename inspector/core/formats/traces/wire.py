@@ -1,7 +1,8 @@
-"""Messages and tools in whatever shape a tracer wrote them: by what is in each, not by who wrote it.
+"""Read messages and tools in any shape that tracers write. Their content shows the shape, not the name of the tracer.
 
-Read are the `parts` of OpenTelemetry and of Google, Chat Completions, Anthropic's blocks, Responses items, LangChain's
-serialised messages, the Vercel AI SDK's, OpenInference's nested ones, and VS Code's with numbers for roles.
+The shapes are: the `parts` of OpenTelemetry and of Google, Chat Completions, Anthropic's blocks, Responses items,
+LangChain's serialised messages, the Vercel AI SDK's messages, OpenInference's nested messages, and VS Code's messages
+with numbers for roles.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ _ITEMS = ("function_call", "function_call_output", "reasoning", "custom_tool_cal
 """Types of the items of the Responses API that have no role."""
 _ANSWERS = frozenset((*_ITEMS, "message"))
 _CONTENTS = ("parts", "contents", "content", "blocks", "text")
-"""Fields of a message that may hold its content, the first that is there counts."""
+"""Fields of a message that may hold its content. The first one present counts."""
 _CALLS_BESIDE = frozenset(("tool_calls", "toolCalls", "additional_kwargs", "function_call"))
 """Fields of a message that may hold tool calls beside the content."""
 _IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "name")
@@ -54,7 +55,7 @@ def role_of(wire: Any) -> Role | None:
 
 
 def is_answer_item(wire: Any) -> bool:
-    """Is it one of the items that an answer of the Responses API is cut into?"""
+    """Is it an item of a Responses API answer? Such an answer consists of several items."""
     if (
         not isinstance(wire, dict)
         or type(kind := wire.get("type")) is not str
@@ -65,7 +66,7 @@ def is_answer_item(wire: Any) -> bool:
 
 
 def unwrap_message(wire: Any) -> Any:
-    """Return the message inside the object that some tracers put around one."""
+    """Return the message inside an object that some tracers put around it; any other value as it is."""
     if type(wire) is Flat:
         wire = wire.nested()
     if not isinstance(wire, dict):
@@ -77,7 +78,7 @@ def unwrap_message(wire: Any) -> Any:
 
 
 def _unwrap_serialised(wire: dict[str, Any]) -> Any:
-    """Return a message that LangChain wrote as an object of Python's, or as its type and data."""
+    """Return a message that LangChain wrote as a serialised Python object, or as a type with data."""
     kind, kwargs = wire.get("id"), wire.get("kwargs")
     if isinstance(kind, list) and kind and isinstance(kwargs, dict):
         return {**kwargs, "role": kind[-1]}
@@ -91,7 +92,7 @@ def _unwrap_serialised(wire: dict[str, Any]) -> Any:
 
 
 def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
-    """Return the messages of one item, without ids; results are messages of their own. Never raises."""
+    """Return the messages of one item, without ids. Tool results become messages of their own. Never raises."""
     wire = unwrap_message(wire)
     if isinstance(wire, str):
         return (Message("", "user", (Text(wire),), "", False, "", line, time),) if wire else ()
@@ -100,7 +101,7 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     if "role" not in wire and text_of(wire.get("type")) in _ITEMS:
         return (read_item(dict(wire), id="", line=line, time=time),)
     role = role_of(wire) or "user"
-    if role != "tool" and _is_plain(wire):  # most, by far
+    if role != "tool" and _is_plain(wire):  # by far the most common form
         return (Message("", role, (Text(wire["content"]),), "", False, "", line, time),)
     parts = _read_parts(wire, role)
     has_result = ToolResult in map(type, parts)
@@ -121,7 +122,7 @@ def _is_plain(wire: Mapping[str, Any]) -> bool:
 
 
 def _as_result(wire: Mapping[str, Any], parts: Sequence[Part]) -> list[Part]:
-    """Return the parts of a tool's message with its texts as the result."""
+    """Return the parts of a tool's message, with its texts joined into one tool result."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     result = ToolResult(
         _first_text(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error"
@@ -130,7 +131,7 @@ def _as_result(wire: Mapping[str, Any], parts: Sequence[Part]) -> list[Part]:
 
 
 def _split_results(role: Role, parts: Sequence[Part]) -> Iterator[tuple[Role, list[Part]]]:
-    """Yield the parts as messages: each result with the images after it, and what is between results."""
+    """Yield (role, parts) of each message: a tool result with the images after it, or the parts between results."""
     other_role: Role = "user" if role == "tool" else role
     current: tuple[Role, list[Part]] | None = None
     for part in parts:
@@ -190,7 +191,7 @@ def _read_block(block: Any, role: Role) -> Part | None:
         len(block) == 2
         and block.get("type") == "text"
         and type(text := block.get("content")) is str
-    ):  # most, by far
+    ):  # by far the most common form
         return Text(text)
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))
@@ -255,7 +256,7 @@ def _read_result(block: Mapping[str, Any]) -> ToolResult:
 
 
 def _read_tool_result(block: Mapping[str, Any]) -> ToolResult:
-    """Read a result of Anthropic's, or of another with the same type."""
+    """Read a `tool_result` block, in Anthropic's form or another one."""
     if "tool_use_id" not in block:
         return _read_result(block)
     is_error = block.get("is_error") is True
@@ -263,7 +264,7 @@ def _read_tool_result(block: Mapping[str, Any]) -> ToolResult:
 
 
 def _read_converse_result(block: Mapping[str, Any]) -> ToolResult:
-    """Read a result of Bedrock's Converse."""
+    """Read a tool result of Bedrock's Converse API."""
     return _read_result({**block, "is_error": block.get("status") == "error"})
 
 
@@ -281,7 +282,7 @@ def _read_anthropic(block: Mapping[str, Any]) -> Part:
 
 
 _CACHE_MARK = 3
-"""Type of a part of VS Code's that marks where the cache ends: nothing that is read."""
+"""Type of a part in VS Code's messages that marks the end of the cached prompt. It is skipped."""
 _PICTURES = ("blob", "uri", "image")
 _BY_TYPE: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
     **dict.fromkeys(("tool_call", "function_call", "toolCall"), _read_call),
@@ -292,7 +293,7 @@ _BY_TYPE: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
     "tool_use": _read_anthropic,
     "tool_result": _read_tool_result,
 }
-"""How blocks of each type are read (with `_` for `-`)."""
+"""Functions that read blocks, by type of the block (with `_` for `-`)."""
 _BY_KEY: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
     "functionCall": _read_call,
     "function_call": _read_call,
@@ -301,7 +302,7 @@ _BY_KEY: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
     "toolUse": _read_call,
     "toolResult": _read_converse_result,
 }
-"""How the object under a key of a block is read."""
+"""Functions that read the object under a key of a block, by key."""
 
 
 def _read_picture(name: str, block: Mapping[str, Any]) -> Part | None:
