@@ -59,7 +59,7 @@ class CallList:
     """Collects the calls of one session in order and groups them into threads."""
 
     def __init__(self, *, is_one: bool = False) -> None:
-        """Begin without calls. With `is_one` all calls form one thread; without it, shared messages decide."""
+        """Begin without calls. If `is_one`, all calls form one thread; if not, the messages that they share decide."""
         self._threads = BodyThreads(CHAT, Pool(), is_one=is_one)
 
     def add(self, call: BodyPair) -> None:

@@ -1,8 +1,8 @@
 """Read GitHub Copilot CLI sessions: `events.jsonl`, one event per line with a `type` like `user.message` and `data`.
 
-The main agent and each agent that it started have a thread each. No event records the tokens of a single call. The last
-event holds the totals of all calls by model, zero if the provider reported none. Only if the session has a single call
-are the totals the tokens of that call.
+The main agent and each agent that it started have a thread each. No event records the tokens of a single call. When a
+session ends, an event records the totals of all calls by model, zero if the provider reported none. Only if the session
+has a single call are the totals the tokens of that call.
 
 The system prompt is recorded before each message of the user and replaces the previous system prompt. An answer is one
 call, whose buffer is the buffer at the beginning of the turn. Tool results are in the order in which the tools ended.
@@ -124,7 +124,7 @@ class CopilotTrack(GrowingThread):
 
 
 class CopilotReader:
-    """A `Reader`. All lists only grow."""
+    """A `Reader` of Copilot CLI sessions. All lists only grow."""
 
     def __init__(self) -> None:
         self._main = CopilotTrack("main")

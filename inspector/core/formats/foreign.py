@@ -1,6 +1,7 @@
-"""Formats that are recognised but cannot be read. The error names the format, so no other format opens the file.
+"""Formats that are recognised but cannot be read.
 
-The formats are listed in `resources/foreign_formats.toml`.
+Opening such a file fails with an error that names its format; no other format is tried. The formats are listed in
+`resources/foreign_formats.toml`.
 """
 
 import re

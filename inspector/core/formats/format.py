@@ -81,7 +81,7 @@ FedValues: TypeAlias = Sequence[tuple[int, Any, str]]
 
 
 class DocumentReader(BuiltReader):
-    """A `Reader` of documents. `read` builds the session from everything that was fed; malformed values never raise."""
+    """A `Reader` of documents. `read` builds the session from everything fed and never raises for malformed values."""
 
     def __init__(self, read: Callable[[FedValues], Session]) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class AgentFolder:
     """A folder in which an agent stores its sessions."""
 
     pattern: str
-    """Glob of its files, relative to `under`."""
+    """Glob of the session files, relative to `under`."""
     under: str
     """A folder under the user's home."""
     variable: str = ""

@@ -78,7 +78,7 @@ class _Turns:
         self._summaries = dict(summary for turn in turns for summary in _summaries(turn))
         """Text of each summary, by the id of the last round that it replaces."""
         self._summary = ""
-        """Text of the summary that replaces messages before the next call; empty if there is none."""
+        """Text of the summary by which the next round or prompt replaces earlier messages; empty if there is none."""
         self._has_context = False
         self.unrendered = 0
 

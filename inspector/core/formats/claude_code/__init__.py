@@ -27,7 +27,7 @@ _SIGNS = FileSigns(
 
 
 def _companions(path: PurePath) -> Sequence[str]:
-    """Return globs for the files of sub-agents, which are in a folder named after the session or beside the session."""
+    """Return globs for sub-agents' files, in a folder named after the session or in the folder of the session."""
     if path.name.startswith("agent-"):
         return ()
     folder = path.name.partition(".")[0]

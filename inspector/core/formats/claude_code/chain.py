@@ -109,7 +109,7 @@ def _set_node(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
             chain.nodes.update((uuid, copy) for uuid in waiting.uuids())
 
 
-# ---- what the user's side said ---------------------------------------------------------------------------------------
+# ---- messages of the user's side -------------------------------------------------------------------------------------
 
 
 def take_user(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> None:
@@ -173,7 +173,7 @@ _PLAN = "Implement the following plan:"
 
 
 def _take_words(chain: ChainState, record: ChainRecord, node: ChainNode, *, is_typed: bool) -> None:
-    is_rewound = record.parent is None and chain.linked  # to the very beginning
+    is_rewound = record.parent is None and chain.linked  # to the beginning of the chain
     if is_typed and not chain.listed and (is_rewound or record.parent in chain.nodes):
         chain.place_prompt(node, _root_or_parent(chain, record))
     else:
@@ -201,7 +201,7 @@ def _take_result(chain: ChainState, record: ChainRecord, message: Message) -> bo
     return True
 
 
-# ---- what the model said --------------------------------------------------------------------------------------------
+# ---- answers of the model -------------------------------------------------------------------------------------------
 
 
 def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> Sequence[ToolCall]:
@@ -221,7 +221,7 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
         return _take_late_line(chain, record, call)
     has_sane_counts = call.add_figures(message, value.get("version"))
     if not call.lines:
-        _place(chain, record, call)  # with its figures: they show what the call was sent
+        _place(chain, record, call)  # after its usage, which shows what was sent
     if not has_sane_counts:
         findings.add(ABSURD, record.line, value, record.file)
     chain.nodes[record.uuid] = call
@@ -245,7 +245,7 @@ def _find_call(
     """Return the answer to which a line belongs, a new one if the line begins an answer."""
     value = record.value
     call = chain.calls.get(call_id)
-    name = f"{call_id}~" if call_id in chain.nodes else call_id  # a record is called that
+    name = f"{call_id}~" if call_id in chain.nodes else call_id  # a record has this id
     if call is not None and _is_another(call, record):
         what = "answers of different calls share one message id: they are taken as separate calls"
         findings.add_kind(what, record.line, value, record.file)
@@ -314,7 +314,7 @@ def _take_late_line(chain: ChainState, record: ChainRecord, call: AnswerNode) ->
     return tool_calls
 
 
-# ---- what the client did --------------------------------------------------------------------------------------------
+# ---- records of the client ------------------------------------------------------------------------------------------
 
 
 def take_attachment(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> None:
@@ -347,7 +347,7 @@ def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
         case "microcompact_boundary":
             meta = object_of(
                 record.value, "microcompactMetadata"
-            )  # its `preTokens` are no size of the buffer
+            )  # its `preTokens` is not the size of the buffer
             micro = Compaction(
                 0, text_at(meta, "trigger") or "auto", "micro", line=record.line, time=record.time
             )
@@ -376,7 +376,7 @@ def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Messag
     _set_node(chain, record, node)
 
 
-# ---- what a boundary says and keeps ----------------------------------------------------------------------------------
+# ---- boundaries of compactions ---------------------------------------------------------------------------------------
 
 _EARLY = (2, 1, 43)
 _EARLY_ATTACHED = Attached(9_300, -100, 27_000)

@@ -219,7 +219,7 @@ class ClaudeCodeReader:
 
     def _agent(self, record: ChainRecord) -> AgentRecords:
         call = record.value.get("parent_tool_use_id")
-        if call and isinstance(call, str):  # as `claude -p` prints a sub-agent's
+        if call and isinstance(call, str):  # a sub-agent's record, printed by `claude -p`
             self._call_of[call] = call
             return self._named(call, self._agents)
         if record.value.get("isSidechain") is not True and not record.file:

@@ -278,7 +278,7 @@ class SentRequests:
         return wire
 
     def _again(self, hash_: str, place: WirePosition) -> "_WireMessage | None":
-        """Return the earliest wire message with this content that is no longer in the buffer."""
+        """Reserve and return an earlier wire message with this hash that is not in the buffer; None without one."""
         earliest = None
         for wire in reversed(self._known.get(hash_, ())):
             if wire.place is _TAKEN or place.holds(wire.place):

@@ -190,7 +190,7 @@ def _parts(used: Mapping[str, Any]) -> tuple[int, int, int, int]:
 def _usage(used: Mapping[str, Any], beside: bool) -> Usage | None:
     """Return the usage of a call; None if not recorded.
 
-    `beside` says that `inputTokens` excludes the cached tokens, which is so if a call of the file has more of these.
+    `beside` is True if `inputTokens` excludes cached tokens: some call of the file has more cached than input tokens.
     """
     prompt, read, written, output = _parts(used)
     return (

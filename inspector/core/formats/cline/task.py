@@ -201,7 +201,7 @@ def _find_calls(
 
 
 def _typed_views(log: Sequence[Any], calls: Sequence[LoggedCall]) -> list[View]:
-    """Return for each call the typed messages that it was sent, from the log alone."""
+    """Return for each call the view of the typed messages that it sent, from the log alone."""
     typed: dict[int, Mapping[str, Any]] = {}
     last = -1
     for record in objects_of(log):

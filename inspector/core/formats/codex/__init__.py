@@ -16,7 +16,7 @@ from inspector.core.session import Session
 _SIGNS = FileSigns(
     FileSign(
         {"id": "<any>", "timestamp": "<any>", "instructions": "<any>", "type": "<absent>"}
-    ),  # the oldest head
+    ),  # the first line of the oldest rollouts
     FileSign({"type": "session_meta", "payload": "<object>"}, "any"),
     FileSign(
         {"type": "response_item|event_msg|turn_context|compacted", "payload": "<object>"},

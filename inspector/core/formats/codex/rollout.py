@@ -255,7 +255,7 @@ class Rollout:
     def _session_meta(
         self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
     ) -> None:
-        """Take the first record as the thread's own. A later record with the same id means a resumed session."""
+        """Take the thread's metadata. A repeat means a resumed session; metadata of copied threads is ignored."""
         if self.meta is None and not self.headless:
             self.meta = read_meta(payload)
             self.calls.setting.prompt = Prompt(self.meta.instructions, None)

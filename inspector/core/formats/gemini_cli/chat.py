@@ -176,7 +176,7 @@ class Chat(GrowingThread):
         return other
 
     def note(self, messages: Iterable[Message]) -> Sequence[Message]:
-        """List messages of which some may be known already; list each of them once. Return all of them."""
+        """Add messages to the list of all messages, except those already in it. Return all given messages."""
         listed = list(messages)
         super().note(message for message in listed if message.id not in self._ids)
         return listed
@@ -220,7 +220,7 @@ class Chat(GrowingThread):
         return sum(name != own for (own, _, _), name in self._names.items())
 
     def _locate(self, value: Mapping[str, Any], line: int, n: int) -> RecordPosition:
-        """Return the position of a message. Records of different type or time are different messages."""
+        """Return the position of a message. Records that share an id but not type and time are different messages."""
         where = _position(value, line, n)
         key = where.id, text_at(value, "type"), where.time
         if key not in self._names:
@@ -261,7 +261,7 @@ class Chat(GrowingThread):
         self.say(messages)
 
     def _rewrite(self, value: Mapping[str, Any], where: RecordPosition) -> None:
-        """Replace an earlier message that the file repeats completed or corrected."""
+        """Replace an earlier message by its repetition, which may complete or correct it."""
         view = self.view()
         names = list(self._starts)
         at = names.index(where.id)

@@ -86,7 +86,7 @@ class OpenClawReader(PiReader):
         super()._take(kind, value, where, node)
 
     def _stale(self, view: View) -> Iterator[str]:
-        """Yield the ids of messages that were sent with the last prompt only. O(messages since the last prompt)."""
+        """Yield the ids of runtime contexts that were sent with the last prompt only. O(messages since that prompt)."""
         beside, prompt = True, False
         for message in view.backwards():
             if message.id not in self._runtime:

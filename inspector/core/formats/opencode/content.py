@@ -44,9 +44,9 @@ class ModelStep:
     usage: Usage | None
     finish: str
     begun: int = 0
-    """Begin of the call in ms since 1970; 0 if not recorded."""
+    """Time at which the call began, in ms since 1970; 0 if not recorded."""
     first: int = 0
-    """Time of the first part of the answer in ms since 1970; 0 if not recorded."""
+    """Time of the first part of the answer, in ms since 1970; 0 if not recorded."""
     ended: int = 0
     """Time of the complete answer, before its tools run, in ms since 1970; 0 if not recorded."""
 
@@ -188,7 +188,7 @@ def _timed(
 
 
 def _times(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:
-    """Return begin and end of the texts and thoughts of a step, in ms since 1970."""
+    """Return the start and end times of the texts and thoughts of a step, in ms since 1970."""
     times = (object_of(part, "time") for part in run if part.get("type") in ("text", "reasoning"))
     return [
         (start, max(start, _count(time, "end")))
@@ -236,7 +236,7 @@ def _laid(
 
 
 def _read_answer_part(part: Mapping[str, Any]) -> Part | None:
-    """Read a part of an answer; None if it is not sent."""
+    """Read a part of an answer; None if the part is not sent."""
     match part.get("type"):
         case "text":
             text = string(part, "text")

@@ -78,7 +78,7 @@ class _StoredMessage:
     def __init__(self) -> None:
         self.info: Mapping[str, Any] = {}
         self.place: int | None = None
-        """Its position in an export; None for a row of the database."""
+        """Index of the message in an export; None for a row of the database."""
         self.parts: dict[str, Mapping[str, Any]] = {}
         self.unit: tuple[MessageUnit, bool] | None = None
         """The result of `read`, and the value of `last` for which it was read; None if it must be read again."""

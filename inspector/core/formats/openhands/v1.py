@@ -3,10 +3,10 @@
 In such a folder every event is a file, and the state file beside them holds the usage of each call by the id of its
 answer. Files come in any order, and more are written while the agent works; the reader sorts them by time.
 
-Without a state file, usage is recorded as running sums after each call and before the event with its answer. The
-increase of a sum is the usage of that call. Each sum has the name that the application gave to the model. If no
-snapshot of the state names the agent's sum, a usual name is assumed, or else the name of the first call. Other names,
-such as `condenser`, are side calls. An answer with several tool calls is several events of one `llm_response_id`.
+Events record usage as running sums, after each call and before the event with its answer. The increase of a sum is the
+usage of that call. Each sum has the name that the application gave to the model. If no snapshot of the state names the
+agent's sum, a usual name is assumed, or else the name of the first call. Calls under other names, such as `condenser`,
+are side calls. An answer with several tool calls is several events with one `llm_response_id`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -30,7 +30,7 @@ FAILED = ("error", "aborted")
 
 
 def read_message(message: Mapping[str, Any], where: RecordPosition) -> Message:
-    """Return the message of a pi message of any role. Never raises."""
+    """Convert a pi message of any role to a message. Never raises."""
     kind = message.get("role")
     role = _ROLES.get(kind, "user") if isinstance(kind, str) else "user"
     mark: Mark = "meta" if kind in _BY_CLIENT else ""

@@ -25,7 +25,7 @@ class EntryNode:
     message: Message | None = None
     """The message that this record adds to the buffer; None if it adds none."""
     edits: Mapping[str, Message | None] | None = None
-    """Replacements of messages by id; None as the replacement removes the message."""
+    """Replacements of messages by message id; a None in place of a message removes the message."""
     pending: bool = False
     """True while `view` does not include the latest edits; see `settle`."""
     owed: frozenset[str] = frozenset()
