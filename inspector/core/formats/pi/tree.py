@@ -1,8 +1,8 @@
 """pi's session tree: every record has a node with its parent and the buffer after the record.
 
 The buffer after a record is a view, so the records of one branch share one stretch. A new branch begins a new stretch
-on a view of the old stretch. Functions loop over parents and do not recurse, because a branch may be as long as the
-file.
+on a view of the old stretch. Functions loop over parents and do not recurse, because a branch may hold every record of
+the file.
 """
 
 from collections.abc import Mapping, Sequence
