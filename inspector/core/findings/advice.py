@@ -1,7 +1,7 @@
-"""What to change so that the next session costs less: at most three pieces of advice, each with an amount.
+"""Advise what to change so that the next session costs less: at most three pieces of advice, each with an amount.
 
-Each piece names what was found, tokens and dollars, the setting of the recorded client, and the evidence. Rules make
-them from what the other findings say. Where nothing is worth changing there is no advice.
+Each piece states a finding, its tokens and dollars, the setting of the recorded client to change, and the evidence.
+Rules derive the advice from the other findings. There is none if no change would save enough.
 """
 
 import tomllib
@@ -41,21 +41,21 @@ AdviceKind: TypeAlias = Literal[
 ]
 MOST_ADVICE = 3
 _LEAST_USD = Decimal("0.05")
-"""A piece of advice saves at least this, and at least `_LEAST_SHARE` of the session's cost."""
+"""Smallest saving of a piece of advice in US dollars; it must also be at least `_LEAST_SHARE` of the session's cost."""
 _LEAST_SHARE = Decimal("0.01")
 _LEAST_TOKENS = 2_000
-"""Without a price: tokens that a piece of advice takes out of one request, at least."""
+"""Smallest saving of a piece of advice in tokens, if no price is known."""
 _LEAST_BUFFER_SHARE = 0.02
 _FEWEST_REQUESTS = 10
-"""Requests of a thread before "never called" says something."""
+"""Smallest number of requests in a thread at which a tool that was never called counts as unused."""
 _LEAST_SCHEMAS = 1_000
-"""Tokens of tool definitions that were never called, at least."""
+"""Smallest size in tokens of the unused tool definitions that are mentioned."""
 _EARLY = 0.9
-"""Share of the client's own rule below which a compaction counts as early."""
+"""Share of the trigger of the client's own rules below which a compaction counts as early."""
 _NEARLY_FULL = 0.95
 """Share of the window above which a request counts as too full."""
 _NAMED = 3
-"""Files, servers or tools that a sentence names."""
+"""Largest number of requests, servers or tools that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +74,19 @@ class Advice:
     usd: Decimal | None
     """US dollars that it would have saved; None without a price."""
     request: int | None = None
-    """A request at which it can be seen."""
+    """Index of a request that shows the finding; None if no single request does."""
     thread: str = ""
     """Id of the thread of that request."""
 
     @property
     def text(self) -> str:
-        """The three sentences as one text."""
+        """Return the three sentences as one text."""
         return f"{self.finding} {self.action} {self.evidence}"
 
 
 @dataclass(frozen=True, slots=True)
 class _FullestRequest:
-    """A thread at its fullest request, with all that advice is worked out from."""
+    """The fullest request of a thread, with the data that advice is derived from."""
 
     session: Session
     thread: Thread
@@ -105,8 +105,8 @@ def session_advice(
     """Return at most `MOST_ADVICE` pieces of advice, the most valuable first. O(text of the fullest request).
 
     Args:
-        thread: the thread whose buffer is looked at.
-        cost: of the whole session (`spending.session_cost`).
+        thread: the thread whose buffer is examined.
+        cost: the cost of the whole session (`spending.session_cost`).
         window: tokens of the model's window; None if unknown.
     """
     pieces = [*_advise_on_cache(session, cost), *_advise_on_payment(session, cost)]
@@ -184,7 +184,7 @@ def _is_covered_by_hour(miss: Rebilling) -> bool:
 
 
 def _find_shortened_lifetime(threads: Iterable[ThreadCost]) -> int | None:
-    """Return the first request that wrote its cache for 5 minutes after earlier ones had written it for an hour."""
+    """Return the first request that wrote to the cache for 5 minutes after an earlier one had written for 1 hour."""
     for of_thread in threads:
         wrote_hourly = False
         for request in of_thread.thread.requests:
@@ -272,7 +272,7 @@ def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
         )
 
 
-# -- what stood in the buffer ------------------------------------------------------------------------------------------
+# -- the content of the buffer -----------------------------------------------------------------------------------------
 
 
 def _advise_on_buffer(place: _FullestRequest) -> Iterator[Advice]:
@@ -316,7 +316,7 @@ def _advise_on_tools(place: _FullestRequest, tools: Sequence[OfferedTool]) -> It
 
 
 def _list_largest_sources(unused: Sequence[OfferedTool]) -> str:
-    """`the server github (6,120 tokens), WebSearch (410 tokens)`."""
+    """Return `the server github (6,120 tokens), WebSearch (410 tokens)`."""
     sizes = defaultdict[str, int](int)
     for tool in unused:
         sizes[f"the server {tool.server}" if tool.server else tool.name] += tool.schema_tokens or 0
@@ -325,7 +325,7 @@ def _list_largest_sources(unused: Sequence[OfferedTool]) -> str:
 
 
 def _advise_on_copies(place: _FullestRequest, size: Sizer, calls: ToolCalls) -> Iterator[Advice]:
-    """Advise on copies that a later edit has made stale; without any, on duplicates."""
+    """Advise on copies of files that a later edit made stale; if there are too few, on duplicates."""
     buffer = place.thread.place(place.at).buffer()
     copies = find_file_copies(buffer.messages, calls)
     stale = [copy for copy in copies if copy.is_stale and not copy.is_written]
@@ -343,7 +343,7 @@ def _advise_on_copies(place: _FullestRequest, size: Sizer, calls: ToolCalls) -> 
 def _describe_stale_copies(
     place: _FullestRequest, copies: Sequence[FileCopy], weights: Mapping[int, int]
 ) -> Advice:
-    """`weights`: tokens of each message with a stale copy."""
+    """Return the advice about stale copies. `weights`: tokens of each message with a stale copy, by its place."""
     stale = [copy for copy in copies if copy.message in weights and copy.is_stale]
     since = {copy.message: copy.changed_by or 0 for copy in stale}
     sent, usd = _sum_carried(
@@ -382,10 +382,11 @@ def _describe_duplicates(place: _FullestRequest, duplicates: Sequence[Repeat], f
 def _sum_carried(
     place: _FullestRequest, superfluous: Iterable[tuple[int, int]]
 ) -> tuple[int, Decimal | None]:
-    """Return tokens and dollars of superfluous text, summed over the requests that carried it.
+    """Return tokens and US dollars of superfluous text, summed over the requests that included it.
 
     Args:
-        superfluous: (tokens, place of the message from which on they were superfluous).
+        superfluous: (tokens, place of the message that made them superfluous). A request includes the tokens if its
+            buffer has that message.
     """
     first, end = _find_stretch(place)
     lengths = [len(request.view) for request in place.thread.requests[first:end]]
@@ -399,7 +400,7 @@ def _sum_carried(
 
 
 def _find_stretch(place: _FullestRequest) -> tuple[int, int]:
-    """Return the requests between the compactions around the fullest one: the first, and the one after the last."""
+    """Return the range (first, end) of the requests between the compactions around the fullest request."""
     ends = [step.before_request for step in place.thread.compactions if step.kind == "summary"]
     first = max((at for at in ends if at <= place.at), default=0)
     return first, min((at for at in ends if at > place.at), default=len(place.thread.requests))
@@ -409,7 +410,7 @@ def _find_stretch(place: _FullestRequest) -> tuple[int, int]:
 
 
 def _price_prompts(thread: Thread) -> list[Decimal | None]:
-    """Return what a token of each request's prompt cost on average, in US dollars; None without a price."""
+    """Return the average cost of a prompt token of each request, in US dollars; None without a price."""
     prices = list[Decimal | None]()
     for request, model in named_models(thread):
         usage = request.usage
@@ -426,7 +427,10 @@ def _multiply(price: Decimal | None, tokens: int) -> Decimal | None:
 
 
 def _carried_words(usd: Decimal | None) -> str:
-    """Say what superfluous text cost at most: taking it out would itself have changed the cached prompt once."""
+    """Return a clause with the most that superfluous text cost; empty without a price.
+
+    It is an upper bound, because removing the text would itself have caused one cache miss.
+    """
     return "" if usd is None else f", carried along for up to {dollars(usd)} in all"
 
 
@@ -436,6 +440,6 @@ def _load_actions() -> Mapping[str, Mapping[str, str]]:
 
 
 def _find_action(kind: AdviceKind, client: str) -> str:
-    """Return the sentence that says what to change in a client, by the name of its policy."""
+    """Return the sentence about what to change in a client. `client`: the name of the client's policy."""
     sentences = _load_actions()[kind]
     return sentences.get(client, sentences["*"])

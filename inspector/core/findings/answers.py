@@ -1,7 +1,7 @@
 """The three answers of the first screen and of `info`: what filled the window, what was lost, what it cost.
 
-Each speaks about the crisis of the session, not its end: the fullest request, the worst compaction, the dearest cache
-miss. Rules make them from what the other findings say, never a model; what is not known is not claimed.
+Each answer is about the worst moment of the session, not its end: the fullest request, the worst compaction, the most
+expensive cache miss. Rules, not a model, derive the answers from the other findings.
 """
 
 import re
@@ -40,15 +40,15 @@ NO_COMPACTION = "No compaction: the whole conversation is still in context."
 NO_USAGE = "Cost unknown: the file records no token usage."
 NO_CALLS = "Cost unknown: the file records no model calls."
 _MUCH_DUPLICATED = 0.02
-"""Least share of the buffer for which duplicates are mentioned."""
+"""Smallest share of the buffer at which duplicates are mentioned."""
 _FILE = re.compile(r"(?:[\w.~:\\/-]*[/\\])?(?P<name>[\w-][\w.-]*\.[A-Za-z]\w{0,9})(?= lines? |$)")
-"""A file, with the lines of it, at the beginning of what a duplicate is named by."""
+"""Matches the file at the beginning of a duplicate's name."""
 _MOSTLY = 0.5
-"""Least share of a category for which a tool is named."""
+"""Smallest share of a category at which a tool is named."""
 _LEAST = 0.005
-"""Least share of the buffer for which a second category is mentioned."""
+"""Smallest share of the buffer at which a second category is mentioned."""
 _NEARLY_ALL = 0.9
-"""Share of the requests with usage from which on the bill counts as complete: failed requests report none."""
+"""Smallest share of requests with usage at which the bill counts as complete: failed requests report no usage."""
 _CENT = Decimal("0.01")
 _NOUNS = {
     "system": "the system prompt",
@@ -58,25 +58,25 @@ _NOUNS = {
     "opaque": "content that only the provider can read",
     "difference": "the difference to the provider's count",
 }
-"""Names of categories in a sentence, where they differ from those of the legend."""
+"""Names of categories in a sentence, if they differ from those of the legend."""
 _SINGULAR = frozenset({"system", "thinking", "opaque", "unseen", "difference"})
 
 
 @dataclass(frozen=True, slots=True)
 class ShortAnswer:
-    """One answer, and the place that it speaks about."""
+    """One answer, and the request that it is about."""
 
     question: Question
     headline: str
     """One sentence."""
     details: tuple[str, ...] = ()
-    """The sentences after it, the most important first."""
+    """The sentences after the headline, the most important first."""
     strong: str = ""
-    """The words of the headline that matter most, the number first of all."""
+    """The most important words of the headline, which begin with the number."""
     request: int | None = None
-    """The request that it speaks about; None: there is none."""
+    """Index of the request that the answer is about; None if there is none."""
     thread: str = ""
-    """Id of the thread of that request; empty: the thread that was asked about."""
+    """Id of the thread of that request; empty: the thread that was passed in."""
 
     @property
     def detail(self) -> str:
@@ -85,7 +85,7 @@ class ShortAnswer:
 
     @property
     def text(self) -> str:
-        """Headline and details as one text."""
+        """Return headline and details as one text."""
         return " ".join((self.headline, *self.details))
 
 
@@ -105,7 +105,7 @@ def filled_answer(
     """Describe the fullest request of a thread and what filled it. O(text of that request).
 
     Args:
-        window_at: the window in tokens at a request (None: after the last record), None where it is unknown.
+        window_at: returns the window in tokens at a request (None: after the last record); None if it is unknown.
     """
     pressures = known_pressures(thread)
     at = fullest_request(pressures)
@@ -128,7 +128,7 @@ def filled_answer(
 def _fullest_words(
     thread: Thread, at: int | None, pressure: Pressure, window: int | None
 ) -> tuple[str, str]:
-    """Return the headline, and its words that matter most."""
+    """Return the headline, and its most important words."""
     tokens = pressure.tokens or 0
     exact = pressure.kind == "reported"
     strong = f"{'' if exact else 'about '}{plural(tokens, 'token')}"
@@ -171,7 +171,7 @@ def _filling_words(
 
 
 def _category_words(node: BreakdownNode, whole: int, not_recorded: str, verb: bool) -> str:
-    """`48% were tool results, mostly Bash,`; without the verb `37% tool calls`. `whole`: tokens that are 100%."""
+    """Return `48% were tool results (mostly Bash)`; without the verb `37% tool calls`. `whole`: tokens of 100%."""
     if node.name == "unseen":
         return f"{per_cent(node.tokens / whole)} is not recorded in this file ({not_recorded})"
     words = [per_cent(node.tokens / whole), _NOUNS.get(node.name, node.name)]
@@ -184,7 +184,7 @@ def _category_words(node: BreakdownNode, whole: int, not_recorded: str, verb: bo
 
 
 def _duplicate_words(duplicates: Sequence[Repeat], tokens: int) -> str:
-    """`15,105 tokens were duplicates, for example of cli.py (twice).`; empty where they are few."""
+    """Return `15,105 tokens were duplicates, for example of cli.py (twice).`; empty if there are few."""
     free = sum(duplicate.free for duplicate in duplicates)
     if not duplicates or free < _MUCH_DUPLICATED * tokens:
         return ""
@@ -197,7 +197,7 @@ def _duplicate_words(duplicates: Sequence[Repeat], tokens: int) -> str:
 
 
 def named_file(duplicate: Repeat) -> str:
-    """Return the file, without its folder, that all copies are of; empty if they are of something else."""
+    """Return the name of the duplicated file, without its folder; empty if the duplicate is not of a file."""
     match = _FILE.match(duplicate.what)
     return "" if match is None else match["name"]
 
@@ -206,7 +206,7 @@ def named_file(duplicate: Repeat) -> str:
 
 
 def lost_answer(session: Session, thread: Thread) -> ShortAnswer:
-    """Describe the worst compaction of a thread: what it cost to get back what it removed. O(messages)."""
+    """Describe the worst compaction of a thread: the cost of getting back what it removed. O(messages)."""
     if not thread.messages:
         return ShortAnswer("lost", NO_MESSAGES)
     losses = recorded_losses(session, thread, wishes_only=True)
@@ -230,10 +230,10 @@ def describe_losses(
     """Describe the losses of the compactions and silent drops of a thread.
 
     Args:
-        losses: What each of them lost.
-        begins_compacted: the thread begins with the summary of a conversation that is not in the file.
-        inside_calls: the provider compacted the buffer while it answered a call.
-        elsewhere: how many compactions other threads have.
+        losses: the losses of each of them.
+        begins_compacted: True if the thread begins with the summary of a conversation that is not in the file.
+        inside_calls: True if the provider compacted the buffer while it answered a call.
+        elsewhere: number of compactions in other threads.
     """
     hidden = [loss for loss in losses if not loss.is_shown]
     visible = [loss for loss in losses if loss.is_shown]
@@ -290,9 +290,9 @@ def _without_losses(
 
 
 def _event_words(losses: Sequence[CompactionLoss]) -> str:
-    """`That was the worst of 3 compactions; together 20 calls, 31,000 tokens, $0.42.`; empty for a single one.
+    """Return `That was the worst of 3 compactions; together 20 calls, 31,000 tokens, $0.42.`; empty for a single loss.
 
-    None is the worst if nothing had to be got back and no instruction is gone.
+    If no compaction made the agent repeat work or lost an instruction, the sentence says so and names no worst one.
     """
     if len(losses) == 1:
         return ""
@@ -310,14 +310,14 @@ def _event_noun(loss: CompactionLoss) -> str:
 
 
 def _gone_wishes(loss: CompactionLoss) -> list[LostRow]:
-    """Instructions and constraints that are open, and gone or perhaps gone."""
+    """Return the open instructions and constraints that are gone or perhaps gone."""
     return [
         row for row in loss.rows if row.is_open and row.fact.kind in ("instruction", "constraint")
     ]
 
 
 def _wish_words(worst: CompactionLoss) -> str:
-    """`2 instructions of the user are gone, 1 may be: "never push".`"""
+    """Return `2 open instructions of the user are gone, 1 may be: “never push”.`"""
     if not worst.is_readable:
         return ""
     wishes = _gone_wishes(worst)
@@ -337,7 +337,7 @@ def _wish_words(worst: CompactionLoss) -> str:
 
 
 def cost_answer(session: Session, thread: Thread | None = None) -> ShortAnswer:
-    """Describe the dearest cache miss of a session, and its whole cost. O(messages).
+    """Describe the most expensive cache miss of a session, and the cost of the whole session. O(messages).
 
     Args:
         thread: the thread that the other answers are about; None = the main one.
@@ -346,7 +346,7 @@ def cost_answer(session: Session, thread: Thread | None = None) -> ShortAnswer:
 
 
 def describe_cost(cost: SessionCost, thread_id: str = "main") -> ShortAnswer:
-    """Describe the cost that was worked out for a session. `thread_id`: the thread of the other answers."""
+    """Describe the computed cost of a session. `thread_id`: id of the thread that the other answers are about."""
     requests = [request for thread_cost in cost.threads for request in thread_cost.thread.requests]
     reports = [request.usage is not None for request in requests]
     if not any(reports):
@@ -365,7 +365,7 @@ def describe_cost(cost: SessionCost, thread_id: str = "main") -> ShortAnswer:
 
 
 def _total_words(cost: SessionCost) -> str:
-    """`$8.67`; `at least $8.67` if some of it is not known; empty if no price is known."""
+    """Return `$8.67`; `at least $8.67` if a part of the cost is unknown; empty if no price is known."""
     subtotal = cost.subtotal
     if subtotal.unpriced and not subtotal.usd:
         return ""
@@ -404,7 +404,7 @@ def _miss_answer(
 
 
 def _all_misses_words(misses: Sequence[Rebilling], cost: SessionCost) -> str:
-    """`2 cache misses outside compactions: 78,698 tokens, $0.45 of it avoidable.`"""
+    """Return `2 cache misses outside compactions: 78,698 tokens, $0.45 of it avoidable.`"""
     count = plural(len(misses), "cache miss", "cache misses")
     tokens = sum(miss.tokens for miss in misses)
     avoidable = f", {dollars(cost.avoidable)} of it avoidable" if cost.avoidable else ""
@@ -421,7 +421,7 @@ def _cache_words(cost: SessionCost) -> str:
 
 
 def _compaction_words(threads: Sequence[ThreadCost], thread_id: str) -> str:
-    """`2 of 3 compactions paid for themselves, saving $11.40 compared with no compaction.`"""
+    """Return `2 of 3 compactions paid for themselves, saving $11.40 compared with no compaction.`"""
     steps = [(cost.thread.id, step) for cost in threads for step in _followed_steps(cost)]
     priced = [step.economics for _, step in steps if step.economics.paid is not None]
     if not priced:
@@ -439,7 +439,7 @@ def _compaction_words(threads: Sequence[ThreadCost], thread_id: str) -> str:
 
 
 def _followed_steps(cost: ThreadCost) -> list[Compacted]:
-    """Return the compactions of a thread that a request followed: after the last one nothing can be saved."""
+    """Return the compactions of a thread that a request followed. Without a later request nothing can be saved."""
     return [step for step in cost.compactions if step.at.before_request < len(cost.thread.requests)]
 
 
@@ -451,7 +451,7 @@ def _net_saving(economics: Economics) -> Decimal:
 
 
 def _sentences(*sentences: str) -> tuple[str, ...]:
-    """Return those that say something."""
+    """Return the sentences that are not empty."""
     return tuple(filter(None, sentences))
 
 

@@ -1,4 +1,4 @@
-"""Causes of a cache miss that two requests, or a sign beside them, show."""
+"""Find causes of a cache miss in two consecutive requests, or in a recorded event between them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ BreakCause: TypeAlias = Literal[
     "other-cache",
     "unknown",
 ]
-"""other-cache: the provider still had the prompt, but answered from another of its caches that had seen less."""
+"""other-cache: the provider still had the prompt, but answered from another of its caches, which held less of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissExplanation:
-    """A cause, its evidence as a sentence, and the first changed place where there is one."""
+    """The cause of a cache miss, the evidence as a sentence, and the first changed message if there is one."""
 
     cause: BreakCause
     evidence: str
@@ -43,7 +43,14 @@ _BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools
 def find_signed_cause(
     signs: Sequence[Sign], stopped: str, place: int | None, message: str
 ) -> MissExplanation | None:
-    """Return the cause that a sign beside the messages shows: a restart, changed tools; None if there is none."""
+    """Return the cause that a recorded event shows (a restart, changed tools); None if there is none.
+
+    Args:
+        signs: The events between the two requests.
+        stopped: Where reading from the cache stopped, as a sentence.
+        place: Place of the first message that was not read; None if not known.
+        message: Id of that message.
+    """
     for kind, cause in _BY_SIGN.items():
         words = break_words.say_signs(signs, kind)
         if words:
@@ -54,7 +61,7 @@ def find_signed_cause(
 
 
 def find_changed_prompt(former: Prompt, now: Prompt) -> MissExplanation | None:
-    """Return the change of tools or system prompt; None if there is none, or the file does not hold both."""
+    """Return the change of tools or system prompt; None if there is none, or either prompt is not recorded."""
     if former is now or former == now:
         return None
     if former.tools is not None and now.tools is not None and former.tools != now.tools:
@@ -73,7 +80,7 @@ def find_changed_prompt(former: Prompt, now: Prompt) -> MissExplanation | None:
 def find_changed_message(
     former: Request, request: Request, drop: Drop | None
 ) -> MissExplanation | None:
-    """Return the first message that was sent before and has changed or is missing now; None if there is none."""
+    """Return the first message of the former request that is changed or missing in this one; None if there is none."""
     same, changes = find_parting(former.view, request.view)
     if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
         return None

@@ -1,4 +1,4 @@
-"""The sentences about a cache miss: why it happened, and what shows it. `breaks` decides; this file only words."""
+"""The sentences about the cause and the evidence of a cache miss. `breaks` finds the cause; this file words it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,18 +8,23 @@ from inspector.core.words import duration
 
 
 def say_model_changed(former: str, now: str) -> str:
-    """The requests went to different models."""
+    """Say that the requests went to different models."""
     return f"The model changed from {former} to {now}; each model has its own cache."
 
 
 def say_expired(pause_s: float, ttl_s: int) -> str:
-    """The pause was longer than the lifetime that was written."""
+    """Say that the pause was longer than the lifetime with which the cache was written."""
     lifetime = "1 hour" if ttl_s == HOUR_S else "5 minutes"
     return f"The cache expired: {duration(pause_s)} since the previous request; its entries expire after {lifetime}."
 
 
 def say_usually_expired(pause_s: float, rule: str) -> str:
-    """The pause was longer than this provider usually keeps its cache; `rule`: how long that is, in words."""
+    """Say that the pause was longer than this provider usually keeps its cache.
+
+    Args:
+        pause_s: the pause in seconds.
+        rule: the clause of `catalogue.cache_life` about the lifetime.
+    """
     return f"The cache probably expired: {duration(pause_s)} since the previous request; such a cache {rule}."
 
 
@@ -47,35 +52,35 @@ def say_reading_stopped(read: int, ended: int | None = None, head: int | None = 
 
 
 def say_unread_before(changed: str, unread: int, rest: str) -> str:
-    """A message changed, but most of what was not read comes before it."""
+    """Say that a message changed, but that most tokens that were not read come before that message."""
     return f"{changed} But {unread:,} tokens before that message were not read either. {rest}"
 
 
 def say_message_changed(reason: str, place: int, count: int) -> str:
-    """The prompt differs from a message on; `reason`: why, if it is known."""
+    """Say that the prompt differs from a message on. `reason`: why, as a sentence; empty if not known."""
     why = reason or "Messages were removed or changed."
     return f"{why} The prompt differs from message {place:,} of {count:,} on."
 
 
 def say_tools_changed(removed: Sequence[str], added: Sequence[str], changed: Sequence[str]) -> str:
-    """The list of tools changed."""
+    """Say that the tool definitions changed."""
     groups = (("removed", removed), ("added", added), ("changed", changed))
     words = [f"{word} {', '.join(names[:8])}" for word, names in groups if names]
     return f"The tool definitions changed: {'; '.join(words) or 'their order'}."
 
 
 def say_system_changed() -> str:
-    """The system prompt changed."""
+    """Say that the system prompt changed."""
     return "The system prompt changed."
 
 
 def say_effort_is_prompt(effort: str, stopped: str) -> str:
-    """The effort changed, which OpenAI counts as the beginning of the prompt."""
+    """Say that the reasoning effort changed, which OpenAI counts as part of the beginning of the prompt."""
     return f"{effort} {stopped} OpenAI documents that the reasoning effort is part of the beginning of the prompt."
 
 
 def say_unknown(stopped: str, pause_s: float | None, *, is_written: bool, beside: str) -> str:
-    """Nothing in the file explains the miss.
+    """Say that nothing in the file explains the miss.
 
     Args:
         stopped: where reading stopped, as a sentence.
@@ -88,7 +93,7 @@ def say_unknown(stopped: str, pause_s: float | None, *, is_written: bool, beside
 
 
 def say_unrecorded_change(stopped: str, pause_s: float | None, place: int, beside: str) -> str:
-    """Something changed that the file does not hold, from message `place` on; 0: before the first message."""
+    """Say that something not recorded changed, from message `place` on; 0: before the first message."""
     what = "something that the file does not record probably changed (system prompt, tools, parameters)"
     if place:
         what = f"from message {place:,} on, {what}"
@@ -104,22 +109,22 @@ def _say_unexplained(stopped: str, pause_s: float | None) -> str:
 
 
 def say_another_cache(stopped: str, held: str) -> str:
-    """Later or earlier counts show that the provider still had the prompt in another of its caches."""
+    """Say that the provider still had the prompt in another of its caches. `held`: the evidence, as a sentence."""
     return f"{stopped} {held} So the provider still had it, and answered from a cache without it."
 
 
 def say_read_again(later: int, read: int, old: int) -> str:
-    """A later request read what this one did not."""
+    """Say that a later request read from the cache what this request did not."""
     return f"Request {later} read {read:,} tokens again, up to the end of request {old}."
 
 
 def say_read_before(earlier: int, read: int) -> str:
-    """An earlier request had read further into the same prompt."""
+    """Say that an earlier request had read further into the same prompt."""
     return f"Request {earlier} had read {read:,} tokens of the same prompt."
 
 
 def say_signs(signs: Sequence[Sign], kind: SignKind) -> str:
-    """Say what the file records beside the messages; empty if it records nothing of that kind."""
+    """Return the last three recorded events of a kind as a sentence; empty if there are none."""
     listed = dict.fromkeys(f"{sign.what} (line {sign.line})" for sign in signs if sign.kind == kind)
     words = "; ".join(list(listed)[-3:])
     return f"{words[0].upper()}{words[1:]}." if words else ""

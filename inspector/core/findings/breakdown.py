@@ -1,13 +1,13 @@
 """What fills a buffer, as a tree: category, MCP server, tool, file or command, message.
 
-Sizes are tokens in the unit of the gauge: the first level is the gauge's composition and the unseen part, and together
-the number that is shown for the buffer. Below, every node is shared out among its children in proportion to what the
-estimator counts, the largest remainder first, so that children sum to their parent to the token.
+Sizes are tokens in the unit of the gauge. The first level is the gauge's composition and the unseen part, which add up
+to the number that is shown for the buffer. Below it, the tokens of every node are divided among its children in
+proportion to the estimator's counts, and remainders are distributed so that children sum exactly to their parent.
 
-A tool's server is read from its name, spelled as Claude Code and Codex do (`mcp__server__tool`), Gemini CLI and VS Code
-(`mcp_server_tool`: the server has no underscore), Goose and older Codex (`server__tool`), OpenCode (`server_tool`, and
-its own tools have none); Cline names the server in the arguments. Where a client sends its tools by namespace, the
-namespace is the server's.
+A tool's server is read from its name, as the client writes it: Claude Code and Codex `mcp__server__tool`, Gemini CLI
+and VS Code `mcp_server_tool` (the server has no underscore), Goose and older Codex `server__tool`, OpenCode
+`server_tool` (its own tools have no underscore). Cline names the server in the arguments. If a client sends its tools
+by namespace, the namespace is the server.
 """
 
 import re
@@ -46,7 +46,7 @@ _BY_ARGUMENT = ("use_mcp_tool", "access_mcp_resource", "call_mcp_tool")
 
 
 def server_of(tool: str, client: str = "", arguments: Json = None) -> str:
-    """Return the MCP server of a tool, as its client spells names; empty if the tool is the client's own."""
+    """Return the MCP server of a tool, by the way its client writes names; empty if the tool is the client's own."""
     if tool in _BY_ARGUMENT and isinstance(arguments, Mapping):
         return str(arguments.get("server_name") or arguments.get("server") or "")
     match = _SPELLED.fullmatch(tool)
@@ -58,7 +58,7 @@ def server_of(tool: str, client: str = "", arguments: Json = None) -> str:
 
 
 def offered(prompt: Prompt, client: str = "") -> Iterator[tuple[str, str, Json]]:
-    """Yield (name, server, definition) of every tool definition that is sent; those of a namespace separately."""
+    """Yield (name, server, definition) of every tool definition in a prompt; tools of a namespace separately."""
     for tool in prompt.tools or ():
         inner = in_namespace(tool.definition)
         if not inner:
@@ -72,18 +72,18 @@ def offered(prompt: Prompt, client: str = "") -> Iterator[tuple[str, str, Json]]
 
 
 NodeKind: TypeAlias = Literal["buffer", "category", "server", "tool", "file", "text", "message"]
-"""file: a file, a command, or what else a call is about; text: a memory file, a skill, a reminder, by its name."""
+"""file: a file, a command, or another subject of a call; text: a memory file, a skill or a reminder, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakdownNode:
-    """Part of a buffer. Children sum to `tokens`; the largest first."""
+    """Part of a buffer. Children sum to `tokens` and are sorted by size, largest first."""
 
     name: str
     kind: NodeKind
     tokens: int
     messages: tuple[int, ...] = ()
-    """Places in the buffer, in order, of the messages that hold it."""
+    """Places in the buffer of the messages that hold this part, in order."""
     children: tuple["BreakdownNode", ...] = ()
     calls: int | None = None
     """The calls, or results, of a tool below this node; None for other kinds."""
@@ -107,38 +107,38 @@ class BreakdownNode:
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool whose schema goes along, or one that was called without."""
+    """A tool whose schema is sent, or a tool that was called although its schema is not recorded."""
 
     name: str
     server: str
     schema_tokens: int | None
     """None if the transcript does not hold the schema."""
     calls: int
-    """In the whole thread, before and after this request."""
+    """Number of calls in the whole thread, before and after this request."""
     calls_in_buffer: int
     tokens: int
-    """Of its calls and results in the buffer."""
+    """Tokens of the tool's calls and results in the buffer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """`tree` sums to what the gauge says of the buffer."""
+    """The content of a buffer. `tree` sums to the number that the gauge shows for the buffer."""
 
     tree: BreakdownNode
     tools: tuple[OfferedTool, ...]
-    """Those that cost most first."""
+    """The tools, those with most tokens first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCalls:
-    """The calls of a thread: names are looked up there for results whose calls have left the buffer."""
+    """The calls of a whole thread, for looking up the call of a result when the call is no longer in the buffer."""
 
     client: str
     by_id: Mapping[str, ToolCall]
     count: Mapping[str, int]
-    """By name."""
+    """Number of calls by name of the tool."""
     servers: Mapping[str, str]
-    """By name of a tool, where its schema says so."""
+    """MCP server by name of the tool, for tools whose recorded schema names one."""
 
     def server(self, call: ToolCall) -> str:
         """Return the MCP server of the tool that is called."""
@@ -176,9 +176,9 @@ def break_down(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls
 
 
 def forget(trees: list[BreakdownNode]) -> None:
-    """Empty the list, node by node.
+    """Empty the list and free the trees node by node.
 
-    Freeing 200,000 nodes at once would hold the interpreter, and every other thread with it, for 0.1 s.
+    Freeing 200,000 nodes at once would block the interpreter, and every other thread, for 0.1 s.
     """
     for node in trees:
         trees.extend(node.children)
@@ -193,15 +193,15 @@ Path: TypeAlias = tuple[Step, ...]
 
 
 class _Row(NamedTuple):
-    """The weight of one piece of the buffer, and where in the tree it counts."""
+    """The weight of one piece of the buffer, and its place in the tree."""
 
     category: Category
     path: Path
     place: int | None
-    """The message that holds it; None if it is of the prompt."""
+    """Place of the message that holds the piece; None if it is part of the prompt."""
     weight: float
     calls: int = 0
-    """The calls and results in it."""
+    """Number of calls and results in the piece."""
 
 
 _WEIGHT = attrgetter("weight")
@@ -217,8 +217,8 @@ def _split_by_category(rows: Iterable[_Row]) -> dict[Category, list[_Row]]:
 def _build_node(step: Step, tokens: int, rows: list[_Row], depth: int = 0) -> BreakdownNode:
     """Return the node of these rows, which share the path up to `depth`, with all nodes below it.
 
-    A file or text that is in one message only has no node for that message. The list of rows is emptied,
-    so that they are freed one by one, as `forget` does with nodes.
+    A file or text that is in only one message has no node for that message. The list of rows is emptied, so that the
+    rows are freed one by one, as `forget` does with nodes.
     """
     name, kind = step
     places = tuple(dict.fromkeys(row.place for row in rows if row.place is not None))
@@ -239,7 +239,7 @@ def _build_node(step: Step, tokens: int, rows: list[_Row], depth: int = 0) -> Br
 
 
 def _share_tokens(tokens: int, groups: Mapping[Step, Sequence[_Row]]) -> list[tuple[Step, int]]:
-    """Share tokens out among groups of rows in proportion to their weight, or evenly if they weigh nothing."""
+    """Divide tokens among groups of rows in proportion to their weight, or evenly if the weights are zero."""
     weights = [sum(map(_WEIGHT, group)) for group in groups.values()]
     whole = sum(weights)
     if not whole:
@@ -260,7 +260,7 @@ def _buffer_rows(estimator: Estimator, buffer: Buffer, calls: ToolCalls) -> Iter
 def _message_rows(
     estimator: Estimator, calls: ToolCalls, place: int, message: Message
 ) -> Iterator[_Row]:
-    """Yield a row for each path in a message. A category's weight is shared out by what its parts weigh alone."""
+    """Yield a row for each path in a message. The parts of a category share its weight by their own weights."""
     pieces = segments(message)
     parts: dict[Category, dict[Path, list[Part]]] = {}
     for segment in pieces:
@@ -323,11 +323,11 @@ def _schema_tokens(estimator: Estimator, definition: Json) -> int:
 
 _MANY = 1_000_000
 _UNKNOWN = "unknown tool"
-"""Of a result whose call the transcript does not hold."""
+"""Name of the tool of a result whose call is not recorded."""
 
 
 def _tools(tree: BreakdownNode, calls: ToolCalls) -> list[OfferedTool]:
-    """Every tool with a schema, and every one that was called."""
+    """Return every tool with a schema, and every tool that was called."""
     schemas: dict[tuple[str, str], int] = {}
     used: Counter[tuple[str, str]] = Counter()
     called: Counter[tuple[str, str]] = Counter()

@@ -9,9 +9,10 @@ from inspector.core.heavy import checkpoint
 
 
 def keep_matching(tree: BreakdownNode, text: str) -> BreakdownNode | None:
-    """Return the tree with only the parts whose names hold a text, whatever its case, and what they consist of.
+    """Return the tree reduced to the parts whose names contain a text, with all their children. Ignores case.
 
-    The tokens of a part are those of the children that are left. O(nodes). None if no name holds the text.
+    The tokens of each part above them are the sum of the remaining children. None if no name contains the text.
+    O(nodes).
     """
     return _keep(tree, text.casefold())
 
@@ -39,7 +40,7 @@ class PartChange:
 
     @property
     def change(self) -> int:
-        """Tokens that it gained, negative for what it lost."""
+        """Return the tokens by which the part grew; negative if it shrank."""
         return self.after - self.before
 
 
@@ -54,7 +55,7 @@ def compare_breakdowns(before: BreakdownNode, after: BreakdownNode) -> tuple[Par
 
 
 def _leaves(node: BreakdownNode, part: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the lowest parts that have a name, with their tokens; messages count for what they are in."""
+    """Yield (names on the path, tokens) of the lowest parts; a message counts for the part that it is in."""
     checkpoint()
     left = node.tokens
     for child in node.children:

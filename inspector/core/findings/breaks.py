@@ -1,11 +1,11 @@
-"""Find the requests that missed the provider's cache, what was billed again for them, and the cause.
+"""Find the requests that missed the provider's cache, the tokens that were billed again, and the cause of each miss.
 
-The cause is what the file shows: a recorded compaction, another model, changed tools or messages, a pause longer than
-the cache lifetime, a restarted client. If the file shows none of these, the place where reading stopped tells what
-changed. That holds only for a provider that keeps what the client tells it to keep (it reports cache writes; documented
-for Anthropic). A provider that caches on its own keeps several caches, and may answer from one that has seen less
-(OpenAI documents that requests are routed to machines with separate caches); then the counts of other requests show
-that it still held what this one did not read. Everything else is unknown.
+The file may show the cause: a recorded compaction, another model, changed tools or messages, a pause longer than the
+cache lifetime, a restarted client. If it shows none of these, the place where reading stopped indicates the cause, but
+only for a provider that caches what the client marks (it reports cache writes; documented for Anthropic). A provider
+that caches automatically keeps several caches, and may answer from one that holds less (OpenAI documents that requests
+are routed to machines with separate caches). Then the counts of other requests show that the provider still held the
+tokens that this request did not read. In all other cases the cause is unknown.
 """
 
 import re
@@ -34,17 +34,17 @@ from inspector.core.tokens.windows import model_at
 from inspector.core.usage import FIVE_MINUTES_S, MISSED, Usage, cache_missed, cache_ttl
 
 NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "other-cache", "unknown"))
-"""Causes that are not counted as avoidable: a compaction is intended, the provider chooses the cache, and an unknown
-cause may be either."""
+"""Causes that do not count as avoidable: a compaction is intended, the provider chooses the cache, and an unknown cause
+may be one of these."""
 _NEAR = 700
-"""Tokens by which reading may end before the end of the kept prompt (blocks, rounding)."""
+"""Tokens by which reading may end before the end of the cached prompt (blocks, rounding)."""
 _AROUND = 64
 """Requests before and after a cache miss whose counts are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rebilling:
-    """One request that missed the cache, and what that cost."""
+    """One request that missed the cache, and the cost of the miss."""
 
     thread: str
     request: int
@@ -55,19 +55,19 @@ class Rebilling:
     usd: Decimal | None
     """Cost of `tokens`; None without a price."""
     avoidable_usd: Decimal | None
-    """What of it reading them from the cache would have saved."""
+    """The part of `usd` that reading the tokens from the cache would have saved; None without a price."""
     cause: BreakCause
     evidence: str
-    """Sentences."""
+    """The evidence of the cause, in sentences."""
     message: str = ""
     """Id of the first message that was billed again; empty if it is not known."""
     place: int | None = None
-    """Its place in the buffer."""
+    """Place of that message in the buffer; None if it is not known."""
     diff: tuple[str, ...] = ()
     """The changed lines of that message, with - or + before them."""
     pause_s: float | None = None
     inferred: bool = False
-    """Does the cause follow from how such providers usually behave, or from counts, and from no record?"""
+    """True if the cause follows from counts, or from the usual behaviour of such providers, and not from a record."""
     life_s: float | None = None
     """Cache lifetime in seconds; None unless the cause is that it expired."""
 
@@ -79,13 +79,13 @@ class _ReadingEnd(NamedTuple):
     place: int | None
     """Place of the first message that was not read; None if it is not known."""
     message: str
-    """Its id; empty if it is not known."""
+    """Id of that message; empty if it is not known."""
 
 
 def cache_breaks(thread: Thread, session: Session) -> tuple[Rebilling, ...]:
-    """Return the cache misses of a thread, in order; remembered for the last few threads.
+    """Return the cache misses of a thread, in order. Cached for the last few threads.
 
-    O(messages), and O(requests that are new) when the thread has grown.
+    O(messages) for a new thread, O(new requests) for one that has grown.
     """
     signs = [sign for sign in session.signs if sign.thread == thread.id]
     result = _KNOWN.get(thread, "", lambda former: _find_misses(thread, session, signs, former))
@@ -98,11 +98,11 @@ def cache_breaks(thread: Thread, session: Session) -> tuple[Rebilling, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _KnownMisses:
-    """The misses of a thread, which it begins with when it has grown."""
+    """The cached misses of a thread, which are reused when the thread has grown."""
 
     thread: Thread
     signs: Sequence[Sign]
-    """Those of the session that concern the thread."""
+    """The signs of the session that concern the thread."""
     writers: frozenset[str]
     """Models whose provider reports cache writes."""
     ends: Sequence[tuple[int, Request]]
@@ -110,7 +110,7 @@ class _KnownMisses:
     misses: tuple[Rebilling, ...]
 
     def count_settled(self, thread: Thread, signs: Sequence[Sign]) -> int:
-        """Return at how many of the first requests nothing can have become another miss. O(requests that are new)."""
+        """Return how many of the first requests have final results in the grown thread. O(new requests)."""
         compactions = tuple(self.thread.compactions)
         first_compactions = tuple(thread.compactions[: len(compactions)])
         if (self.signs, compactions) != (signs, first_compactions):
@@ -132,9 +132,9 @@ def _find_misses(
 
     Args:
         thread: The thread.
-        session: The session that it is of.
-        signs: Those of the session that concern the thread.
-        former: What was found when the thread was shorter.
+        session: The session of the thread.
+        signs: The signs of the session that concern the thread.
+        former: The misses of the thread when it was shorter; None if not known.
     """
     settled = former.count_settled(thread, signs) if former is not None else 0
     named = named_models(thread, settled)
@@ -191,7 +191,7 @@ class _Detective:
     def _compare_requests(
         self, former: tuple[Request, Usage, str], current: tuple[Request, Usage, str]
     ) -> Iterator[Rebilling]:
-        """Yield the miss of a request, if it missed what the former one had left in the cache."""
+        """Yield the miss of a request, if it did not read what the former request had left in the cache."""
         request, usage, model = current
         missed = cache_missed(former[1], usage)
         if not missed:
@@ -251,7 +251,7 @@ class _Detective:
         models: tuple[str, str],
         expired: MissExplanation | None,
     ) -> MissExplanation | None:
-        """Return a cause that the file records apart from the messages; None if there is none."""
+        """Return a cause that the file records outside the messages; None if there is none."""
         is_written = models[1] in self._writers
         compacted = self._find_compaction(former, request)
         if compacted is not None:
@@ -267,7 +267,7 @@ class _Detective:
     def _find_unrecorded_cause(
         self, former: Request, request: Request, usage: Usage, model: str, pause: float | None
     ) -> MissExplanation:
-        """Return the most likely cause that follows from counts, pauses and signs beside the messages."""
+        """Return the most likely cause by counts, pauses and recorded events."""
         if model not in self._writers:
             cause = self._find_other_cache(request, usage, pause) or self._find_expiry(
                 former, model, pause
@@ -291,9 +291,10 @@ class _Detective:
     def _count_unread_before(
         self, changed: MissExplanation | None, request: Request, usage: Usage, model: str
     ) -> int:
-        """Count the tokens in front of a changed message that had been sent before and were not read all the same.
+        """Count the tokens before a changed message that were sent earlier and nevertheless not read from the cache.
 
-        The change did not cause these. 0 for a provider that keeps what the client marks: it reads up to the change.
+        The change is not the cause for these tokens. 0 for a provider that caches what the client marks, because it
+        reads up to the change.
         """
         if changed is None or changed.place is None or model in self._writers:
             return 0
@@ -313,7 +314,7 @@ class _Detective:
     def _find_expiry(
         self, former: Request, model: str, pause: float | None
     ) -> MissExplanation | None:
-        """Return that the cache expired, if the pause (seconds) was longer than its lifetime."""
+        """Return the explanation that the cache expired; None unless the pause (seconds) exceeds the lifetime."""
         if pause is None:
             return None
         if model not in self._writers:
@@ -363,7 +364,7 @@ class _Detective:
     def _explain_by_place(
         self, request: Request, usage: Usage, pause: float | None, model: str, signs: Sequence[Sign]
     ) -> MissExplanation:
-        """Explain a miss without a recorded change: by signs beside the messages, else by where reading stopped."""
+        """Explain a miss without a recorded change: by recorded events, else by the place where reading stopped."""
         stopped, place, message = self._find_end_of_reading(request, usage)
         is_written = model in self._writers
         if not is_written or place == 0:
@@ -391,7 +392,7 @@ class _Detective:
         return MissExplanation("prefix-changed", why, message, place, inferred=True)
 
     def _is_lost_early(self, usage: Usage, pause: float | None) -> bool:
-        """Was not even the text before the first message read, after a long or unknown pause?"""
+        """Is the pause unknown, or long and not even the text before the first message was read from the cache?"""
         first = self._ends[0][1].usage if self._ends else None
         head = first.cache_read - _NEAR if first is not None else 0
         return pause is None or (pause > FIVE_MINUTES_S and usage.cache_read < head)
@@ -399,7 +400,7 @@ class _Detective:
     def _find_other_cache(
         self, request: Request, usage: Usage, pause: float | None
     ) -> MissExplanation | None:
-        """Return that the provider still had the prompt, if the counts of other requests show it."""
+        """Return that another cache still held the prompt; None unless the counts of other requests show it."""
         held = self._find_later_read(request, usage)
         if not held and _is_short(pause):
             held = self._find_earlier_read(request, usage)
@@ -415,7 +416,7 @@ class _Detective:
         )
 
     def _list_former(self, request: Request) -> Sequence[tuple[int, Request]]:
-        """List the last requests whose whole prompt begins this one, each with the tokens of its prompt."""
+        """List (tokens of the prompt, request) of the last requests whose whole prompt is the beginning of this one."""
         return [
             (end, former)
             for end, former in self._ends[-_AROUND:]
@@ -423,7 +424,7 @@ class _Detective:
         ]
 
     def _find_later_read(self, request: Request, usage: Usage) -> str:
-        """Say which later request read up to the end of an earlier one that only earlier requests wrote; else empty."""
+        """Name a later request that read an entry that only requests before this one can have written; else empty."""
         former, time = self._list_former(request), request.time
         for later in self.thread.requests[request.index + 1 : request.index + 1 + _AROUND]:
             pause, time = seconds_between(time, later.time), later.time
@@ -439,10 +440,10 @@ class _Detective:
         return ""
 
     def _find_earlier_read(self, request: Request, usage: Usage) -> str:
-        """Say which earlier request had read further, if reading stopped at the end of an older one; else empty.
+        """Name an earlier request that had read further, if reading stopped at the end of an older prompt; else empty.
 
-        Empty also if prompts end so close together that any place is the end of one, and at the beginning of a turn:
-        thinking that the file does not hold may have been removed there, and the first of it begins at such an end.
+        Also empty if prompts end so close together that any place is the end of one, and at the beginning of a turn,
+        because unrecorded thinking may have been removed there, which begins at the end of a prompt.
         """
         former = self._list_former(request)
         added = request.view.tail(len(former[-1][1].view)) if former else ()
@@ -468,7 +469,7 @@ _NO_COMPACTIONS = ("rewind", "edit", "model switch", "prompt")
 
 
 def _is_short(pause_s: float | None) -> bool:
-    """Is the pause known, and so short that what is left of an older entry does not end anywhere?"""
+    """Is the pause known, and too short for cache entries to expire?"""
     return pause_s is not None and pause_s <= FIVE_MINUTES_S
 
 
@@ -483,7 +484,7 @@ def avoidable(breaks: Iterable[Rebilling]) -> Decimal | None:
 
 
 def last_written_ttl(thread: Thread, index: int) -> int:
-    """Return the seconds for which the last write to the cache, up to a request, is kept after its last use."""
+    """Return the lifetime in seconds, after the last use, of the last cache write up to request `index`."""
     return cache_ttl(thread.requests[at].usage for at in range(index, -1, -1))
 
 

@@ -1,13 +1,13 @@
-"""What fills a buffer: its tokens by category, at any request, from prefix sums.
+"""Compute the tokens of a buffer by category, at any request, from prefix sums.
 
-There is one classification: `segments` says what each piece of a message is. Gauge, timeline, the colours of the rows
-and the breakdown are sums over it. What a client writes around the user's words - memory files, skills, reminders - is
-known by the signs that clients leave, as read in recorded prompts: Claude Code wraps what it adds in
-`<system-reminder>`, what ran in background in `<task-notification>`, names a memory file as `Contents of PATH:` and a
-skill as `Base directory for this skill: PATH`; Codex writes `# AGENTS.md instructions for FOLDER` and
-`<skills_instructions>`; Gemini CLI `--- Context from: PATH ---`; OpenCode `Instructions from: PATH`; Pi a
-`# Project Context` or `<project_instructions path="PATH">`, and `<available_skills>`. They count only in what a client
-wrote (a system prompt, a marked message, a text that begins or is wrapped as clients do): a user may say them, too.
+There is one classification: `segments` classifies each piece of a message. Gauge, timeline, the colours of the rows and
+the breakdown are sums over it. The text that a client writes around the user's words (memory files, skills, reminders)
+is recognised by markers found in recorded prompts: Claude Code wraps its additions in `<system-reminder>` and the
+results of background tasks in `<task-notification>`, names a memory file as `Contents of PATH:` and a skill as
+`Base directory for this skill: PATH`; Codex writes `# AGENTS.md instructions for FOLDER` and `<skills_instructions>`;
+Gemini CLI `--- Context from: PATH ---`; OpenCode `Instructions from: PATH`; Pi `# Project Context` or
+`<project_instructions path="PATH">`, and `<available_skills>`. Markers count only in text that a client wrote (a system
+prompt, a marked message, a text that begins or is wrapped as clients do), because a user may write them, too.
 """
 
 import re
@@ -45,7 +45,7 @@ class TextPiece:
 
     category: ClientCategory
     label: str
-    """The path of a memory file, of a skill; the first line of a reminder; else empty."""
+    """The path of a memory file or a skill, or the first line of a reminder; else empty."""
     text: str
 
 
@@ -74,7 +74,7 @@ _SKILLS_END = {
     "<available_skills>": "</available_skills>",
 }
 _LABEL = 80
-"""Characters of a label."""
+"""Largest number of characters of a label."""
 
 
 def split_prompt_text(text: str, *, by_client: bool, system: bool = False) -> list[TextPiece]:
@@ -82,8 +82,8 @@ def split_prompt_text(text: str, *, by_client: bool, system: bool = False) -> li
 
     Args:
         text: The text.
-        by_client: Does a mark, or its place, say that the client wrote it?
-        system: Is it the system prompt, or part of it?
+        by_client: True if a mark on the message, or its place, shows that the client wrote the text.
+        system: True if the text is the system prompt, or part of it.
     """
     if not system and (notice := _NOTICE.match(text)):
         return [TextPiece("reminders", (notice[1] or "task notification").strip()[:_LABEL], text)]
@@ -95,7 +95,7 @@ def split_prompt_text(text: str, *, by_client: bool, system: bool = False) -> li
 
 
 def _split_user_text(text: str) -> list[TextPiece]:
-    """Split what the user wrote from the reminders that the client added to it."""
+    """Separate the user's own text from the reminders that the client added to it."""
     pieces: list[TextPiece] = []
     end = 0
     for match in _REMINDER.finditer(text):
@@ -109,7 +109,7 @@ def _split_user_text(text: str) -> list[TextPiece]:
 
 
 def _sections(text: str, base: ClientCategory) -> Iterator[TextPiece]:
-    """Yield the sections that signs begin; the text before the first sign and after a section's end is `base`."""
+    """Yield the sections that begin with a marker. Text outside the sections is of the category `base`."""
     at = 0
     match = _SECTION.search(text)
     while match is not None:
@@ -160,7 +160,7 @@ def _end(text: str, match: re.Match[str]) -> int:
 
 
 def _first_line(text: str) -> str:
-    """Return the first line that is not blank, without the wrapping."""
+    """Return the first line that is not blank, without `<system-reminder>`."""
     for line in text.replace("<system-reminder>", "")[:2_000].splitlines():
         if stripped := line.strip():
             return stripped[:_LABEL]
@@ -183,12 +183,12 @@ Category: TypeAlias = Literal[
     "opaque",
     "difference",
 ]
-"""The last is no content: by how much the provider's count differs from the recorded messages, if all are recorded."""
+"""*difference* is no content: it is the provider's count minus the recorded messages, if all messages are recorded."""
 LARGEST_PROMPT = 60_000
-"""Tokens of system prompt and tool definitions that a client hardly ever exceeds. If more is missing, something else is
-missing, too."""
+"""Tokens of system prompt and tool definitions that clients hardly ever exceed. If more is not recorded, other content
+is missing, too."""
 CATEGORIES: tuple[Category, ...] = get_args(Category)
-"""In the order in which they are stacked, lowest first."""
+"""All categories in the order in which they are stacked, lowest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ _BY_PART: Mapping[type[Part], Category] = {
 
 
 def segments(message: Message) -> list[Segment]:
-    """Return the segments of a message, in order. Every part of a summary is summary. O(text of the user)."""
+    """Return the segments of a message, in order. All parts of a summary are *summaries*. O(text of the user)."""
     result: list[Segment] = []
     for part in message.parts:
         if message.summary:
@@ -237,7 +237,7 @@ def _text_segments(message: Message, part: Text) -> Iterator[Segment]:
 
 
 def message_category(message: Message) -> Category:
-    """Return the main category of a message: that of its first segment that is not thinking, else of its first."""
+    """Return the category of a message's first segment that is not thinking, else of its first segment."""
     return _main(message, segments(message))
 
 
@@ -252,10 +252,10 @@ def _main(message: Message, segments: Sequence[Segment]) -> Category:
 def split(
     estimator: Estimator, message: Message, segments: Sequence[Segment]
 ) -> Mapping[Category, int]:
-    """Return the weight of a message of these segments by category; the sum is the weight of the message.
+    """Return the weight of a message by category, given its segments. The sum is the weight of the message.
 
-    Each category but the main one is weighed as a message of its parts alone. The main one gets the rest, framing
-    included. If rounding would make that rest negative, the other categories get less.
+    Each category except the main one is weighed as a message of its parts alone. The main category gets the remaining
+    weight, framing included. If rounding would make it negative, the other categories get less.
     """
     total = weight(estimator, message)
     main = _main(message, segments)
@@ -291,7 +291,7 @@ _SYSTEM_PIECES: dict[tuple[str, str], tuple[tuple[Category, str, int], ...]] = {
 
 
 def system_pieces(estimator: Estimator, system: str) -> tuple[tuple[Category, str, int], ...]:
-    """Return (category, label, tokens of its text alone) of the pieces of a system prompt. The last few are cached."""
+    """Return (category, label, tokens) of the pieces of a system prompt, each counted alone. Cached."""
     key = estimator.name, system
     if key not in _SYSTEM_PIECES:
         pieces = split_prompt_text(system, by_client=True, system=True)
@@ -304,7 +304,7 @@ def system_pieces(estimator: Estimator, system: str) -> tuple[tuple[Category, st
 
 
 def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> None:
-    """Fill the caches, so that `composition` of any request of the thread is quick. O(messages after `start`).
+    """Fill the caches that make `composition` of any request of the thread fast. O(messages after `start`).
 
     `start`: the first request that was not weighed before.
     """
@@ -320,7 +320,7 @@ def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> No
 def composition(
     estimator: Estimator, view: View, prompt: Prompt | None = None
 ) -> dict[Category, int]:
-    """Return the tokens by category, without empty categories. O(categories) once the view's messages were weighed."""
+    """Return the tokens by category, without empty categories. O(categories) if the view's messages were weighed."""
     packed = view.weight(_key(estimator), partial(_packed, estimator))
     weights = [(category, packed >> n * _BITS & _MASK) for n, category in enumerate(CATEGORIES)]
     sizes = {category: estimator.tokens(weight) for category, weight in weights}
@@ -331,7 +331,7 @@ def composition(
 
 
 def prompt_categories(estimator: Estimator, prompt: Prompt) -> list[tuple[Category, int]]:
-    """Return the tokens of the pieces of the system prompt, and last of the tool schemas."""
+    """Return (category, tokens) of the pieces of the system prompt, and last of the tool schemas."""
     system, tools = prompt_tokens(estimator, prompt)
     pieces = system_pieces(estimator, prompt.system) if prompt.system and system else ()
     whole = sum(tokens for _, _, tokens in pieces) or 1
@@ -362,11 +362,11 @@ def _packed(estimator: Estimator, message: Message) -> int:
 
 
 def not_recorded_words(thread: Thread, at: int | None, tokens: int) -> str:
-    """Say what the part of a buffer most likely is that the file does not record: `system prompt, tool definitions`.
+    """List the likely content of the part of a buffer that is not recorded: `system prompt, tool definitions`.
 
     Args:
         at: index of the request; None: the buffer after the last record.
-        tokens: how large that part is.
+        tokens: size of that part.
     """
     place = len(thread.requests) if at is None else at
     prompt = thread.place(place).prompt

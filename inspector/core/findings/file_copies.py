@@ -1,4 +1,4 @@
-"""The copies of files in a buffer: what was read or written, and which copies a later change has made stale."""
+"""Find the copies of files in a buffer that were read or written, and the copies that a later change made stale."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,15 +18,15 @@ class FileCopy:
 
     path: str
     message: int
-    """Its place in the buffer."""
+    """Place of the message in the buffer."""
     is_written: bool
-    """Did the agent write this text? If not, it was read from the disk."""
+    """True if the agent wrote this text; False if it was read from the disk."""
     changed_by: int | None = None
     """Place of the first later message that changed the file; None if the copy is current."""
 
     @property
     def is_stale(self) -> bool:
-        """Has the file changed since?"""
+        """Was the file changed after this copy?"""
         return self.changed_by is not None
 
 
@@ -73,7 +73,7 @@ def _changed_paths(message: Message, failed: set[str]) -> Iterator[str]:
 def _copied_paths(
     message: Message, own: Mapping[str, ToolCall], calls: ToolCalls
 ) -> Iterator[tuple[str, bool]]:
-    """Yield (path, was it written by the agent) of each file whose text is in a message."""
+    """Yield (path, True if the agent wrote the text) of each file whose text is in a message."""
     for call in message.calls:
         path = path_of(call) if writes(call) and _writes_whole_file(call) else ""
         if path:
@@ -94,7 +94,7 @@ def _writes_whole_file(call: ToolCall) -> bool:
 
 
 _READERS = ("read", "view", "open", "cat", "fetch_file", "get_file")
-"""Words of which one is in the name of every tool that returns the text of a file."""
+"""Words in the names of tools that return the text of a file: each such name contains one of them."""
 
 
 def _read_path(call: ToolCall) -> str:

@@ -1,13 +1,13 @@
-"""What was finished before a compaction: then its loss costs nothing.
+"""Decide which instructions and errors were finished before a compaction, so that losing them costs nothing.
 
-A step of the moment (`facts.steps`) is finished when the user says something else after it, or when a later
-command does what it says; a task, or a rule for the present work, when the user has gone on twice. Any instruction that
-does not last is finished when the agent, or a summary, says that it was done and the user went on. An error is finished
-when the same command, or the same tool on the same file, succeeds later, and that of a call that only looked at
-something when any later call succeeds.
+An instruction for a single step (`facts.steps`) is finished when a later command does it, or when the user writes
+another message. A task, or a rule for the present work, is finished when the user has written two more messages. Any
+instruction that is not permanent is finished when the agent, or a summary, says that it was done and the user then
+wrote another message. An error is finished when the same command, or the same tool on the same file, succeeds later.
+The error of a call that only looked something up is finished when any later call succeeds.
 
-What the agent made outside the files - a pull request, an issue - is finished, too, but its address is a value that
-only the conversation holds.
+Things that the agent made outside the files (a pull request, an issue) are finished, too, but only the conversation
+holds their addresses.
 """
 
 import re
@@ -27,15 +27,15 @@ from inspector.core.message import Message, ToolCall
 _ACTS = re.compile(
     r"\b(?:commit|push|merge|rebase|tag|install|deploy|publish|revert)\b", re.IGNORECASE
 )
-"""Acts that a command does by the same name."""
+"""Verbs of instructions that are also names of commands."""
 _COMMAND = re.compile(r"\s*(?:sudo |[A-Z_]+=\S+ )*([\w./-]+(?: -\S+)*(?: [^\s;&|]+)?)")
 _FOLDER = re.compile(r"^\s*cd [^;&|]+(?:&&|;)\s*")
 _LOOK = "look"
-"""The kind of work of calls that only look at something."""
+"""The kind of work of calls that only look something up."""
 _WENT_ON = 2
-"""Later messages of the user after which a task counts as finished."""
+"""Number of later messages of the user after which a task counts as finished."""
 _QUOTED_ITEM = re.compile(r"(?m)^\s*(?:[-*•]|\d{1,3}[.)])\s*[\"“]")
-"""Begins a message of the user's that a summary lists."""
+"""Matches the beginning of a user message that a summary quotes in a list."""
 _COMPLETED = re.compile(
     r"(?i)[✓✅☑]|\[x\]|\b(?:done|completed?|fixed|added|implemented|removed|renamed|updated|created|moved|replaced"
     r"|committed|pushed|merged|wrote|written)\b|已(?:完成|修复|添加|实现|删除|更新|提交)|完成了|修好了|加上了"
@@ -46,7 +46,7 @@ _OPEN = re.compile(
 )
 """A sentence with one of these words does not say that something was done."""
 _LEAST_WORDS = 3
-"""Content words of an instruction that a sentence may say was done."""
+"""Smallest number of content words of an instruction that can be matched with a sentence that says it was done."""
 
 
 class FinishedWork:
@@ -61,12 +61,12 @@ class FinishedWork:
 
     @cached_property
     def _speeches(self) -> Sequence[int]:
-        """Places of the messages in which the user says something."""
+        """Places of the messages that hold words of the user."""
         return [place for place, message in enumerate(self._messages) if _is_speech(message)]
 
     @cached_property
     def _acts(self) -> Mapping[str, Sequence[int]]:
-        """Places of the commands that do something, by what they do."""
+        """Places of the messages whose commands contain one of the verbs of `_ACTS`, by verb."""
         places: dict[str, list[int]] = {}
         for place, message in enumerate(self._messages):
             for call in message.calls:
@@ -92,10 +92,10 @@ class FinishedWork:
         return kinds, succeeded
 
     def reason(self, fact: Fact, message: str) -> str:
-        """Say why a wish or an error is finished; empty if it is open, or if that is not known.
+        """Return why an instruction or an error is finished, as a sentence; empty if it is open, or not known.
 
         Args:
-            fact: A wish or an error of the buffer.
+            fact: An instruction, a constraint or an error in the buffer.
             message: Id of the message that holds it.
         """
         place = self._places.get(message)
@@ -118,7 +118,7 @@ class FinishedWork:
         return why
 
     def _success(self, place: int) -> str:
-        """Say which later success makes an error at a place finished; empty if none does."""
+        """Return which later success finished the error at a place, as a sentence; empty if none did."""
         kinds, succeeded = self._work
         kind = kinds.get(place, "")
         if succeeded.get(kind, -1) <= place:
@@ -128,7 +128,10 @@ class FinishedWork:
         )
 
     def _has_gone_on(self, place: int, text: str) -> bool:
-        """Has the user gone on to other things? What a summary quotes is older than the summary."""
+        """Did the user write enough later messages for a task to count as finished?
+
+        Text that a summary quotes is older than the summary, so one later message is enough for it.
+        """
         later = self._speeches_after(place)
         message = self._messages[place]
         if not message.summary:
@@ -139,7 +142,7 @@ class FinishedWork:
         return len(self._speeches) - bisect_right(self._speeches, place)
 
     def _is_completed(self, text: str, place: int) -> bool:
-        """Does the agent, or a summary, say of an instruction that it was done, and did the user go on then?"""
+        """Did the agent, or a summary, say that an instruction was done, and did the user then write a message?"""
         words = content_words(text)
         if len(words) < _LEAST_WORDS or is_lasting(text):
             return False
@@ -170,13 +173,13 @@ class FinishedWork:
 
 
 def _items_after(summary: str, text: str) -> int:
-    """Return how many messages of the user a summary lists after the one with this text. O(text)."""
+    """Return how many user messages a summary lists after the message with this text. O(text)."""
     at = summary.rfind(text[:_HEAD])
     return len(_QUOTED_ITEM.findall(summary, at + len(text))) if at >= 0 else 0
 
 
 _HEAD = 60
-"""Characters of a sentence by which it is found in a summary, which may shorten it."""
+"""Number of first characters by which a sentence is found in a summary, which may shorten the sentence."""
 _MAKES = re.compile(
     r"\b(?:gh (?:pr|issue|release|gist) create|glab (?:mr|issue) create|hub pull-request)\b"
 )
@@ -188,7 +191,7 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\)\]}]+")
 
 
 def find_made_outside(messages: Iterable[Message]) -> frozenset[str]:
-    """Return the addresses and numbers of what calls made outside the files. O(messages)."""
+    """Return the addresses and ticket numbers of things that calls made outside the files. O(messages)."""
     making, names = set[str](), set[str]()
     for message in messages:
         making.update(call.id for call in message.calls if _makes_outside(call))
@@ -209,7 +212,7 @@ def _makes_outside(call: ToolCall) -> bool:
 
 
 def _kind_of_work(call: ToolCall) -> str:
-    """Return the tool with its file, else with the program that it runs and the program's first argument."""
+    """Return the name of the tool with its file, else with the program that it runs and the first argument."""
     if looks_only(call):
         return _LOOK
     if path := path_of(call):
@@ -220,7 +223,7 @@ def _kind_of_work(call: ToolCall) -> str:
 
 
 def _is_speech(message: Message) -> bool:
-    """Does the user say something in a message, apart from refusing a call?"""
+    """Does a message hold words of the user other than the rejection of a call?"""
     if message.role not in ("user", "tool"):
         return False
     return any(words.place != "rejection" for words in user_words(message))

@@ -1,4 +1,4 @@
-"""Where the buffer of a thread grew most from one request to the next, and what came in there."""
+"""Find the largest growth of a thread's buffer from one request to the next, and the message that caused it."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ from inspector.core.session import Request, Thread
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """The growth of one request over the one before it."""
+    """The growth of the buffer from the previous request to this one."""
 
     request: int
     tokens: int
-    """As the provider reported both."""
+    """Growth in tokens, by the provider's reports."""
     subject: str
-    """The call whose result was the largest message that came in, with its file or command; else its role."""
+    """The largest new message: the tool and its file or command for a result, else the role of the message."""
 
 
 def find_largest_jump(thread: Thread) -> Jump | None:
     """Return the largest reported growth between two requests of which the second extends the first.
 
-    None if the thread has no such pair. O(requests), and O(the messages that came in there).
+    None if the thread has no such pair. O(requests + new messages of that pair).
     """
     largest: tuple[int, Request, Request] | None = None
     for former, request in zip(thread.requests, thread.requests[1:], strict=False):

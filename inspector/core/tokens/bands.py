@@ -1,8 +1,8 @@
-"""How far a prediction of the next call may be off: learned from the session's own errors, by kind of growth.
+"""Compute the band around a prediction of the next call from the session's own prediction errors, by kind of growth.
 
 An error is measured as a share of what was unknown: a few tokens of framing and reminders, and a part of the new
-messages. These shares are stored by kind, because a session that is predicted to a few tokens while tools answer may be
-far off at a new turn. Until there are enough of them, the usual errors of other sessions count, too.
+messages. These shares are stored by kind, because predictions that are accurate to a few tokens while tools answer may
+be far off at a new turn. The usual errors of other sessions count, too, until the session has enough of its own.
 """
 
 from collections import deque
@@ -17,15 +17,15 @@ Growth: TypeAlias = Literal["first", "grew", "large", "turn", "cleared", "uncoun
 were removed or changed; uncounted: the new messages are not recorded."""
 
 LARGE = 4_000
-"""Tokens of growth from which on it is *large*."""
+"""Tokens of growth above which the kind is *large*."""
 FIRST = 3
 """Reports after which a session is no longer new."""
 LEAST = 16
-"""Tokens on either side of a prediction at least: framing alone is unsure by a few tokens."""
+"""Smallest distance in tokens from a prediction to either end of its band: framing varies by a few tokens."""
 _KEPT = 64
-"""Errors of a kind that are remembered."""
+"""Largest number of stored errors for each kind."""
 _INSIDE = 0.96
-"""Share of the errors that are to lie within the band."""
+"""Share of the errors that the band should contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class BandPrior:
     """The usual errors of predictions, until a session shows its own."""
 
     units: Mapping[Growth, tuple[float, float]]
-    """(tokens, share of the change; of the whole prompt where nothing is counted): about what 95 of 100 predictions of
-    that kind are off by at most."""
+    """The unit of errors by kind: (tokens, share of the change, or of the whole prompt if nothing is counted). About 95
+    of 100 predictions of a kind have an error of at most one unit."""
     spread: tuple[float, ...]
-    """Errors in that unit, as they are spread over sessions."""
+    """The distribution of errors over sessions, in these units."""
 
     def unit(self, kind: Growth, change: int, doubt: float = 0.0) -> float:
-        """Return tokens of one unit. `doubt`: the least share of the change."""
+        """Return the tokens of one unit. `doubt`: the smallest share of the change to use."""
         fixed, share = self.units[kind]
         return fixed + max(share, doubt) * abs(change)
 
@@ -76,9 +76,9 @@ class Bands:
         """Return the tokens on either side of a prediction.
 
         Args:
-            kind: what makes the buffer another one.
-            change: predicted tokens by which it is another one; of the whole prompt where nothing is counted.
-            doubt: how far a counted token may be off, as a share of it, while the session has not said.
+            kind: kind of the change since the last report.
+            change: predicted tokens of the change; tokens of the whole prompt if nothing is counted.
+            doubt: relative uncertainty of counted tokens, while the session has too few reports to show it.
         """
         errors = (
             quantile((*self._errors.get(_merged(kind), ()), *self._prior.spread), _INSIDE) or 0.0
@@ -86,11 +86,11 @@ class Bands:
         return max(LEAST, round(errors * self._prior.unit(kind, change, doubt)))
 
     def learn(self, kind: Growth, change: int, error: int) -> None:
-        """Remember by how many tokens a prediction was off."""
+        """Store the error of a prediction, in tokens."""
         errors = self._errors.setdefault(_merged(kind), deque(maxlen=_KEPT))
         errors.append(abs(error) / self._prior.unit(kind, change))
 
 
 def _merged(kind: Growth) -> Growth:
-    """The first requests teach what the later ones are like."""
+    """Return the kind under which errors are stored: those of the first requests count for later growth."""
     return "grew" if kind == "first" else kind

@@ -1,7 +1,7 @@
 """The own count of a harness that calibrates an estimator, at every request of a thread.
 
-Nothing of it is shown as true: it decides which tier such a harness fires (`calibration`), and it is the estimate of a
-buffer by an estimator alone (`estimated`).
+It is never shown as the true size. The calibrated count decides which tier such a harness fires; the plain count is the
+estimate of a buffer by an estimator alone.
 """
 
 from collections.abc import Sequence
@@ -36,10 +36,10 @@ class OwnCounts:
     end: OwnCount
     requests: Sequence[Request]
     _course: "_CountCourse"
-    """The course before the last request, which may be another one when the thread has grown."""
+    """The state before the last request, because a grown thread may have another request in its place."""
 
     def at(self, index: int | None) -> OwnCount:
-        """Return the count at a request; None or the number of requests: that of the buffer after the last record."""
+        """Return the count at a request; for None or the number of requests, that of the last buffer."""
         return self.end if index is None or index >= len(self.counts) else self.counts[index]
 
 
@@ -79,15 +79,15 @@ class _CountCourse:
 
     def __init__(self, by: Estimator) -> None:
         self.place = 0
-        """Requests that were followed."""
+        """Number of requests processed so far."""
         self._by = by
         self._beliefs = Beliefs(by.name)
         self._anchor: Request | None = None
         """The last request whose size was reported."""
         self._counted = 0
-        """Its buffer's tokens by the estimator's own rule."""
+        """Tokens of that request's buffer by the estimator's own rule."""
         self._prompt: tuple[Prompt, int, int] | None = None
-        """The last prompt, its weight by the estimator's own rule, and the tokens of what that leaves out."""
+        """(last prompt, its weight by the estimator's own rule, tokens that this rule leaves out)."""
 
     def copy(self) -> "_CountCourse":
         """Return an independent copy. O(1)."""

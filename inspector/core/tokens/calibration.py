@@ -1,10 +1,10 @@
-"""The calibration of a harness: one factor, the mean of the last ratios of reported to estimated tokens; and the own
+"""The calibration of a harness (one factor, the mean of the last ratios of reported to estimated tokens), and the own
 count of a harness that counts its prompt, on a recorded session.
 
-Such a harness knows its system prompt and tools, which the transcript often does not hold. So the part that is not in
-the file is added to its sum in its own unit: unseen / slope, with the slope of reported over its raw estimate. A
+Such a harness knows its system prompt and tools, but the transcript often does not hold them. So the part that is not
+in the file is added to the harness's sum in its own unit: unseen / slope, where slope is reported / estimated tokens. A
 calibration through the origin then learns the slope, and not the overhead. The unseen part is the running median of
-reported - slope x estimated since the last compaction. Only reports before a call are used for it.
+reported - slope x estimated since the last compaction. Only reports of earlier calls are used for it.
 """
 
 import math
@@ -22,7 +22,7 @@ LOWEST, HIGHEST = 0.5, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The last samples and the scale learned from them. A value: `update` gives a new one."""
+    """The last samples and the scale learned from them. Immutable: `update` returns a new calibration."""
 
     samples: tuple[tuple[int, int], ...] = ()
     """(raw estimate right before the call, prompt tokens the provider reported), oldest first."""
@@ -52,16 +52,16 @@ class Calibration:
 
 
 _RUNNING_MEDIAN = 16
-"""Reports of the stretch that the running median is taken of."""
+"""Number of the last reports since a compaction from which the running median is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What a harness has learned before a call. Beliefs of following requests share what they have in common."""
+    """What a harness has learned from the reports of earlier calls."""
 
     reported: tuple[tuple[int, int, int | None], ...] = ()
-    """(raw estimate, reported prompt tokens, unseen tokens of its stretch; None: that stretch is not over) of the last
-    calls."""
+    """(raw estimate, reported prompt tokens, unseen tokens) of the last calls. The unseen tokens are None for calls of
+    the current stretch, which has not been compacted yet."""
     current_unseen: int = 0
     """Unseen tokens of the current stretch, in reported tokens."""
     slope: float = 1.0
@@ -98,7 +98,7 @@ class Beliefs:
         self._estimator = estimator
         self._ratios = Ratios(LASTING)
         self._samples: deque[tuple[int, int, int | None]] = deque(maxlen=MAX_SAMPLES)
-        """(raw estimate, reported tokens, unseen tokens; None: the stretch is not over)."""
+        """(raw estimate, reported tokens, unseen tokens), as in `Belief.reported`."""
         self._stretch: deque[tuple[int, int]] = deque(maxlen=_RUNNING_MEDIAN)
         self._model = ""
         self._now = Belief()
@@ -150,7 +150,10 @@ class Beliefs:
         self._samples.extend(closed)
 
     def _see_unrecorded(self, tokens: int) -> None:
-        """Learn that the buffer grew without a recorded message: a harness that counts its prompt counts it at once."""
+        """Learn that the buffer grew by `tokens` without a recorded message.
+
+        A harness that counts its prompt includes these tokens at once.
+        """
         if tokens and self._stretch:
             self._close_samples()
             moved = [(raw, reported + tokens) for raw, reported in self._stretch]

@@ -1,7 +1,7 @@
 """Look up a model by its name in the price catalogue, a library, and in our own table.
 
-Names are matched as written, then without what a client or a cloud adds to them; never by similarity. A model that is
-in neither is unknown.
+Names are matched as written, then without the parts that a client or a cloud adds to them; never by similarity. A model
+that neither table has is unknown.
 """
 
 import re
@@ -23,7 +23,7 @@ _CLIENT_SUFFIX = re.compile(r"\[[^\]]*\]$")
 _CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai|meta|mistral|amazon|deepseek)\.")
 _CLOUD_VERSION = re.compile(r"-v\d+(?::\d+)?$")
 _ANY = "*"
-"""In a client's list: every model that it does not name."""
+"""In a client's list, the entry for every model that the list does not name."""
 USUAL_WINDOWS = (128_000, 200_000, 400_000, 1_000_000, 2_000_000)
 
 
@@ -32,7 +32,7 @@ class BadModelTable(InspectorError):
 
 
 def spellings(name: str) -> list[str]:
-    """Return the name as written, then without suffix in brackets, without provider's path, without cloud's prefix."""
+    """Return the name as written, then without the suffix in brackets, the provider's path and the cloud's prefix."""
     written = name.strip().lower()
     bare = _CLIENT_SUFFIX.sub("", written)
     last = bare.rpartition("/")[2]
@@ -46,8 +46,7 @@ def spellings(name: str) -> list[str]:
 
 @cache
 def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
-    """Return (provider, model) of the price catalogue; None if it has no such name. Imports the catalogue at first
-    use."""
+    """Return (provider, model) of the price catalogue, which is imported at first use; None if it lacks the name."""
     load_module("genai_prices")
     from genai_prices.data_snapshot import get_snapshot
 
@@ -60,7 +59,7 @@ def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
 
 
 def catalogue_window(name: str, own: Mapping[str, int] | None = None) -> int | None:
-    """Return the tokens of a model's window; None if unknown. `own`: the user's table, which comes first."""
+    """Return the tokens of a model's window; None if unknown. `own`: the user's table, which is searched first."""
     for table in (own or {}, shipped_windows()):
         if (window := own_window(name, table)) is not None:
             return window
@@ -73,7 +72,7 @@ def client_window(
 ) -> tuple[int, str] | None:
     """Return (tokens, source) of the window that a client assumes for a model; None if it uses the model's window.
 
-    The user's own table comes first.
+    The result is also None for a model in `own`, the user's table, because that table has priority.
     """
     if client not in shipped_clients() or not name or own_window(name, own or {}) is not None:
         return None
@@ -101,7 +100,7 @@ _KEPT: Sequence[tuple[re.Pattern[str], int, str]] = (
 
 
 def cache_life(name: str) -> tuple[int, str]:
-    """Return (seconds, in words) of the lifetime of a cache that the provider manages, as OpenAI documents it."""
+    """Return (seconds, a clause) of the lifetime of a cache that the provider manages, as OpenAI documents it."""
     return next((lives, words) for models, lives, words in _KEPT if models.search(name))
 
 

@@ -1,8 +1,8 @@
-"""The size of a thread's buffer right before and right after a change: one pair of numbers for every face.
+"""The size of a thread's buffer right before and right after a change: one pair of numbers for all views.
 
-Before is the buffer that was compacted: the buffer of the previous request, its answer, and the messages that arrived
-since. It is the buffer that was held, paused or stepped. No provider counted it, so its size is the recorded one, else
-the predicted one. After is the buffer of the next request, with its new messages.
+*Before* is the buffer that was compacted: the buffer of the previous request, its answer, and the messages that arrived
+since. No provider counted this buffer, so its size is the recorded one, else the predicted one. *After* is the buffer
+of the next request, with its new messages.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,7 +16,7 @@ from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
 
 _ALIKE = 0.98
-"""Least ratio of the size that a harness records to the last report, if the harness uses reported sizes."""
+"""Smallest ratio of a recorded size to the last report at which the harness is taken to record reported sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class BufferSize:
 
     tokens: int | None
     kind: PressureKind | None = None
-    """None: the size that the harness records."""
+    """Kind of the number; None if the harness recorded it."""
     band: tuple[int, int] | None = None
     """The bounds of a prediction, between which the true number most likely is."""
 
     @property
     def is_exact(self) -> bool:
-        """Is it recorded or reported, not predicted or estimated?"""
+        """Is the size recorded or reported, not predicted or estimated?"""
         return self.tokens is not None and self.kind in (None, "reported")
 
 
@@ -58,9 +58,14 @@ class ChangeSizes:
 
 
 def change_sizes(thread: Thread, pressures: Pressures, at: int) -> ChangeSizes:
-    """Return the sizes around the change before request `at` (the number of requests: after the last one).
+    """Return the sizes before and after the change that precedes request `at`.
 
-    O(messages) the first time for a thread, then O(what changed there). `pressures`: those of the thread.
+    O(messages) the first time for a thread, then O(messages changed there).
+
+    Args:
+        thread: The thread.
+        pressures: The pressures of the thread.
+        at: Index of the request; the number of requests: the change after the last one.
     """
     after = _shown(pressures.at(at))
     before = _before(thread, pressures, at)
@@ -70,10 +75,10 @@ def change_sizes(thread: Thread, pressures: Pressures, at: int) -> ChangeSizes:
 
 
 def compaction_sizes(thread: Thread, pressures: Pressures, compaction: Compaction) -> ChangeSizes:
-    """Return the sizes around one recorded compaction.
+    """Return the sizes before and after one recorded compaction.
 
-    If there are several before one request, the first has the size before, the last the size after. Between them only
-    recorded sizes are known.
+    If several compactions precede one request, the size before belongs to the first and the size after to the last.
+    Between them only recorded sizes are known.
     """
     at = compaction.before_request
     together = _compactions_at(thread, at)
@@ -88,9 +93,9 @@ def compaction_sizes(thread: Thread, pressures: Pressures, compaction: Compactio
 
 
 def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) -> str:
-    """Compare the size that was promised for a held request that was cut with the one that the provider reported.
+    """Return a sentence that compares the predicted size of a compacted request that was held with the reported size.
 
-    Empty if no promise is recorded. If the report is outside the promised range, the words give a reason.
+    Empty if no prediction is recorded. If the report is outside the predicted range, the sentence gives a reason.
     """
     at = compaction.before_request
     if (
@@ -156,7 +161,7 @@ def _compactions_at(thread: Thread, at: int) -> Sequence[Compaction]:
 
 
 def _recorded(thread: Thread, compaction: Compaction) -> int | None:
-    """Return the recorded size, unless it is below the last report: then the harness counted something else."""
+    """Return the recorded size; None if it is below the last report: then the harness counted something else."""
     at, tokens = compaction.before_request, compaction.tokens_before
     if tokens is None:
         return None

@@ -1,10 +1,10 @@
-"""Our own count: everything the model sees, by tiktoken from the shipped vocabularies: no network, no cache folder.
+"""Count everything that the model sees with tiktoken and the shipped vocabularies: no network, no cache folder.
 
-The encoding is put together here from the checked file, because tiktoken's own loader deletes a vocabulary whose hash
-is wrong and fetches another. Imported and loaded on first use (0.1 to 0.3 s). Where no tokenizer can look - images,
-hidden thinking, what only the provider can read - a size is assumed: of an image by its pixels, read from the first
-bytes without decoding the picture. What a provider writes around messages, calls and results is measured on recorded
-usage, over providers, not over files.
+This module builds the encoding from the checked file, because tiktoken's own loader deletes a vocabulary whose hash is
+wrong and downloads another. The encoding is loaded at first use (0.1 to 0.3 s). A size is assumed for content that no
+tokenizer can read (images, hidden thinking, encrypted content). The size of an image follows from its pixels, which are
+read from the first bytes without decoding the picture. The framing that providers write around messages, calls and
+results is the median over providers, measured on recorded usage.
 """
 
 import base64
@@ -87,15 +87,15 @@ def load_encoding(encoding: str) -> Callable[[str], list[int]]:
 
 
 PIECE = 64 * 1024
-"""Characters given to tiktoken at a time: it dies on a million spaces, 100,000 are fine."""
+"""Largest number of characters given to tiktoken at once: it crashes on a million spaces, but not on 100,000."""
 _SPACE_BEFORE_WORD = re.compile(r"\s(?=\S)")
 _LOOK_BACK = 256
 
 
 def cut_text(text: str) -> Iterator[str]:
-    """Split a text into pieces of at most PIECE characters, before the space in front of a word if there is one.
+    """Split a text into pieces of at most PIECE characters, if possible before the space in front of a word.
 
-    Such a cut seldom changes the count; another cut changes it by a token or two.
+    A cut before a space seldom changes the token count; any other cut changes it by a token or two.
     """
     at = 0
     while len(text) - at > PIECE:
@@ -121,10 +121,11 @@ def _encoded_length(encode: Callable[[str], list[int]], piece: str) -> int:
 
 
 MESSAGE_FRAMING = 4
-"""Role and separators of a message."""
+"""Tokens of the role and separators of a message."""
 CALL_FRAMING = 32
 RESULT_FRAMING = 16
-"""What is written around a call and around its result: the middle over providers; `families` has what each charges."""
+"""Tokens that are written around a call and around its result: the median over providers. `families` has the values of
+each family."""
 
 
 def opaque_tokens(characters: int) -> int:
@@ -135,9 +136,9 @@ def opaque_tokens(characters: int) -> int:
 def holds_thought(signature: str) -> bool:
     """Does a signature contain the thinking itself, encrypted?
 
-    It does with Anthropic and Google (a protocol buffer that begins with its length) and OpenAI (a Fernet token); the
-    text beside it is a digest. Others only sign (Kimi: 4,340 characters whatever the thinking), or write the name of a
-    field instead: then the text is what is sent.
+    The signatures of Anthropic and Google (a protocol buffer that begins with its length) and OpenAI (a Fernet token)
+    do, and the text beside them is a digest. Other providers only sign (Kimi: always 4,340 characters), or write the
+    name of a field: then the text itself is sent.
     """
     if signature.startswith("gAAAA"):
         return True
@@ -158,7 +159,7 @@ def holds_thought(signature: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tiktoken(Estimator):
-    """Counts text exactly as OpenAI's models of that encoding do; for other models it is a close relative."""
+    """Counts text exactly as OpenAI's models of that encoding do; for other models the count is an approximation."""
 
     encoding: str = "o200k_base"
     kind: Kind = "counted"
@@ -213,7 +214,7 @@ LARGEST = 1600
 UNKNOWN = 1200
 """Tokens of an image whose size cannot be read (Pi's flat 4,800 characters / 4)."""
 _HEAD = 64 * 1024
-"""Base64 characters that are searched for the size: a JPEG's may follow a thumbnail."""
+"""Base64 characters that are searched for the size: in a JPEG the size may follow a thumbnail."""
 
 
 def image_tokens(image: Image) -> int:

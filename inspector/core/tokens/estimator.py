@@ -1,9 +1,9 @@
-"""What an estimator is: a way to say how many tokens a text or a message costs.
+"""The protocol of estimators, which compute the tokens of texts and messages.
 
-Every estimator weighs message by message, so that a buffer's weight is a sum and the weights of thousands of buffers
-are prefix sums. A weight is tokens for most; for those that round once for the whole buffer it is a finer unit, and
-`tokens` turns the sum into tokens. What an estimator counts is its own matter: those of a harness count exactly what
-that harness counts, our own count all that the model sees.
+An estimator weighs each message separately, so that the weight of a buffer is a sum and the weights of thousands of
+buffers are prefix sums. For most estimators a weight is in tokens. Estimators that round once for the whole buffer use
+a finer unit, and `tokens` converts the sum to tokens. Each estimator decides what counts: the estimator of a harness
+counts exactly what that harness counts, this program's own estimators count everything that the model sees.
 """
 
 from typing import Literal, Protocol, TypeAlias
@@ -15,11 +15,11 @@ Kind: TypeAlias = Literal["estimated", "counted"]
 
 
 class Estimator(Protocol):
-    """Text to tokens, to be derived from. Stateless: the same input gives the same number."""
+    """Base class of estimators. Stateless: the same input gives the same number."""
 
     @property
     def name(self) -> str:
-        """As on the command line; also the key under which weights are cached."""
+        """The estimator's name on the command line; also the key under which weights are cached."""
 
     @property
     def kind(self) -> Kind:
@@ -27,15 +27,15 @@ class Estimator(Protocol):
         return "estimated"
 
     def text(self, text: str) -> int:
-        """Tokens of a text on its own. Raises TokenizerRefused where a tokenizer gives up."""
+        """Return the tokens of a text on its own. Raises TokenizerRefused if the tokenizer fails on it."""
 
     def weigh(self, message: Message) -> int:
-        """Weight of a message in a buffer, framing included. Raises TokenizerRefused."""
+        """Return the weight of a message in a buffer, framing included. Raises TokenizerRefused."""
 
     def weigh_prompt(self, prompt: Prompt) -> int:
-        """Weight of what the estimator counts of the system prompt and tools; most count the messages alone."""
+        """Return the weight of the counted part of system prompt and tools: 0 for most, which count only messages."""
         return 0
 
     def tokens(self, weight: int) -> int:
-        """Tokens of the summed weight of a buffer, or of one message."""
+        """Return the tokens of the summed weight of a buffer, or of the weight of one message."""
         return weight

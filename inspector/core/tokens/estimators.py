@@ -50,14 +50,14 @@ ESTIMATOR_TITLES: Mapping[str, str] = MappingProxyType(
         "tiktoken-cl100k": "tiktoken cl100k",
     }
 )
-"""The names on the screen."""
+"""The names of the estimators on the screen."""
 DEFAULT_ESTIMATOR = "roku"
 """The estimator that is shown as *estimated* until another is selected. Sizes, predictions and findings are weighed by
 the exact weigher, whichever is selected."""
 
 
 class UnknownEstimator(InspectorError):
-    """There is no estimator of that name. The sentence lists those that there are."""
+    """There is no estimator of that name. The sentence lists the known names."""
 
 
 def estimator(name: str, encoding: str | None = None) -> Estimator:
@@ -84,7 +84,7 @@ def weight(estimator: Estimator, message: Message) -> int:
 
 
 def weigh_all(estimator: Estimator, messages: Iterable[Message]) -> None:
-    """Cache the weights of messages. Quicker than one by one if the tokenizer takes many texts at once."""
+    """Cache the weights of messages. Faster than separate calls if the tokenizer takes many texts at once."""
     if isinstance(estimator, Weigher):
         estimator.weigh_all(messages)
         return
@@ -95,7 +95,7 @@ def weigh_all(estimator: Estimator, messages: Iterable[Message]) -> None:
 
 
 def weigh_newest(estimator: Estimator, messages: Sequence[Message]) -> None:
-    """Cache the weights of the messages at the end that have none yet, as when a thread has grown. O(those)."""
+    """Cache the weights of the last messages that have none yet, as when a thread has grown. O(these messages)."""
     name = estimator.name
     new = list(takewhile(lambda message: name not in message.counts, reversed(messages)))
     weigh_all(estimator, new)
@@ -161,7 +161,7 @@ def _prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
 
 
 def refusals(estimator: Estimator, messages: View | Iterable[Message]) -> int:
-    """Return how many of the messages the tokenizer refused: their tokens are missing in the count."""
+    """Return how many of the messages the tokenizer refused. Their tokens are missing from the count."""
     key = _refused(estimator)
     if isinstance(messages, View):
         messages_weight(estimator, messages)

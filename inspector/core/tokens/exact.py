@@ -1,8 +1,8 @@
-"""The tokenizer that weighs everything but a policy's own count: o200k, exact, for many texts at once.
+"""The exact o200k tokenizer, for many texts at once. It weighs everything except a policy's own count.
 
-If this machine has toktok, it counts 140 to 250 MB a second, with the vocabularies that come with it. If not, tiktoken
-counts, at a tenth of that; both give the same numbers. Loading takes 0.3 s in which no other thread runs, so it is done
-on a thread before the first number is needed (`load_tokenizer`).
+If the package toktok is installed, it counts 140 to 250 MB a second, with its own vocabularies. If not, tiktoken counts
+at a tenth of that speed; both return the same numbers. Loading takes 0.3 s in which no other thread runs, so a thread
+calls `load_tokenizer` before the first number is needed.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,14 +16,14 @@ from inspector.core.tokens.counted import TokenizerRefused, count_tokens, cut_te
 
 ENCODING = "o200k_base"
 _AT_ONCE = 512
-"""Texts in a batch: a call costs as much as counting a kilobyte."""
+"""Texts in a batch: the overhead of a call is that of counting a kilobyte."""
 _LOCK = Lock()
 
 _BatchCount: TypeAlias = Callable[[Sequence[str]], list[int]]
 
 
 def load_tokenizer() -> None:
-    """Load the tokenizer, unless it is loaded. Takes 0.3 s in which no other thread runs."""
+    """Load the tokenizer if it is not loaded. Takes 0.3 s in which no other thread runs."""
     _tokenizer()
 
 

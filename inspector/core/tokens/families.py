@@ -1,7 +1,7 @@
-"""Model families: how many tokens a model's tokenizer counts, and how many its provider charges for a picture.
+"""Model families: the factor of each family's tokenizer, and its provider's charge for pictures.
 
-A factor is the model's tokens per token of o200k, measured over sessions of each family that were used for nothing
-else. One factor per family is enough: between categories of content it differs by 4 points at most.
+A factor is the number of the model's tokens per token of o200k, measured over sessions of each family that were used
+for nothing else. One factor per family is enough, because it differs between categories of content by at most 4 points.
 """
 
 import re
@@ -22,27 +22,27 @@ class Family:
 
     name: str
     factor: float
-    """Tokens of the model per token of o200k, before the session's reports are known."""
+    """Tokens of the model per token of o200k, until the session's reports show it."""
     doubt: float
-    """Most that the factor may be off on either side, as a share of it."""
+    """Largest error of the factor on either side, as a share of the factor."""
     images: ImageRule
     call_framing: int = CALL_FRAMING
     result_framing: int = RESULT_FRAMING
-    """Tokens of o200k that the provider writes around a call and around its result: of the families that have values of
-    their own, the median of what both were reported at, beyond their texts."""
+    """`call_framing` and `result_framing` are the tokens of o200k that the provider adds to the text of a call and of
+    its result: the median of reported sizes, for families with own values."""
     sealed: tuple[int, float] = (0, 0.155)
-    """Of a signature that holds what was thought: the characters that are no thought, and tokens of o200k for each of
-    the others, as the next prompt is charged for them."""
+    """For a signature that contains the thinking, encrypted: (characters that hold no thinking, tokens of o200k for
+    each further character), as the next prompt is charged for them."""
 
     def weigh_sealed(self, signature: str) -> float:
-        """Return the tokens of o200k of the thought that a signature holds."""
+        """Return the tokens of o200k of the encrypted thinking in a signature."""
         idle, each = self.sealed
         return max(0, len(signature) - idle) * each
 
 
 _MEASURED = 0.1
 _UNKNOWN = 0.4
-"""The families that were measured lie between 0.9 and 1.55."""
+"""`doubt` of an unknown family: the measured factors are between 0.9 and 1.55."""
 
 
 def _ceil(value: float) -> int:
@@ -50,7 +50,8 @@ def _ceil(value: float) -> int:
 
 
 def _pictures_by_area(longest: int, most: int) -> ImageRule:
-    """Anthropic: width x height / 750, once the longer edge is scaled down to `longest` pixels; at most `most`."""
+    """Return Anthropic's rule: width x height / 750, after the longer edge is scaled down to `longest` pixels; at most
+    `most` tokens."""
 
     def tokens(width: int, height: int) -> int:
         shrunk = min(1.0, longest / max(width, height, 1))
@@ -60,7 +61,8 @@ def _pictures_by_area(longest: int, most: int) -> ImageRule:
 
 
 def _pictures_by_tile(base: int, each: int) -> ImageRule:
-    """OpenAI to GPT-5: scaled into 2,048 x 2,048, then the shorter edge to 768, then tiles of 512 x 512."""
+    """Return OpenAI's rule up to GPT-5: the picture is scaled into 2,048 x 2,048, then its shorter edge to 768 pixels,
+    and costs `base` tokens plus `each` for every tile of 512 x 512."""
 
     def tokens(width: int, height: int) -> int:
         shrunk = min(1.0, 2048 / max(width, height, 1))
@@ -73,12 +75,13 @@ def _pictures_by_tile(base: int, each: int) -> ImageRule:
 
 
 def _pictures_by_patch(width: int, height: int) -> int:
-    """OpenAI's small models, and all from GPT-5.2 on: patches of 32 x 32, at most 1,536."""
+    """Return the tokens of OpenAI's small models and all from GPT-5.2: one per patch of 32 x 32, at most 1,536."""
     return max(1, min(1536, _ceil(width / 32) * _ceil(height / 32)))
 
 
 def _pictures_by_crop(width: int, height: int) -> int:
-    """Gemini: 258 up to 384 x 384, else 258 for each crop of about two thirds of the shorter edge (256 to 768)."""
+    """Return the tokens of Gemini: 258 up to 384 x 384 pixels, else 258 per crop of about two thirds of the shorter
+    edge (256 to 768 pixels)."""
     if width <= 384 and height <= 384:
         return 258
     crop = max(256, min(768, min(width, height) // 1.5))
@@ -99,9 +102,9 @@ _OPEN = Family("open weights", 1.0, _MEASURED, _BY_AREA)
 _OTHER = Family("other", 1.0, _UNKNOWN, _BY_AREA)
 
 _CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
-"""Its version; of `claude-sonnet-4-20250514` 4."""
+"""Matches the version in the name of a Claude model: 4 in `claude-sonnet-4-20250514`."""
 _NEW_TOKENIZER = (4, 7)
-"""The Claude from which on one text is more tokens."""
+"""The first Claude version with the tokenizer that counts more tokens for the same text."""
 _GPT_NAME = re.compile(r"gpt|codex|(?:^|/)o[1345](?:-|$)")
 _GPT_VERSION = re.compile(r"gpt-(\d{1,2})(?:\.(\d{1,2}))?")
 _OPEN_NAME = re.compile(r"deepseek|glm|kimi|moonshot")

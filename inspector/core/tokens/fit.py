@@ -1,8 +1,8 @@
-"""How good an estimator is on a session: its numbers compared with the reported ones.
+"""Measure how good an estimator is on a session, by comparing its numbers with the reported ones.
 
-Three questions. How far off was the number that the program showed before the report (prediction)? How far off is the
-harness's own calibration, a factor through the origin (samples, median_abs_error)? And how straight is the line from
-estimate to report (R2), apart from a fixed overhead and another tokenizer's density?
+Three measures: the error of the number that the program showed before the report (`prediction`); the error of the
+harness's own calibration, a factor through the origin (`samples`, `median_abs_error`); and the fit of a straight line
+from estimate to report (R2), which allows for a fixed overhead and another tokenizer's density.
 """
 
 from collections import defaultdict
@@ -58,13 +58,13 @@ class PredictionErrors:
     after: tuple[float, ...] = ()
     """The errors of the calls right after a recorded compaction of the history."""
     inside: int = 0
-    """How many of `after` were reported within the predicted band."""
+    """How many of the calls in `after` were reported within the predicted band."""
     median: float | None = None
-    """None if nothing was predicted."""
+    """Median of `errors`; None if nothing was predicted."""
     p90: float | None = None
-    """The 90th percentile."""
+    """The 90th percentile of `errors`."""
     after_median: float | None = None
-    """None if there was no compaction."""
+    """Median of `after`; None if there was no compaction."""
 
     @property
     def requests(self) -> int:

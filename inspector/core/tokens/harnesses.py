@@ -1,7 +1,7 @@
 """The estimators of harnesses: Roku counts bytes, Pulse and Pi UTF-16 units, learn-claude-code code points.
 
-Each counts what its harness counts, in the shape in which that harness holds a message. Roku counts the system prompt,
-too (spec 1.2); of the others it stands outside Pulse's list and Pi's sum, and learn-claude-code has a fixed reserve.
+Each counts what its harness counts, in the format in which that harness stores a message. Roku also counts the system
+prompt (spec 1.2). Pulse and Pi do not count it, and learn-claude-code has a fixed reserve for it.
 """
 
 import json
@@ -27,7 +27,7 @@ from inspector.core.tokens.estimator import Estimator
 TextClass: TypeAlias = Literal["empty", "structured", "cjk", "text"]
 
 SAMPLE = 256
-"""Bytes at the start that decide whether a text is CJK."""
+"""Number of bytes at the start of a text that decide whether it is CJK."""
 FRAMING = 4
 """Tokens per message on top of its content."""
 
@@ -39,7 +39,7 @@ _PIECE = 1 << 16
 
 
 def utf8_length(text: str) -> int:
-    """Bytes of the text in UTF-8. A lone surrogate counts as the three bytes of its replacement."""
+    """Return the bytes of a text in UTF-8. A lone surrogate counts as the three bytes of its replacement."""
     if text.isascii():
         return len(text)
     if len(text) <= _PIECE:
@@ -49,7 +49,7 @@ def utf8_length(text: str) -> int:
 
 
 def classify(text: str) -> TextClass:
-    """The class of a text; the first rule that matches wins. Looks at the first 256 bytes and leading white space."""
+    """Return the class of a text by the first rule that matches. Reads the first 256 bytes and leading white space."""
     if not text:
         return "empty"
     if _STRUCTURED.match(text):
@@ -62,13 +62,13 @@ def classify(text: str) -> TextClass:
 
 
 def estimate(text: str) -> int:
-    """Tokens of a text: UTF-8 bytes by the divisor of its class, rounded up."""
+    """Return the tokens of a text: its UTF-8 bytes divided by the divisor of its class, rounded up."""
     return -(-utf8_length(text) // _DIVISOR[classify(text)])
 
 
 @dataclass(frozen=True, slots=True)
 class Roku(Estimator):
-    """`raw` of spec 1.2: system prompt + messages + 4 a message. Tool schemas are not counted."""
+    """Roku's raw estimate (spec 1.2): system prompt + messages + 4 tokens per message. Tool schemas are not counted."""
 
     name: str = "roku"
 
@@ -95,12 +95,12 @@ PI_IMAGE = 4800
 
 
 def u16(text: str) -> int:
-    """UTF-16 code units of a text: JavaScript's `length`."""
+    """Return the UTF-16 code units of a text: JavaScript's `length`."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _pulse_part(part: Part) -> dict[str, Any]:
-    """A part as the Vercel AI SDK spells it, which is what Pulse turns into JSON to count."""
+    """Return a part in the format of the Vercel AI SDK, which Pulse turns into JSON to count."""
     match part:
         case Text():
             return {"type": "text", "text": part.text}
@@ -130,10 +130,10 @@ def _pulse_part(part: Part) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Chars4(Estimator):
-    """Pulse (spec 2.2): UTF-16 units of role and content over 4, one ceiling for the whole list. Weight = units.
+    """Pulse's estimate (spec 2.2): UTF-16 units of role and content / 4, rounded up once for the whole list.
 
-    The AI SDK gives the model's answers as lists of parts, always; what Pulse itself puts into the list is a text. A
-    result repeats the name of its tool, which the message alone does not know: `ToolNames` weighs that.
+    The weight is in UTF-16 units. The AI SDK always stores the model's answers as lists of parts; messages that Pulse
+    adds are plain texts. A result repeats the name of its tool, which the message does not hold: `ToolNames` weighs it.
     """
 
     name: str = "chars4"
@@ -159,7 +159,10 @@ class Chars4(Estimator):
 
 @dataclass(slots=True)
 class ToolNames(Estimator):
-    """What Chars4 lacks of a list: UTF-16 units of the tools' names in its results. An Estimator only to be cached."""
+    """Weighs what `Chars4` leaves out: the UTF-16 units of the tools' names in the results of a list.
+
+    An Estimator only so that the weights are cached.
+    """
 
     messages: Sequence[Message]
     name: str = "chars4 tool names"
@@ -183,11 +186,11 @@ class ToolNames(Estimator):
 
 @dataclass(frozen=True, slots=True)
 class Pi(Estimator):
-    """Pi (spec 3.4): per message UTF-16 units over 4, rounded up. An image counts in a tool result only."""
+    """Pi's estimate (spec 3.4): UTF-16 units / 4, rounded up per message. An image counts only in a tool result."""
 
     name: str = "pi"
     images_of: tuple[str, ...] = ("tool",)
-    """Roles whose images count. The newest Pi counts the user's, too."""
+    """Roles of the messages whose images count. The newest Pi also counts images of the user."""
 
     def text(self, text: str) -> int:
         return -(-u16(text) // 4)
@@ -237,7 +240,8 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LearnClaudeCode(Estimator):
-    """learn-claude-code (spec 4.2): floor(characters / 4) of Python's JSON of the message, ASCII escapes included.
+    """The estimate of learn-claude-code (spec 4.2): floor(characters / 4) of Python's JSON text of the message, with
+    ASCII escapes.
 
     Each message is counted alone: results that were sent in one wire message count as separate messages.
     """
@@ -260,7 +264,7 @@ class LearnClaudeCode(Estimator):
 
 
 def python_json(value: object) -> str:
-    """Python's own JSON text: a space after each separator, ASCII escapes (spec 0.2). Any depth."""
+    """Return Python's own JSON text, with a space after each separator and ASCII escapes (spec 0.2). Any depth."""
     try:
         return json.dumps(value, default=str)
     except RecursionError:  # nested deeper than Python's encoder goes: same text by way of our own

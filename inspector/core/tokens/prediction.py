@@ -1,9 +1,9 @@
 """Predict what the provider would report for a buffer whose size it has not reported yet.
 
-The part of the buffer that is not in the transcript is one opaque piece, the *unseen* part. Everything else is counted,
-and the session's own reports show how many of the provider's tokens a counted token is (docs/architecture.md, "One true
-number"). That slope is the median of the last ratios of growth (reported / counted), weighted by the counted tokens,
-because the ratio of a few tokens is not reliable. A prediction never uses the number that it predicts.
+The part of the buffer that is not in the transcript is treated as one piece, the *unseen* part. Everything else is
+counted. The session's own reports show the slope, the provider's tokens per counted token (docs/architecture.md, "One
+true number"): the median of the last ratios of growth (reported / counted), weighted by the counted tokens, because the
+ratio of a few tokens is not reliable. A prediction never uses the number that it predicts.
 """
 
 from bisect import bisect_left
@@ -27,11 +27,11 @@ _EXPECTED = 1_500
 """Weight of the prior in counted tokens."""
 
 _ESTIMATORS = {"roku": 1.12, "pi": 1.23, "chars4": 1.14}
-"""Tokens of o200k per token of a harness's formula, over the same sessions."""
+"""Tokens of o200k per token of a harness's formula, measured over the same sessions as the families' factors."""
 
 
 def prior(estimator: str, model: str) -> float:
-    """Return the slope before any report: by model family, and by how an estimator differs from o200k."""
+    """Return the slope to assume before any report: the factor of the model's family times that of the estimator."""
     return family_of(model).factor * _ESTIMATORS.get(estimator, 1.0)
 
 
@@ -78,7 +78,7 @@ class Ratios:
         return ratios
 
     def median(self, expected: float) -> float:
-        """Return the median with the expected ratio as one more: the first few alone are not reliable."""
+        """Return the median of the ratios and the expected ratio, because the first few ratios are not reliable."""
         sums = self._sums
         half = -(-((sums[-1] if sums else 0) + _EXPECTED) // 2)
         at = bisect_left(self._ordered, (expected, _EXPECTED))
@@ -90,21 +90,21 @@ class Ratios:
         return self._ordered[place][0]
 
     def quantile(self, share: float) -> float | None:
-        """Return the ratio below which `share` of the counted tokens are; None without ratios."""
+        """Return the ratio at the quantile `share`, weighted by counted tokens; None without ratios."""
         sums = self._sums
         return self._ordered[bisect_left(sums, share * sums[-1])][0] if sums else None
 
 
 _CHANGE = 0.1
-"""Uncertainty of a change of the counted rows on either side, as a share of it, until the session shows its own."""
+"""Relative uncertainty of a change of the counted tokens, on either side, until the session's reports show it."""
 _FALL = 2_000
-"""Least fall of the reported tokens that means a smaller unseen part: less is rounding of the provider."""
+"""Smallest fall of the reported tokens that means a smaller unseen part: a smaller fall is the provider's rounding."""
 _BELIEVED = 0.25
-"""Largest difference of a whole prompt's ratio from the family's factor, as a share, to be used."""
+"""Largest relative difference from the family's factor at which the ratio of a whole prompt is used."""
 _KNOWN_BY = 3
 """Ratios of growth after which the slope of a session is known."""
 _AROUND_SUMMARY = 100
-"""Tokens on either side of a prediction after a compaction at least: the text around the summary is new."""
+"""Smallest distance in tokens from a prediction after a compaction to a bound: the text around the summary is new."""
 _TRIED = 8
 """Predictions that decide whether an answer's recorded output is a good measure of its size."""
 
@@ -126,29 +126,29 @@ class Prediction:
 
 
 def banded(tokens: int, room: int, stays: int) -> Prediction:
-    """Return a prediction with `room` tokens on either side of it, but not below what stays in any case."""
+    """Return a prediction with bounds `room` tokens below and above; the lower bound is at least `stays` tokens."""
     least = min(tokens, max(0, stays))
     return Prediction(tokens, max(least, tokens - room), tokens + room)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Converts counted tokens to provider tokens at one request: a slope, plus a constant for what is not recorded."""
+    """Converts counted tokens to provider tokens at one request: a slope, and a constant for tokens not in the file."""
 
     unseen: int
     """Tokens not in the file; 0 if nothing was reported, or the transcript holds everything."""
     slope: float
     """Tokens of the provider per counted token: the same at all requests of a model."""
     counted: int
-    """Counted tokens of the buffer at that place."""
+    """Counted tokens of the buffer of the request."""
     spread: float = _CHANGE
     """Relative uncertainty of the size of a change."""
     difference: int = 0
-    """The provider's count less the recorded tokens, if the transcript holds everything."""
+    """The provider's count minus the recorded tokens, if the transcript holds everything."""
 
     @property
     def beside(self) -> int:
-        """Return the tokens beside the counted rows: `unseen` or `difference`."""
+        """Return the tokens added to the counted rows: `unseen` or `difference`."""
         return self.unseen + self.difference
 
     def tokens(self, counted: int) -> int:
@@ -158,8 +158,8 @@ class Scale:
     def predict(self, counted: int) -> Prediction:
         """Predict the size of a whole buffer by its counted tokens.
 
-        The band grows with the difference to `self.counted`, the last measured buffer: it is zero if nothing changed.
-        It never begins below `unseen`.
+        The width of the band grows with the difference from `self.counted`, the last measured buffer: it is zero if
+        nothing changed. The lower bound is at least `unseen`.
         """
         tokens = self.tokens(counted)
         room = round(abs(counted - self.counted) * self.slope * self.spread)
@@ -171,7 +171,7 @@ class Scale:
 
 
 UNSCALED = Scale(0, 1.0, 0, 0.0)
-"""The scale if nothing is open, or nothing was reported and the family of models was not measured."""
+"""The scale if no session is open, or nothing was reported and the family of models was not measured."""
 
 
 def scale(
@@ -196,13 +196,13 @@ def scale(
 
 
 _OWN_WORDS = 1_000
-"""Tokens that providers add to tools (Anthropic documents 159 to 530, by model), and some to spare."""
+"""Upper bound of the tokens that providers add to tools (Anthropic documents 159 to 530, by model)."""
 _MOST_BELOW = 0.5
-"""Largest share of the recorded tokens by which the provider may count less. Beyond it the file holds more than was
-sent, or the numbers are invented, and all rows weigh less."""
+"""Largest share of the recorded tokens by which the provider's count may be lower. If the difference is larger, the
+file holds more than was sent, or the numbers are invented, and all rows are scaled down."""
 _LITTLE = 0.25
-"""Largest share of a prompt by which the count of all of it may differ from the provider's. A larger difference is
-something that the transcript does not hold, although it seems complete."""
+"""Largest share of a prompt by which its full count may differ from the provider's. A larger difference means that the
+transcript lacks something, although it seems complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,35 +212,35 @@ class Anchor:
     counted: int
     reported: int
     output: int
-    """Tokens of its answer if the recorded number is final; else 0."""
+    """Tokens of the call's answer if the recorded number is final; else 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """How a buffer that is to be predicted differs from the anchor's."""
+    """The difference between the buffer to predict and the anchor's buffer."""
 
     counted: int
     extends: bool
-    """Does it begin with the anchor's messages?"""
+    """Does the buffer begin with the anchor's messages?"""
     answer: int = 0
     """Counted tokens of the anchor's answer if it follows the anchor's buffer; else 0."""
     attached: int = 0
     """Tokens that the client most likely re-attached without recording it, after its own compaction."""
     attached_range: tuple[int, int] = (0, 0)
-    """How many fewer, and how many more it may be."""
+    """Differences of the least and of the most tokens that may be attached from `attached`."""
     is_turn: bool = False
     """Did the user write one of the new messages?"""
     is_empty: bool = False
-    """Does the transcript hold no message of it? Then only reports show how it grows."""
+    """Does the transcript hold no message of the buffer? Then only reports show its growth."""
     is_same: bool = False
-    """Is it the buffer that was reported, not yet sent again?"""
+    """Is the buffer the reported one, not yet sent again?"""
     compacted: bool = False
     """Was a summary of the history recorded since the anchor?"""
     is_whole: bool = False
     """Does the transcript hold messages, system prompt and tools, and are the tools a small part? Providers write tool
     schemas in different ways."""
     model: str = ""
-    """The model that it is sent to; empty if not known."""
+    """The model that the buffer is sent to; empty if not known."""
     removed: int = 0
     """Tokens that the client removed since the anchor and that the transcript does not hold."""
 
@@ -266,7 +266,7 @@ class _Learned:
 
 
 class Learner:
-    """Follows the reports of one thread, in order. Mutable; uses only reports from before the current request."""
+    """Learns from the reports of one thread, in order, and predicts the next one from earlier reports only. Mutable."""
 
     def __init__(self, estimator: str, bands: Bands | None = None) -> None:
         self._estimator = estimator
@@ -274,14 +274,14 @@ class Learner:
         self._expected = 0.0
         self._anchor: Anchor | None = None
         self._start: Anchor | None = None
-        """The first report of the stretch: it has the fewest rows, so it shows the unseen part best."""
+        """The first report since the last compaction: it has the fewest rows, so it shows the unseen part best."""
         self._by_family: dict[str, _Learned] = {}
         self._learned = _Learned()
-        """What was learned of the family whose model answered last."""
+        """The entry of the family whose model answered last."""
         self._bands = bands or Bands()
         self._reports = 0
         self._uncounted = deque[int](maxlen=_TRIED)
-        """Reported growth without a recorded message."""
+        """The last amounts of reported growth without a recorded message, in tokens."""
 
     @property
     def anchor(self) -> Anchor | None:
@@ -308,7 +308,7 @@ class Learner:
         return min(0.5, max(0.02, (high - low) / 2 / middle / 2))
 
     def unseen(self) -> int:
-        """Return the tokens of the unseen part, by the first report of the stretch."""
+        """Return the tokens of the unseen part, by the first report since the last compaction."""
         start = self._start
         return 0 if start is None else max(0, round(start.reported - self.slope() * start.counted))
 
@@ -372,7 +372,7 @@ class Learner:
         return ("first" if self._reports < FIRST else "grew"), change
 
     def _is_other_family(self, model: str) -> bool:
-        """Has a model another tokenizer than that of the last report?"""
+        """Has `model` a different tokenizer from the model of the last report?"""
         return bool(model and self._model) and family_of(model).name != family_of(self._model).name
 
     def _convert(self, anchor: Anchor, added: Addition) -> Prediction:
@@ -393,8 +393,7 @@ class Learner:
         return by_slope, anchor.reported + anchor.output + round(rest * (grown - added.answer))
 
     def expect(self, slope: float) -> None:
-        """Set the expected slope of growth, instead of the family's prior: that of a body that holds all that is
-        sent."""
+        """Replace the family's prior by a slope that was measured on a body that holds everything sent."""
         self._expected = slope
 
     def _prior(self) -> float:
@@ -408,7 +407,7 @@ class Learner:
         return _CHANGE if is_known else family_of(self._model).doubt
 
     def _takes_output(self) -> bool:
-        """Is the recorded output a good measure of an answer? Not if the provider drops its thinking later."""
+        """Does the recorded output predict the answer's size well? It does not if the provider drops thinking later."""
         plain, with_output = (quantile(errors, 0.5) for errors in self._learned.tried)
         return (
             plain is None
@@ -438,8 +437,8 @@ class Learner:
             fresh: Was the buffer compacted before this call?
 
         Returns:
-            The tokens by which the unseen part became smaller. If the buffer only grew and the reported number fell,
-            the client was restarted with fewer tools, or dropped what it had added to the messages.
+            The tokens by which the unseen part became smaller. This happens if the buffer only grew but the reported
+            number fell: the client was restarted with fewer tools, or dropped text that it had added to the messages.
         """
         anchor, is_other, fallen = self._anchor, self._is_other_family(model), 0
         predicted = None if is_other else prediction
@@ -468,7 +467,7 @@ class Learner:
         *,
         fresh: bool,
     ) -> None:
-        """Learn how far the prediction was off, and by how much a buffer grew of which nothing is recorded."""
+        """Learn the error of the prediction, and the growth of a buffer that has no recorded messages."""
         if predicted is not None and not (added.compacted or added.removed):
             kind, change = self._growth(anchor, added, predicted.tokens)
             self._bands.learn(kind, change, predicted.tokens - reported)
@@ -493,7 +492,7 @@ class Learner:
         return fallen
 
     def _learn_whole(self, counted: int, reported: int) -> None:
-        """Learn from the first report of a buffer that is recorded with system prompt and tools."""
+        """Learn the slope from the first report of a buffer that is recorded with system prompt and tools."""
         expected = self._prior()
         if counted and abs(reported / counted - expected) <= _BELIEVED * expected:
             self._learned.lasting.add(reported, counted)

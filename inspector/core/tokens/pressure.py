@@ -1,4 +1,4 @@
-"""How full the buffer was at every request, each number with its kind.
+"""Compute the pressure (the tokens of the buffer) at every request, each number with its kind.
 
 A number is reported if the transcript reports it. If not - at the end of a thread, in a call without usage, after a
 compaction - it is predicted (`prediction`). If nothing was ever reported, it is counted or estimated. All requests of a
@@ -58,7 +58,7 @@ class Pressure:
 
 @dataclass(frozen=True, slots=True)
 class _RequestState:
-    """What is known after a request: enough to show it, and to continue from it."""
+    """The pressure of a request, with the slope and spread that were known after it."""
 
     request: Request
     pressure: Pressure
@@ -69,7 +69,7 @@ class _RequestState:
 
     @property
     def measure(self) -> tuple[float, float]:
-        """Return slope and spread to a hundredth, so that they seldom change while a session grows."""
+        """Return (slope, spread), rounded to a hundredth so that they seldom change while a session grows."""
         return round(self.slope, 2), round(self.spread, 2)
 
 
@@ -83,13 +83,13 @@ class Pressures:
     end: Pressure
     _thread: Thread
     _course: "_Course"
-    """The course before the last request, which may be another one when the thread has grown."""
+    """The state before the last request, because a grown thread may have another request in its place."""
     _changes: dict[int, "_Course"]
-    """The course before each change of the buffer, by request."""
+    """The state before each change of the buffer, by request."""
     before: dict[int, Pressure] = field(default_factory=dict)
     """Predictions of the buffer before a change, by request, filled on demand (see `change_sizes`)."""
     _last: dict[str, _RequestState] = field(init=False)
-    """The last request of each family of models: it has the best estimate of what a row weighs."""
+    """The last request of each family of models: it has the best estimate of the tokens of a row."""
 
     def __post_init__(self) -> None:
         self._last = {state.family: state for state in self._known}
@@ -105,7 +105,7 @@ class Pressures:
 
     @property
     def sizes(self) -> list[int]:
-        """The number that is shown of each request, 0 where there is none."""
+        """Return the tokens of each request, 0 if they are unknown."""
         return [state.pressure.tokens or 0 for state in self._known]
 
     @property
@@ -114,13 +114,14 @@ class Pressures:
         return self._thread.requests
 
     def at(self, index: int | None) -> Pressure:
-        """Return the pressure of a request; None or the number of requests: of the buffer after the last record."""
+        """Return the pressure of a request; for None or the number of requests, that of the buffer after the last
+        record."""
         return (
             self.end if index is None or index >= len(self._known) else self._known[index].pressure
         )
 
     def count_settled(self, former: "Pressures") -> int:
-        """Return how many of the first requests still have the pressure and scale of `former`. O(new requests).
+        """Return how many of the first requests have the same pressure and scale as in `former`. O(new requests).
 
         `former`: the pressures of the thread when it was shorter.
         """
@@ -135,19 +136,21 @@ class Pressures:
         return self.count_same(former)
 
     def count_same(self, former: "Pressures") -> int:
-        """Return how many of the first requests have the very pressure that they had in `former`, when the thread was
-        shorter, whatever a row weighs. O(requests that are new)."""
+        """Return how many of the first requests have the same pressure as in `former`, even if the scale changed.
+
+        O(new requests). `former`: the pressures of the thread when it was shorter.
+        """
         same = min(len(self), len(former))
         while same and self._known[same - 1] is not former._known[same - 1]:
             same -= 1
         return same
 
     def predict_end(self, at: int, shorter: Thread) -> Pressure:
-        """Predict the size of the buffer at which the thread ended at an earlier time. O(requests since a change).
+        """Predict the size of the last buffer of a shorter version of the thread. O(requests since a change).
 
         Args:
-            at: The request after that time; the number of requests for the end.
-            shorter: The thread up to that time.
+            at: The first request that the shorter thread lacks; the number of requests if it lacks none.
+            shorter: The shorter version of the thread.
         """
         courses = (*self._changes.values(), self._course)
         earlier = [course for course in courses if course.place <= at]
@@ -161,7 +164,7 @@ class Pressures:
     def scale(self, index: int | None) -> Scale:
         """Return the scale of the buffer at a request; None: after the last record.
 
-        A row weighs the same at all requests of a model, by the latest estimate.
+        A row has the same tokens at all requests of a model, by the latest estimate.
         """
         pressure, count = self.at(index), len(self._known)
         place = self._thread.place(index)
@@ -234,7 +237,7 @@ def _next_request(thread: Thread) -> Request:
 
 
 def count_same_requests(former: Sequence[Request], requests: Sequence[Request]) -> int:
-    """Count the requests at the beginning that are the same objects. From the end: O(requests that are new)."""
+    """Count the leading requests that are the same objects. Searches from the end: O(new requests)."""
     same = min(len(former), len(requests))
     while same and former[same - 1] is not requests[same - 1]:
         same -= 1
@@ -245,7 +248,7 @@ _KNOWN = KnownByThread[Pressures]()
 
 
 def known_pressures(thread: Thread, by: Estimator | None = None) -> Pressures:
-    """Return the pressures of a thread; cached for the last few threads, because many places need the sizes."""
+    """Return the pressures of a thread, cached for the last few threads. `by`: estimator; None: the exact weigher."""
     weigher = by or weigher_of(thread)
     return _KNOWN.get(
         thread, weigher.name, lambda former: thread_pressures(thread, weigher, former)
@@ -253,7 +256,7 @@ def known_pressures(thread: Thread, by: Estimator | None = None) -> Pressures:
 
 
 def summary_since(thread: Thread, request: Request, after: int) -> Compaction | None:
-    """Return the newest summary of the history that was recorded after request `after` and before that one."""
+    """Return the newest summary of the history recorded after request `after` and before `request`; else None."""
     listed = thread.compactions
     for n in range(
         bisect_right(listed, request.index, key=lambda compaction: compaction.before_request) - 1,
@@ -272,7 +275,7 @@ _CLIENT_SHARE = 1.25
 
 
 def removed_unrecorded(thread: Thread, request: Request, after: int) -> int:
-    """Return the tokens that were removed after request `after` and before that one, and are not in the file."""
+    """Return the tokens removed after request `after` and before `request` that are not in the file."""
     listed = thread.compactions
     last = bisect_right(listed, request.index, key=lambda compaction: compaction.before_request)
     recent = takewhile(
@@ -291,16 +294,16 @@ class _Course:
 
     def __init__(self, by: Estimator, bands: Bands | None = None) -> None:
         self.place = 0
-        """Requests that were followed."""
+        """Number of requests processed so far."""
         self._by = by
         self._prompt = _PromptWeight(by)
         self._learner = Learner(by.name, bands)
         self._anchor: Request | None = None
         """The last request whose size was reported."""
         self._base: int | None = None
-        """The unseen part of the first stretch, once that is over: later ones include re-attached files."""
+        """The unseen part before the first compaction; None until then. Afterwards it includes re-attached files."""
         self._attached: list[int] = []
-        """Tokens that the client re-attached after each compaction so far, by the reports."""
+        """Tokens that the client re-attached after each compaction so far, according to the reports."""
 
     def copy(self) -> "_Course":
         """Return an independent copy. O(1)."""

@@ -1,4 +1,4 @@
-"""What model calls cost, by the price catalogue: US dollars. An unknown model has no price, never a guessed one."""
+"""Compute the cost of model calls in US dollars, by the price catalogue. An unknown model has no price."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """US dollars by kind of token: of one call, of many, or the price of a token of each kind."""
+    """US dollars by kind of token: the cost of one call or of several, or the price of one token of each kind."""
 
     input: Decimal = Decimal(0)
-    """Neither read from the cache nor written to it."""
+    """For tokens neither read from the cache nor written to it."""
     cache_read: Decimal = Decimal(0)
     cache_write_5m: Decimal = Decimal(0)
     cache_write_1h: Decimal = Decimal(0)
@@ -66,8 +66,8 @@ BILL_KINDS = tuple(field.name for field in fields(Bill))
 def billed(model: str, usage: Usage, time: str = "") -> Bill | None:
     """Return the cost of one call at the prices of its time (ISO 8601; empty: today). None if there is no price.
 
-    Reads from the cache, writes to it, and writes for an hour have their own prices. What another model used inside the
-    call is billed at the prices of that model.
+    Reads from the cache, writes to it, and writes for an hour have separate prices. The usage of other models inside
+    the call is billed at their prices.
     """
     if usage.by_others:
         return _bill_apart(model, usage, time)
@@ -108,7 +108,7 @@ def call_cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
 
 
 def rates(model: str, prompt: int, time: str = "") -> Bill | None:
-    """Return the prices per token for a prompt of that size at a time. None if one kind of token has no price."""
+    """Return the prices per token for a prompt of `prompt` tokens at a time. None if one kind of token has no price."""
     price = _price(model, time)
     return None if price is None else _rates(price, _size(price, max(0, prompt)))
 
@@ -127,7 +127,7 @@ def _moment(time: str) -> datetime:
 
 
 def _size(same: SameObject, prompt: int) -> int:
-    """Return a round prompt size with the same prices per token: prices may depend on the size."""
+    """Return a rounded prompt size with the same prices per token, because prices may depend on the size."""
     starts = _starts(same)
     at = bisect_left(starts, prompt)
     below = starts[at - 1] if at else 0
@@ -137,7 +137,7 @@ def _size(same: SameObject, prompt: int) -> int:
 
 @cache
 def _starts(same: SameObject) -> tuple[int, ...]:
-    """Return the prompt sizes above which another price holds, ascending."""
+    """Return the prompt sizes above which another price applies, in ascending order."""
     from genai_prices.types import TieredPrices
 
     tiered = [prices for prices in vars(same.held).values() if isinstance(prices, TieredPrices)]
@@ -146,9 +146,9 @@ def _starts(same: SameObject) -> tuple[int, ...]:
 
 @cache
 def _rates(same: SameObject, size: int) -> Bill | None:
-    """Return the prices per token at a prompt size, which has to be round. None if one kind has no constant price.
+    """Return the prices per token at a prompt size that is a multiple of 1,000. None if one kind has no constant price.
 
-    The catalogue is asked once per size: that takes 0.15 ms, and a session has tens of thousands of calls.
+    Cached by size: the catalogue takes 0.15 ms for each, and a session may have tens of thousands of calls.
     """
     if size % 1000:
         return None
@@ -186,9 +186,9 @@ def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
 
 
 def _shared_out(price: "ModelPrice", usage: Usage) -> Bill | None:
-    """Return the cost of a call shared out among the kinds of tokens, in proportion to the cost of each kind alone.
+    """Return the cost of a call, divided among the kinds of tokens in proportion to the cost of each kind alone.
 
-    It is for a call with a kind of token that has no own price, or whose price depends on the call.
+    Used if a kind of token has no separate price, or its price depends on the call.
     """
     whole = _asked(price, usage)
     if whole is None:
@@ -207,7 +207,7 @@ def _shared_out(price: "ModelPrice", usage: Usage) -> Bill | None:
 
 
 def named_models(thread: Thread, start: int = 0) -> Iterator[tuple[Request, str]]:
-    """Yield each request from `start` on with its model; for one that names none, the model of the previous request."""
+    """Yield (request, model) from request `start` on; the model is that of the previous request if none is recorded."""
     requests = thread.requests
     earlier = (requests[at].model for at in range(start - 1, -1, -1))
     model = next(filter(None, earlier), thread.model)
@@ -217,7 +217,7 @@ def named_models(thread: Thread, start: int = 0) -> Iterator[tuple[Request, str]
 
 
 def side_model(call: SideCall, thread: Thread) -> str:
-    """Return the model of a side call; if it names none, that of the request before it."""
+    """Return the model of a side call, or that of the request before it if none is recorded."""
     if call.model:
         return call.model
     before = range(min(call.before_request, len(thread.requests)) - 1, -1, -1)
@@ -237,7 +237,7 @@ def sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
 def price_resent(
     usage: Usage, model: str, time: str, tokens: int
 ) -> tuple[Decimal | None, Decimal | None]:
-    """Return what `tokens` that were not read from the cache cost, and what reading them would have saved."""
+    """Return (cost of `tokens` not read from the cache, what reading them would have saved), in US dollars."""
     bill = billed(model, usage, time)
     read = billed(model, Usage(cache_read=usage.prompt), time)
     uncached = usage.input + usage.cache_write

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 def quantile(values: Iterable[float], share: float) -> float | None:
-    """The value below which `share` of the values lie, interpolated; None of no values."""
+    """Return the value below which `share` (0 to 1) of the values are, interpolated; None without values."""
     ordered = sorted(values)
     if not ordered:
         return None

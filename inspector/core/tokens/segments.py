@@ -1,8 +1,8 @@
-"""The calls of a thread in segments, each with one line from estimate to report; and how often the report was inside
-the bands around its prediction.
+"""Split the calls of a thread into segments, each with a fitted line from estimate to report, and measure how often the
+report was inside the bands around its prediction.
 
-A segment ends at a recorded compaction of the history and at a change of the model: after the one, another part of the
-prompt is not in the file; after the other, another tokenizer counts.
+A segment ends at a recorded compaction of the history, after which another part of the prompt is not in the file, and
+at a change of the model, after which another tokenizer counts.
 """
 
 from bisect import bisect_right, insort
@@ -15,7 +15,7 @@ from inspector.core.tokens.prediction import Prediction
 from inspector.core.tokens.quantiles import quantile
 
 LEAST_PREDICTIONS = 20
-"""Least number of predictions before a band is used."""
+"""Smallest number of earlier predictions at which a band is used."""
 BAND_SHARES = (0.5, 0.8, 0.9, 0.95)
 """Shares of the reports that the bands should hold."""
 SHOWN_SHARE = 0.95
@@ -46,7 +46,7 @@ class CallSegment:
         return self.samples[0].model
 
     def residual(self, sample: Sample) -> float | None:
-        """Return the reported tokens less those of the line; None without a line."""
+        """Return the reported tokens minus those of the line; None without a line."""
         if self.fit is None:
             return None
         return sample.reported - (self.fit.overhead + self.fit.slope * sample.estimated)
@@ -76,14 +76,14 @@ def _fit_line(samples: Iterable[Sample]) -> FitLine | None:
 
 @dataclass(frozen=True, slots=True)
 class BandCoverage:
-    """How many reports lay inside a band."""
+    """The number of reports that were inside a band."""
 
     expected: float
     """Share of the reports that should be inside."""
     inside: int
     count: int
     width: float | None
-    """Half of the current band, as a share of the prediction; None: it differs between requests."""
+    """Half the width of the current band, as a share of the prediction; None if it differs between requests."""
 
     @property
     def share(self) -> float:
@@ -94,11 +94,11 @@ class BandCoverage:
 def prediction_coverage(predictions: Sequence[tuple[Prediction, int]]) -> tuple[BandCoverage, ...]:
     """Return the coverage of the range that the gauge shows, and of bands that hold given shares of the earlier errors.
 
-    Each band knows only the errors of earlier requests, and counts after the first `LEAST_PREDICTIONS`. Empty without
+    Each band uses only the errors of earlier requests, and counts after the first `LEAST_PREDICTIONS`. Empty without
     predictions. O(predictions²) moves of memory.
 
     Args:
-        predictions: with the tokens that the provider then reported, in the order of the requests.
+        predictions: (prediction, tokens that the provider then reported), in the order of the requests.
     """
     if not predictions:
         return ()
@@ -121,7 +121,7 @@ def _band_coverage(errors: Sequence[float], share: float) -> BandCoverage:
 
 
 def _sorted_quantile(ordered: Sequence[float], share: float) -> float:
-    """Return the quantile of values that are in order already."""
+    """Return the quantile of values that are already sorted."""
     place = share * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)

@@ -1,4 +1,4 @@
-"""Computes every size that is shown at a request: of its buffer, of what a tier would free, of what would be left.
+"""Computes every size that is shown at a request: of its buffer, and of the buffers that tiers would make of it.
 
 A `Sizer` belongs to one request of a thread, or to the end of the thread. The buffer of that request has exactly the
 size that was reported or predicted for it. Any other buffer (after a step, in a preview, of another policy) has the
@@ -18,16 +18,16 @@ from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures
 
 @dataclass(frozen=True, slots=True)
 class Sizer:
-    """Sizes at one place, in the provider's tokens if it reported any."""
+    """Computes sizes at one request, in the provider's tokens if it reported any."""
 
     estimator: Estimator
     pressure: Pressure
-    """The pressure of the place's own buffer."""
+    """The pressure of the request's own buffer."""
     scale: Scale
 
     @property
     def kind(self) -> PressureKind:
-        """Return the kind of sizes other than the place's own: predicted, counted, estimated."""
+        """Return the kind of sizes other than that of the request's own buffer: predicted, counted, estimated."""
         return (
             "predicted" if self.pressure.kind in ("reported", "predicted") else self.estimator.kind
         )
@@ -43,7 +43,7 @@ class Sizer:
         return self.scale.tokens(self.counted(buffer.messages, buffer.prompt))
 
     def pressure_of(self, buffer: Buffer) -> Pressure:
-        """Return the pressure of a buffer that would be sent instead of the place's own. O(messages)."""
+        """Return the pressure of a buffer that would be sent instead of the request's own. O(messages)."""
         counted = self.counted(buffer.messages, buffer.prompt)
         if self.kind != "predicted":
             return Pressure(self.scale.tokens(counted), self.kind, counted)
@@ -51,7 +51,10 @@ class Sizer:
         return Pressure(prediction.tokens, "predicted", counted, None, prediction)
 
     def pressure_beside(self, buffer: Buffer, own: Buffer) -> Pressure:
-        """Return the place's own pressure if a buffer has the messages of `own`, the place's buffer. O(messages)."""
+        """Return the pressure of a buffer; the request's own if it has the messages of `own`, the request's buffer.
+
+        O(messages).
+        """
         return self.pressure if buffer.messages == own.messages else self.pressure_of(buffer)
 
     def rows(self, messages: Iterable[Message]) -> int:
@@ -68,14 +71,14 @@ class Sizer:
 
 
 def sizer(pressures: Pressures, at: int | None) -> Sizer:
-    """Return the measure at a request; None (or the number of requests): at the buffer after the last record."""
+    """Return the sizer of a request; for None or the number of requests, that of the buffer after the last record."""
     return Sizer(pressures.by, pressures.at(at), pressures.scale(at))
 
 
 def rounded(values: Sequence[float], total: int) -> list[int]:
-    """Round values to whole numbers that add up to `total`, which is nearly their sum.
+    """Round values to whole numbers that add up to `total`, which must be nearly their sum.
 
-    The difference goes to the values that rounding changed most.
+    Values that lost most by rounding down are rounded up first.
     """
     whole = [floor(value) for value in values]
     left = total - sum(whole)

@@ -1,11 +1,11 @@
 """Weigh everything that the model reads, by one exact tokenizer.
 
 A weight is in tokens of o200k. The model's own tokens are the weight times one factor, which depends on its family
-(`families`) and is corrected by the session's reports (`prediction`). What no tokenizer can read has a weight that
-yields the provider's charge with that factor: encrypted thinking by the length of its signature, a picture by its size
-in pixels. Messages are weighed many at a time (`weigh_all`), because one by one takes three times as long.
+(`families`) and is corrected by the session's reports (`prediction`). Content that no tokenizer can read gets a weight
+that yields the provider's charge with that factor: encrypted thinking by the length of its signature, a picture by its
+size in pixels. Messages are weighed many at a time (`weigh_all`), because single calls take three times as long.
 
-A policy's own count is independent of it (`harnesses`, `believing`).
+A policy's own count does not use these weights (`harnesses`, `believing`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ from inspector.core.tokens.families import Family, family_of
 from inspector.core.tokens.harnesses import utf8_length
 
 THOUGHT = 0.9
-"""Charge of thinking whose text is sent, relative to the same tokens of other text: 0.85 to 0.96 were measured."""
+"""Charge of thinking whose text is sent, relative to other text with as many tokens (measured: 0.85 to 0.96)."""
 _TOGETHER = 1024
 """Messages that are weighed at once."""
 _BITS = 40
@@ -49,14 +49,14 @@ _MASK = (1 << _BITS) - 1
 
 @dataclass(frozen=True, slots=True)
 class Weigher(Estimator):
-    """Weighs for one family of models."""
+    """The estimator for one family of models."""
 
     family: Family
     name: str = "exact"
-    """Also the key of the cached weights: the weight of a picture depends on the family."""
+    """Also the key of the cached weights, which differ between families, because the weight of a picture does."""
     kind: Kind = "counted"
     is_rough: bool = False
-    """Weigh by a quarter of the bytes instead of the tokenizer: for the first view of a file, until that is loaded."""
+    """True: the weight is a quarter of the bytes. Used for the first view of a file, until the tokenizer is loaded."""
     _parts_key: str = field(default="", repr=False)
 
     def text(self, text: str) -> int:
@@ -87,7 +87,7 @@ class Weigher(Estimator):
         return [packed >> n * _BITS & _MASK for n in range(len(message.parts))]
 
     def weigh_parts(self, parts: Iterable[Part]) -> list[int]:
-        """Return the weight of each of some parts that are no whole message."""
+        """Return the weight of each part, without the framing of a message."""
         alone = tuple(parts)
         return self._weights(
             alone, self._sizes([text for part in alone for text in _texts_of(part)])
@@ -106,7 +106,7 @@ class Weigher(Estimator):
         return list(map(_rough, texts)) if self.is_rough else count_texts(texts)
 
     def _put(self, message: Message, sizes: Sequence[int]) -> int:
-        """Return the weight of a message whose texts have these sizes; cache those of its parts on it."""
+        """Return the weight of a message whose texts have these sizes; cache the weights of its parts on it."""
         weights = self._weights(message.parts, sizes)
         if len(weights) > 1:
             message.counts[self._parts_key] = sum(
@@ -143,7 +143,7 @@ class Weigher(Estimator):
         return UNKNOWN if size is None else self.family.images(*size)
 
     def _charged(self, tokens: int) -> int:
-        """Return the weight of content by the tokens that the provider counts for it."""
+        """Return the weight of content for which the provider counts `tokens`."""
         return round(max(0, tokens) / self.family.factor)
 
 
@@ -180,7 +180,7 @@ def weigher(family: Family, is_rough: bool = False) -> Weigher:
 
 
 def weigher_of(thread: Thread, is_rough: bool = False) -> Weigher:
-    """Return the weigher for a thread: that of the family of the first model that it names."""
+    """Return the weigher for the family of the first model that a thread names."""
     named = thread.model or next(
         (request.model for request in thread.requests if request.model), ""
     )

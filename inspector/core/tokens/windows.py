@@ -1,9 +1,9 @@
 """Find the size of the model's window, and its source.
 
-The user's choice comes first; then the recorded window; then the user's table, or the client's own list of windows;
-then the window that the session's sizes suggest; then the model's own window; else it is unknown. Every source but the
-first is checked against the others, and a contradiction becomes a sentence: a known window is never overruled by a
-suggestion.
+The sources, in order of priority: the user's choice; the recorded window; the user's table, or the client's own list of
+windows; the window that the session's sizes suggest; the model's own window. If there is none of these, the window is
+unknown. A contradiction between a source and the recorded sizes becomes a warning: a suggestion never overrules a known
+window.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from inspector.core.tokens.pressure import count_same_requests
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
 
 _MILLION = "[1m]"
-"""Claude Code writes it after the model's name for the window of a million tokens."""
+"""Suffix that Claude Code adds to the model's name for the window of a million tokens."""
 FULL_FROM = 0.65
 """A harness that compacts automatically does so above this share of its window (observed: 0.68 to 0.99)."""
 
@@ -37,14 +37,14 @@ class Window:
     tokens: int | None
     source: Source
     warnings: tuple[str, ...] = ()
-    """Sentences: what contradicts the number."""
+    """Sentences about contradictions of the number."""
     basis: str = ""
     """The catalogue's source, in words; empty if that is its list of models."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """The sizes of one model's calls in one thread that show how large the window is."""
+    """The sizes of one model's calls in one thread that indicate the window."""
 
     largest: int
     """Tokens of the largest context; 0 if none was reported."""
@@ -102,22 +102,22 @@ def model_at(thread: Thread, at: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Reports:
-    """What the requests of a thread say of windows."""
+    """The evidence about windows in the requests of a thread, without the last one."""
 
     requests: Sequence[Request]
     settled: int
-    """Requests that stay as they are when the thread grows."""
+    """Number of the first requests that do not change when the thread grows."""
     largest: Mapping[str, int]
-    """Tokens of the largest prompt of those, by model."""
+    """Tokens of the largest prompt among these requests, by model."""
     has_windows: bool
-    """Does one of them record a window?"""
+    """Does one of these requests record a window?"""
 
 
 _KNOWN = KnownByThread[_Reports]()
 
 
 def _known_reports(thread: Thread) -> _Reports:
-    """Look at all requests but the last one; remembered for the last few threads. O(requests that are new)."""
+    """Return the evidence in all requests but the last one, cached for the last few threads. O(new requests)."""
     return _KNOWN.get(thread, "", lambda former: _look_at_reports(thread, former))
 
 
@@ -142,7 +142,8 @@ def _prompt_of(request: Request) -> int:
 
 
 def _recorded(thread: Thread, at: int | None) -> int | None:
-    """Return the window that the file records for the request, or for the nearest one before, else after it."""
+    """Return the window that the file records for the request, else for the nearest earlier request, else for a later
+    one."""
     requests = thread.requests
     if thread.window and (at is None or not requests):
         return thread.window
@@ -178,10 +179,10 @@ def _evidence(thread: Thread, model: str) -> _Evidence:
 
 
 def _inferred(evidence: _Evidence, catalogue: int | None, offered: Sequence[int]) -> int | None:
-    """Return the window that the evidence suggests, if the catalogue has none or contradicts it; else None.
+    """Return the window that the evidence suggests, if the catalogue has none or contradicts the evidence; else None.
 
-    A session that went beyond one size had the next size that is offered. A compaction below the smallest usual window
-    is no evidence: a client may be configured to compact that early.
+    A session with a context larger than one offered window had the next larger window. A compaction below the smallest
+    usual window is no evidence, because a client may be configured to compact that early.
     """
     fits = next((window for window in offered if window >= evidence.largest), None)
     if catalogue is not None and evidence.largest > catalogue:
