@@ -48,7 +48,7 @@ _GROUP = 24.0
 _WORDS = 34
 """Smallest width in pixels of a part whose name is painted."""
 _LETTERS = 4
-"""Fewest characters to which a name is truncated; a shorter rest would say nothing and is not painted."""
+"""Fewest characters of a truncated name; if fewer fit, the name is not painted."""
 _FOLDER = re.compile(r"^\S*[/\\](?=[^\s/\\]+$)")
 _PALE = 0.35
 """Opacity of a faded chart."""

@@ -78,7 +78,7 @@ class BufferModel(PaintedModel):
         self.scale = UNSCALED
         """Converts estimated tokens to those of the gauge at the playhead."""
         self._rows: dict[int, tuple[Message, MessageRow]] = {}
-        """Computed rows by the id of the message, which is kept with the row so that its id is not reused."""
+        """The computed row of each message, by `id()` of the message, which is kept so that its id is not reused."""
         self._fates: Mapping[str, FateName] = {}
 
     def use(self, calls: CallIndex, estimator: Estimator, is_growth: bool) -> bool:
@@ -168,7 +168,7 @@ class BufferModel(PaintedModel):
         return self.scale.rows(count(self._estimator, message)) if self._estimator else 0
 
     def place_of(self, message_id: str, near: int = -1) -> int:
-        """Return the row of a message; -1: none. O(rows), unless it is the first, the last or at `near`."""
+        """Return the row of a message; -1 if it has none. O(rows), unless it is the first row, the last or `near`."""
         for likely in (0, near, len(self._shown) - 1):
             if 0 <= likely < len(self._shown) and self.message_at(likely).id == message_id:
                 return likely

@@ -32,7 +32,7 @@ class PolicyStyle:
 
     letter: str
     strokes: tuple[float, ...]
-    """Lengths of stroke, gap, stroke, ... in pixels; empty: solid."""
+    """Lengths of stroke, gap, stroke, ... in pixels; empty for a solid line."""
     dark: str = ""
     """Colour of the curve on a dark background."""
     light: str = ""
@@ -211,7 +211,7 @@ def sort_policies(comparison: Comparison, by: int, falling: bool) -> list[Policy
     """Return the rows of the table, the recorded run always first, since all others are compared with it.
 
     Args:
-        by: the column by which rows are sorted, 0: the policy's name; negative: leave them in the catalogue's order.
+        by: index of the column to sort by (0: the policy's name); negative: keep the order of the catalogue.
         falling: sort in descending order; unknown figures come last in any case.
     """
     front = {standing.policy for standing in rank_policies(comparison.reports) if standing.in_front}

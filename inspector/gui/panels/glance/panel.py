@@ -80,10 +80,10 @@ _LEAST_SHARE = 0.22
 _WORTH_LINES = 2
 """Number of lines of height that unequal widths must save to be used."""
 _MOST_SHARE, _MOST_LINES = 0.16, 5
-"""Largest height of the cards as a share of the window's height, and the lines that they may have in any case. The last
-sentences of longer answers are only in the tooltip, so that the buffer below keeps its rows."""
+"""The height of the cards is limited to this share of the window's height, but not to fewer than this number of lines.
+The last sentences of longer answers are only in the tooltip, so that the buffer below keeps its rows."""
 _LOW_LINES, _FEWEST_LINES = 34, 1
-"""In a window lower than `_LOW_LINES` lines, the cards may have only `_FEWEST_LINES` lines in any case."""
+"""In a window lower than `_LOW_LINES` lines of text, `_FEWEST_LINES` replaces `_MOST_LINES`."""
 _RESERVED_LINES = 4
 """Lines for which a card has room before its answer is known, so that the layout changes little when it is shown."""
 

@@ -143,8 +143,8 @@ class LossesPanel(Panel):
         self.setFocusProxy(self.table)
 
     def fit(self) -> None:
-        """Make the column of choices as wide as its words, and put the buttons below the words beside them if both do
-        not fit into one line."""
+        """Make the column of choices as wide as its words. Put the buttons below the text about them if both do not fit
+        into one line."""
         figure = self.fontMetrics().horizontalAdvance("0")
         self.choices.setFixedWidth(FIGURES * figure)
         needed = self.choices.width() + self._actions.sizeHint().width() + GIVE_FIGURES * figure

@@ -83,8 +83,8 @@ def _spans(line: PinLine) -> str:
 
 
 class PinsPanel(ListPanel[PinLine]):
-    """The pins of the thread. A click on a row goes to the first place of the text, on the strip to the request under
-    the mouse, and on what happened to the pin to the place where it happened."""
+    """The pins of the thread. A click on a row goes to the first place of the text, a click on the strip to the request
+    under the mouse, and a click on what happened to the pin to the place where it happened."""
 
     TITLE: ClassVar[str] = "Pins"
     NAME = "Pins over all requests"
