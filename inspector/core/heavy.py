@@ -35,7 +35,7 @@ def load_module(name: str) -> ModuleType:
 
 
 class _Late:
-    """Stands in for a compiled pattern: it compiles the pattern when a method is first used."""
+    """A proxy for a compiled pattern, which it compiles when a method is first used."""
 
     def __init__(self, text: str | Callable[[], str], flags: int) -> None:
         self._text, self._flags = text, flags

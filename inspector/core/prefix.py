@@ -11,7 +11,7 @@ class Prefix(Sequence[T_co], Generic[T_co]):
     """View of the first `length` items of `items`, followed by the items of `then`.
 
     The owner of `items` may append to it, but never changes existing items. `then` holds items that are not final: a
-    later view may have others in their place.
+    later view may have other items there.
     """
 
     __slots__ = ("_items", "_length", "_then")
