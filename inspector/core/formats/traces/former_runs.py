@@ -33,7 +33,7 @@ class RunScopes:
         """Return the scope of a call.
 
         The runs of one agent in one conversation have one scope. A run that continues an earlier run has its scope.
-        Any other run has a scope of its own.
+        The scope of any other run is the run's id.
         """
         if not view.length:
             return run.id

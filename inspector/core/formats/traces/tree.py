@@ -164,8 +164,8 @@ class SpanTree:
     def _find_parents(self, runs: Mapping[str, AgentRun]) -> None:
         """Set the parent of each run, and the tool call that started it.
 
-        The parent is the nearest enclosing run with model calls of its own. If there is none, it is the run that holds
-        the calls of the trace without an agent.
+        The parent is the nearest enclosing run that makes model calls itself. If there is none, it is the run that
+        holds the calls of the trace without an agent.
         """
         callers: dict[str, AgentRun | None] = {}
         for span in self._order:

@@ -49,7 +49,7 @@ def companions(path: PurePath) -> Sequence[str]:
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """Does the file belong to the log? Only its form is checked, because a session has a folder of its own."""
+    """Does the file belong to the log? Only its form is checked, because each session has a separate folder."""
     del session
     is_text = fits_pattern(head.document, {"content": "<text>"})
     return is_text or any(map(_window_of, objects_of(head.document))) or SIGNS(head) > 0
@@ -61,7 +61,7 @@ class DebugLogReader(TraceReader):
     def __init__(self) -> None:
         super().__init__(NAME, lambda value, line: iter(()))
         self._roots: dict[str, Span] = {}
-        """The span that stands for the agent of each session, by file."""
+        """The span made for the agent of each session, by file."""
         self._contents: dict[str, Any] = {}
         """The contents of the prompt files and tools files, by file name."""
         self._named: dict[str, tuple[str, str]] = {}
