@@ -175,7 +175,7 @@ class Docks(WorkspacePage):
 
     @property
     def is_page(self) -> bool:
-        """Is a page shown, and not a workspace?"""
+        """True if a page is shown, not a workspace."""
         return self.current.name in PAGES
 
     def leave_page(self) -> None:

@@ -50,7 +50,7 @@ _DEFAULTS: Mapping[str, Callable[[], object]] = {
     "expandingDirections": lambda: Qt.Orientation(0),
     "createMimeDataFromSelection": QMimeData,
 }
-"""Makes the value that Qt gets if a method fails; None for all other methods."""
+"""Make the value that Qt gets if a method fails, by the method's name. Other methods return None."""
 
 
 _CALLED = ("mouseClickEvent", "mouseDragEvent", "hoverEvent")

@@ -121,7 +121,10 @@ class Opener:
             QTimer.singleShot(0, self._painted.set)
 
     def hand_over(self, path: Path) -> "TranscriptReading | None":
-        """Hand over the opened transcript to be followed; only once, since a reader serves a single caller."""
+        """Return the reader of the opened transcript so that it can be followed; None on later calls.
+
+        A reader serves a single caller.
+        """
         return self._opened.pop() if self._opened and self._opened[-1].path == path else None
 
     def cancel(self) -> None:

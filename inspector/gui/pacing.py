@@ -56,7 +56,7 @@ class PacedJob:
 
     @property
     def busy(self) -> bool:
-        """True if a job is running."""
+        """True if a job was started and has not ended; False if jobs are only pending."""
         return self._job.busy
 
     @property

@@ -26,7 +26,7 @@ class WorkNotice(QFrame):
     """Emitted when the notice is shown or hidden."""
 
     def __init__(self, bridge: Bridge, cancel: Callable[[Sequence[str]], None]) -> None:
-        """`cancel` is called with the titles of the panels whose work was cancelled."""
+        """Create the notice; `cancel` is called with the titles of the panels whose work was cancelled."""
         super().__init__()
         self._bridge, self._cancel = bridge, cancel
         self.words = label(role="quiet")

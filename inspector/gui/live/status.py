@@ -114,7 +114,7 @@ def describe_proxy(view: ProxyView, has_requests: bool, next_tier: str = "") -> 
 
 
 def _proxy_state(view: ProxyView, has_requests: bool) -> tuple[str, str]:
-    """Return the state of a proxy in two or three words, and what it waits for."""
+    """Return the state of a proxy in two or three words, and a text about what it waits for."""
     if view.holds:
         left = max(0.0, min(hold.until for hold in view.holds) - time())
         wait = f"waits for you, forwarded unchanged in {clock_words(left)}"

@@ -192,7 +192,7 @@ def checked_action(menu: QMenu, words: str, checked: bool = False) -> QAction:
 def choice(
     name: str, entries: Iterable[str | tuple[str, object]] = (), *, about: str = ""
 ) -> QComboBox:
-    """Return a box to choose one of these texts, or of texts with their values."""
+    """Return a combo box. An entry is a text, or a text with its value."""
     box = QComboBox()
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
     box.setAccessibleName(name)
@@ -207,7 +207,7 @@ class HintedField(Guarded, QLineEdit):
     """A field for a line of text, with the longest hint that fits as its placeholder."""
 
     def __init__(self, *hints: str) -> None:
-        """Take the hints, the longest first."""
+        """Create the field; the hints are given from the longest to the shortest."""
         super().__init__()
         self._hints = hints
         self.setClearButtonEnabled(True)

@@ -32,7 +32,7 @@ _REGIONS = {"zh_TW": "TC", "zh_HK": "HK", "zh_MO": "HK", "ja": "JP", "ko": "KR"}
 
 
 class FontMissing(InspectorError):
-    """A font that ships with the program cannot be read: the installation is broken."""
+    """Raised if a font that ships with the program cannot be read, because the installation is broken."""
 
 
 def load() -> None:

@@ -212,7 +212,7 @@ def _belongs(text: str, at: int) -> bool:
 
 
 def _broken(displayed: Shown) -> Shown:
-    """Break long lines, but never inside a token or a composed character."""
+    """Break lines that are too long to lay out, but never inside a token or a composed character."""
     breaks: list[tuple[int, Edit | None]] = []
     for start, end, every in _long_lines(displayed.text):
         breaks += [(at, None) for at in _places(displayed.text, start, end, every)]

@@ -113,9 +113,8 @@ class RunController(LiveController[StartedRun, RunView]):
             and state.run.now.state == "needing"
             and state.run_is_open
         ):
-            QTimer.singleShot(
-                0, self, self._pass_need_on
-            )  # after the other subscribers have received the State
+            # In the next turn, because other subscribers have not received the State yet.
+            QTimer.singleShot(0, self, self._pass_need_on)
 
     def _leave(self, state: State) -> None:
         """Remove a finished run when another session is opened."""
@@ -328,9 +327,8 @@ class Pause:
             return
         if self._caught_up(self._now) or monotonic() - self._since > CATCH_UP:
             self._placed = True
-            QTimer.singleShot(
-                0, self._stand
-            )  # other subscribers may not have received the State yet
+            # In the next turn, because other subscribers may not have received the State yet.
+            QTimer.singleShot(0, self._stand)
 
     def _caught_up(self, now: RunStatus) -> bool:
         session = self._workbench.state.session

@@ -59,7 +59,7 @@ class Flow(Guarded, QLayout):
         )
 
     def minimumSize(self) -> QSize:
-        """Return the width of the largest widget and the height of all lines, which must not cover what is below."""
+        """Return the width of the widest widget and the height of all lines, so that no line covers a widget below."""
         size = QSize(0, self._high)
         for item in self._items:
             size = size.expandedTo(item.minimumSize())
@@ -107,9 +107,11 @@ class Chips(QWidget):
     chosen = Signal(str)
 
     def __init__(self, name: str, choices: Iterable[tuple[str, str]]) -> None:
-        """Args:
-        name: what the chips choose, for screen readers.
-        choices: the word on each chip and its tooltip.
+        """Create the chips.
+
+        Args:
+            name: What the chips select, for screen readers.
+            choices: The word on each chip, and its tooltip.
         """
         super().__init__()
         self.setAccessibleName(name)

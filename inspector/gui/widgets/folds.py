@@ -47,13 +47,13 @@ class JsonFolds:
         """Numbers of the blocks whose brackets are not closed yet."""
 
     def clear(self) -> None:
-        """Remove all folds, before another text is inserted."""
+        """Remove all folds. Call this before another text is inserted."""
         self._all.clear()
         self._folded.clear()
         self._open.clear()
 
     def add(self, placed: PlacedPiece) -> None:
-        """Add the folds of an inserted piece; fold and hide the tall ones immediately."""
+        """Add the folds of an inserted piece. Nested objects and lists with more than TALL lines are folded at once."""
         piece, begins = placed.piece, self._document.findBlock(placed.start).blockNumber()
         for at, count in piece.brackets:
             position = piece.display.place(at)

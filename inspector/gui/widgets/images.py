@@ -39,7 +39,7 @@ MOST = 500
 
 
 class CannotShow(InspectorError):
-    """The image cannot be shown; the sentence says why."""
+    """Raised if an image cannot be shown; the message says why."""
 
 
 def measure_image(image: Image) -> tuple[QSize, QSize]:
@@ -132,9 +132,9 @@ def _check_size(size: QSize) -> None:
 
 
 class Picture(Guarded, QWidget):
-    """A picture as wide as the room allows, never enlarged, with its proportions.
+    """A picture that is scaled down to the available width if necessary, with its proportions, but never enlarged.
 
-    Emits `became_visible` to be decoded; its pixels may be dropped once it is out of sight.
+    It emits `became_visible` to request decoding. Its pixels may be discarded when it is no longer visible.
     """
 
     became_visible = Signal(object)
@@ -276,7 +276,7 @@ class ImageStrip(Guarded, QScrollArea):
         self._decode_next()
 
     def _drop_pictures(self) -> None:
-        """Drop the oldest pictures out of sight until the others take at most MOST_BYTES."""
+        """Discard the oldest pictures that are not visible until all kept pictures take at most MOST_BYTES."""
         held = sum(picture.byte_count for picture in self._kept)
         for old in [picture for picture in self._kept if not picture.is_in_sight]:
             if held <= MOST_BYTES:

@@ -89,7 +89,7 @@ class LabelSpace:
 
 
 def elide_name(name: str, metrics: QFontMetrics | QFontMetricsF, room: float) -> str:
-    """Return a name such as `Anthropic context editing 84%` cut to `room` pixels; its last word always stays."""
+    """Return a name such as `Anthropic context editing 84%` cut to `room` pixels without losing its last word."""
     if metrics.horizontalAdvance(name) <= room:
         return name
     head, _, tail = name.rpartition(" ")

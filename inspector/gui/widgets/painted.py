@@ -92,7 +92,10 @@ class PaintedRow(Guarded, QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
         self._pictures: dict[tuple[object, ...], tuple[QPixmap, object]] = {}
-        """Painted rows, the most recently used last. Keeping the row keeps the ids in its key from being reused."""
+        """Cached pictures, the most recently used last.
+
+        Each row is kept with its picture, so that no other object can get the id that the key contains.
+        """
 
     def height(self, metrics: QFontMetrics) -> int:
         """Return the height of a row in pixels for a font."""
@@ -248,7 +251,7 @@ def paint_subject_above(
 
 
 def split_line(text: str, metrics: QFontMetrics, width: int) -> tuple[str, str]:
-    """Split a text that is wider than `width` pixels: at the last blank before that, else between two letters."""
+    """Split a text wider than `width` pixels, at the last blank that fits or, without one, between two letters."""
     most = bisect_right(
         range(len(text)), width, key=lambda end: metrics.horizontalAdvance(text[:end])
     )
@@ -352,9 +355,12 @@ class PaintedHead(Guarded, QWidget):
         rows: QWidget,
         columns: Callable[[QRect, QFontMetrics], Iterable[ColumnHead]],
     ) -> None:
-        """Args:
-        rows: the widget on which the rows are painted.
-        columns: returns the columns of a row of a given size.
+        """Create the heads.
+
+        Args:
+            theme: Provides the colours.
+            rows: The widget on which the rows are painted.
+            columns: Returns the columns for a row of a given size.
         """
         super().__init__()
         self._theme, self._rows, self._columns = theme, rows, columns

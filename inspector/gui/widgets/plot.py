@@ -99,7 +99,7 @@ class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
         self.setDefaultPadding(0)
 
     def mouseClickEvent(self, event: Any) -> None:
-        """Point at a request on a click, show all requests on a double click, offer the menu on a right click."""
+        """Select a request on a click, show all requests on a double click, request the menu on a right click."""
         if event.button() == Qt.MouseButton.RightButton:
             event.accept()
             self.offered.emit(self.mapToView(event.pos()).x(), event.screenPos().toPoint())
@@ -113,7 +113,7 @@ class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
             self.pointed.emit(self.mapToView(event.pos()).x())
 
     def mouseDragEvent(self, event: Any, axis: int | None = None) -> None:
-        """Drag the playhead or a line with the left button, the view with the others."""
+        """Drag the playhead or a line with the left button, and the view with any other button."""
         if event.button() == Qt.MouseButton.LeftButton:
             event.accept()
             if event.isStart():
@@ -153,7 +153,7 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         return [self._spell(value) for value in values]
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Space the numbers beside a plot evenly and as close as the font allows, so that none has to be left out."""
+        """Return the distance of the numbers beside a plot: as small as possible without overlaps."""
         if self.orientation != "left" or not high > low:
             return list(super().tickSpacing(low, high, size))
         least = (high - low) * max(
@@ -166,7 +166,7 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         return [(max(visible_steps, default=step), 0.0)]
 
     def restyle(self, theme: Theme) -> None:
-        """Take pens and font from the theme, and fit the width of a vertical axis to its numbers."""
+        """Apply pens and font of the theme, and fit the width of a vertical axis to its numbers."""
         self.setPen(QPen(QColor(theme.colours.line)))
         self.setTextPen(QColor(theme.colours.quiet))
         self.setTickFont(ui_font(theme.small))
@@ -187,7 +187,7 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
             self.setMinimumWidth(self.fixedWidth)
 
     def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
-        """Paint the numbers, which are worked out again when the range or the size has changed."""
+        """Paint the numbers. Their positions are computed again if the range or the size has changed."""
         font = self.style["tickFont"] or self.font()
         if self.picture is None:  # pyqtgraph's sign that the range or the size has changed
             canvas = QPicture()

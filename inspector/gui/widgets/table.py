@@ -217,7 +217,7 @@ class FittedTable(WholeRows, Generic[T]):
         raise NotImplementedError
 
     def _walk(self, row: int) -> None:
-        """Handle an arrow key that moved to a row."""
+        """Handle that an arrow key has moved to a row."""
         raise NotImplementedError
 
     @property

@@ -335,7 +335,7 @@ class BreakRows(QWidget):
             names.currentTextChanged.connect(lambda _: self._choose())
 
     def name_tiers(self, names: Sequence[str]) -> None:
-        """Offer the tiers of another policy."""
+        """Set the tiers that can be selected, for another policy."""
         now = self.tiers.currentText()
         with QSignalBlocker(self.tiers):
             self.tiers.clear()

@@ -63,7 +63,7 @@ def step(bench: Workbench, tier: str | int = "") -> None:
 
 
 def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
-    """Return commands whose name contains what was typed: run a tier of the chosen policy, or choose another policy."""
+    """Return the commands whose names contain the typed text: run a tier of the policy, or choose another policy."""
     if bench.state.session is None:
         return ()
     query, policy = typed.lower(), policy_of(bench.state)

@@ -1,4 +1,4 @@
-"""The pressure gauge: the number and its kind, what is due, the tank, the legend, and the policy's own count."""
+"""The pressure gauge: the number and its kind, the due tiers, the tank, the legend, and the policy's own count."""
 
 from collections.abc import Sequence
 from typing import ClassVar
