@@ -1,1 +1,1 @@
-"""Provider JSON to messages and usage, and back. No network."""
+"""Read messages and usage from the JSON of each provider's API, and write them. No network."""

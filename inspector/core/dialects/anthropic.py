@@ -1,7 +1,8 @@
-"""Anthropic Messages: JSON to messages, usage and prompt, and back; its streams put together.
+"""Read and write the JSON of Anthropic's Messages API: messages, usage and prompt; assemble its streams.
 
-One wire message may become several messages: each tool result is a separate message. Those of one wire message share
-`together`, and `write_anthropic_body` joins them again. A block that is not understood is kept unchanged as Opaque.
+One wire message may become several messages, because each tool result is a separate message. Messages from one wire
+message have the same `together`, and `write_anthropic_body` joins them again. An unknown block is kept unchanged as
+Opaque.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,9 +47,10 @@ def read_wire_messages(
     summary: bool = False,
     mark: Mark = "",
 ) -> tuple[Message, ...]:
-    """The messages of one wire message, in order, at least one (without parts where the content holds nothing).
+    """Return the messages of one wire message, in order; at least one, which has no parts if the content is empty.
 
-    The first keeps `id`, further ones are named after their tool call; with more than one, `together` is `id`.
+    The first message keeps `id`; the ids of further messages add the id of their tool call and a number. If there are
+    several messages, their `together` is `id`.
     """
     neutral = _ROLES.get(role, "user")
     if isinstance(content, str):
@@ -82,9 +84,9 @@ def _name(id: str, n: int, parts: tuple[Part, ...]) -> str:  # noqa: A002
 def group_results(
     role: Role, runs: Iterable[tuple[Part, ...]]
 ) -> list[tuple[Role, tuple[Part, ...]]]:
-    """Group the parts of a wire message by message: each tool result with its images, and the blocks between them.
+    """Group the parts of a wire message into messages: each tool result with its images, and the blocks in between.
 
-    A summary that the provider made inside a call is a message, too.
+    A summary that the provider made during the request is a separate message, too.
     """
     groups: list[tuple[Role, tuple[Part, ...]]] = []
     loose: list[Part] = []
@@ -103,12 +105,12 @@ def group_results(
 
 
 def is_summary(parts: Sequence[Part]) -> bool:
-    """A compaction that the provider made inside a call: the model reads nothing that stands before it."""
+    """Are these parts a compaction by the provider during a request? The model reads nothing before such a message."""
     return len(parts) == 1 and isinstance(parts[0], Opaque) and bool(parts[0].text)
 
 
 def read_blocks(content: Any) -> list[tuple[Part, ...]]:
-    """One tuple of parts for each block: a tool result brings its images along, all others are alone."""
+    """Return one tuple of parts for each block: a tool result with its images, any other block alone."""
     if isinstance(content, str):
         return [(Text(content),)]
     if isinstance(content, dict):
@@ -124,7 +126,7 @@ def read_blocks(content: Any) -> list[tuple[Part, ...]]:
 
 
 def read_block(block: Any) -> Part:
-    """Read one block that is no tool result."""
+    """Read one block that is not a tool result."""
     if not isinstance(block, dict):
         return Text(block) if isinstance(block, str) else Opaque("", block, len(dumps(block)))
     kind = block.get("type")
@@ -134,7 +136,7 @@ def read_block(block: Any) -> Part:
     data = block.get("data") if kind == "redacted_thinking" else None
     size = (
         len(data) * 3 // 4 if isinstance(data, str) else len(dumps(block).encode())
-    )  # of what the provider reads
+    )  # bytes that the provider reads
     return Opaque(text_of(kind), block, size)
 
 
@@ -171,7 +173,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Part | None]] = {
     "thinking": _read_thinking,
     "image": _read_image,
 }
-"""How a block of each type is read; None for one that is not as it should be."""
+"""Readers of blocks by type. A reader returns None for a malformed block."""
 
 
 def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
@@ -190,7 +192,10 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def read_anthropic_prompt(body: Mapping[str, Any]) -> Prompt:
-    """System prompt (its blocks joined by an empty line) and tools of a request body. Absent there = empty."""
+    """Return the system prompt, with its blocks joined by empty lines, and the tools of a request body.
+
+    A field that the body lacks is empty in the result.
+    """
     system = body.get("system")
     texts = [part.text for parts in read_blocks(system) for part in parts if isinstance(part, Text)]
     tools = body.get("tools")
@@ -198,14 +203,14 @@ def read_anthropic_prompt(body: Mapping[str, Any]) -> Prompt:
 
 
 def read_tool_definitions(tools: Any) -> tuple[Tool, ...]:
-    """The tools of a list of definitions; what is not an object is left out."""
+    """Return the tools of a list of definitions. Entries that are not objects are skipped."""
     if not isinstance(tools, _LISTS):
         return ()
     return tuple(Tool(text_of(tool.get("name")), tool) for tool in tools if isinstance(tool, dict))
 
 
 def write_anthropic_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
-    """A Messages request body: what travelled together, and neighbouring tool results, share one user message."""
+    """Return a Messages request body. Messages with the same `together`, and neighbouring tool results, are joined."""
     body: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
     if buffer.prompt.system:
         body["system"] = buffer.prompt.system
@@ -216,7 +221,7 @@ def write_anthropic_body(buffer: Buffer, model: str, max_tokens: int) -> dict[st
 
 
 def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The wire messages of a buffer, in order."""
+    """Return the wire messages of a buffer, in order."""
     wire: list[dict[str, Any]] = []
     for group in wire_groups(messages):
         content: Any = [block for message in group for block in _blocks(message)]
@@ -230,7 +235,7 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def wire_groups(messages: Iterable[Message]) -> list[tuple[Message, ...]]:
-    """Neighbours that share a wire message together, all in order."""
+    """Group consecutive messages that share a wire message, in order."""
     groups: list[list[Message]] = []
     for message in messages:
         if groups and same_wire_message(groups[-1][-1], message):
@@ -241,7 +246,7 @@ def wire_groups(messages: Iterable[Message]) -> list[tuple[Message, ...]]:
 
 
 def same_wire_message(before: Message, message: Message) -> bool:
-    """Do these neighbours share one wire message? What travelled together does, and tool results do."""
+    """Do two neighbours share one wire message? They do if they have the same `together`, or are tool results."""
     if before.together or message.together:
         return before.together == message.together
     return before.role == message.role == "tool"
@@ -249,7 +254,9 @@ def same_wire_message(before: Message, message: Message) -> bool:
 
 def _blocks(message: Message) -> list[dict[str, Any]]:
     parts = message.parts
-    if message.role == "tool" and message.result is not None:  # the others stand inside its block
+    if (
+        message.role == "tool" and message.result is not None
+    ):  # the other parts are inside its block
         parts = tuple(part for part in parts if isinstance(part, ToolResult))
     blocks = [_block(part) for part in parts]
     if message.result is not None:
@@ -305,7 +312,7 @@ def _block(part: Part) -> dict[str, Any]:
 
 
 def read_edits(response: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """What the provider says it cleared of the buffer before the model read it (`context_management.applied_edits`)."""
+    """Return the provider's own edits of the buffer before the model read it (`context_management.applied_edits`)."""
     return tuple(objects_of(object_of(response, "context_management").get("applied_edits")))
 
 
@@ -313,7 +320,7 @@ def read_edits(response: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 
 class AnthropicAssembler(StreamAssembler):
-    """Events of a stream to a message."""
+    """Assembles the events of a stream into a response."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -373,9 +380,7 @@ class AnthropicAssembler(StreamAssembler):
         for (n, field), pieces in self._pieces.items():
             block, text = self._blocks.setdefault(n, {"type": "text"}), "".join(pieces)
             begun = block.get(field)
-            if (
-                field == "input"
-            ):  # as text where a model wrote what is no JSON (a call that was cut off)
+            if field == "input":  # kept as text if it is not JSON, as in a call that was cut off
                 block[field] = value_in(text, text) if text.strip() else {}
             else:
                 block[field] = text_of(begun) + text
@@ -443,5 +448,5 @@ ANTHROPIC = Dialect(
     paths={"/messages": "call", "/messages/count_tokens": "count"},
     path_marks=("/messages", "/complete"),
     final_events=frozenset({"message_stop"}),
-    refuses=frozenset(get_args(Refusal)),  # for all that there is a word for
+    refuses=frozenset(get_args(Refusal)),  # every reason for which there is a name
 )

@@ -1,4 +1,4 @@
-"""Anthropic's usage: what the provider counted, over the rounds of one answer."""
+"""Read Anthropic's usage records: the token counts of one request, which may consist of several iterations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,9 +9,9 @@ from inspector.core.usage import Usage, is_absurd
 
 
 def read_anthropic_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
-    """What one call reported; None where `usage` holds no counts.
+    """Return the usage of one request; None if `usage` has no counts or absurd ones.
 
-    With several iterations the cost is their sum and the context is that of the last one that made a message.
+    With several iterations, the counts are their sums, and the context is that of the last iteration with a message.
     """
     if not has_counts(usage):
         return None
@@ -19,7 +19,7 @@ def read_anthropic_usage(usage: Any, *, output_is_final: bool = True) -> Usage |
 
 
 def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
-    """The same of an object that is known to hold counts, none of them absurd."""
+    """Return the usage of one request, given a record that has counts and none that is absurd."""
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and rounds:
         counted = [round_ for round_ in rounds if isinstance(round_, dict)]
@@ -38,7 +38,7 @@ def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
 
 
 def has_counts(usage: Any) -> bool:
-    """Is it what a call reported?"""
+    """Is this a usage record with counts?"""
     return isinstance(usage, dict) and ("input_tokens" in usage or bool(_COUNTS & usage.keys()))
 
 
@@ -54,7 +54,7 @@ _COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
 def _summed(
     usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool
 ) -> Usage:
-    """Sum up the rounds of a call; the context is that of the last one that made a message."""
+    """Sum up the iterations of a request. The context is that of the last iteration with a message."""
     written = sum(map(_written, rounds))
     own = [round_ for round_ in rounds if round_.get("type") != _ADVISOR]
     with_message = [round_ for round_ in own if "message" in str(round_.get("type"))]
@@ -85,9 +85,10 @@ def _sum(key: str, rounds: Sequence[Mapping[str, Any]]) -> int:
 def _summed_hourly(
     usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], written: int
 ) -> int:
-    """Return what was written to the cache for an hour.
+    """Return the tokens written to the cache for one hour.
 
-    It may be reported of one round, or of all together: if there is one kind only, all rounds wrote that.
+    The count may be reported by iteration or for the whole request. If the request reports one-hour writes only, all
+    writes of its iterations are one-hour writes.
     """
     if any(_LIVES in round_ for round_ in rounds):
         return sum(map(_hourly, rounds))
@@ -96,26 +97,26 @@ def _summed_hourly(
 
 
 _ADVISOR = "advisor_message"
-"""Type of an iteration in which another model was asked."""
+"""Type of an iteration in which another model was called."""
 
 
 def _read_advice(iteration: Mapping[str, Any]) -> tuple[str, Usage]:
-    """Return what another model used inside the call, as (model, usage)."""
+    """Return (model, usage) of an iteration in which another model was called."""
     return str(iteration["model"]), read_counts(iteration, output_is_final=True)
 
 
 def _context(round_: Mapping[str, Any]) -> int:
-    """The prompt of one iteration."""
+    """Return the prompt tokens of one iteration."""
     return count_of(round_.get("input_tokens")) + count_of(round_.get(_READ)) + _written(round_)
 
 
 def _written(usage: Mapping[str, Any]) -> int:
-    """Tokens written to the cache: as reported in all, else the sum of those for five minutes and those for an hour."""
+    """Return the tokens written to the cache: the reported total, or the sum of five-minute and one-hour writes."""
     return count_of(usage.get(_WRITE)) or _life(usage, "5m") + _hourly(usage)
 
 
 def _hourly(usage: Mapping[str, Any]) -> int:
-    """Of them, those for an hour."""
+    """Return the tokens written to the cache for one hour."""
     return _life(usage, "1h")
 
 

@@ -1,7 +1,7 @@
-"""The dialects by name; which of them a path speaks; recorded streams put together into the response that they report.
+"""Dialects by name, the dialect of a URL path, and the assembly of recorded streams into responses.
 
-Server-sent events are parsed on the joined text: where the network cut it into pieces means nothing. What came before a
-cut is kept, with the usage as far as it was reported.
+Server-sent events are parsed from the joined text, so that network chunks do not matter. Of a stream that was cut off,
+everything before the cut is kept, including the usage reported so far.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,17 +24,17 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What a path asks for, and in whose dialect."""
+    """The purpose of requests to a path, and their dialect."""
 
     purpose: Purpose
     dialect: Dialect | None = None
     model: str = ""
-    """Named by the path, as Gemini does."""
+    """The model that the path names, as in Gemini's API; empty if the path names no model."""
 
 
 @lru_cache(maxsize=256)
 def endpoint(method: str, path: str) -> Endpoint:
-    """Return what a request asks for, by the end of its path: the beginning is up to the host.
+    """Return the purpose and dialect of a request by the end of its path; the beginning depends on the host.
 
     A WebSocket frame counts as a POST.
     """
@@ -52,9 +52,9 @@ def endpoint(method: str, path: str) -> Endpoint:
 
 
 def events(stream: str) -> Iterator[Any]:
-    """The parsed data of the events of an event stream, in order. Comments, `[DONE]` and what is no JSON are left out.
+    """Yield the parsed data of the events of an event stream, in order, without comments, `[DONE]` and invalid JSON.
 
-    The last event counts without the empty line after it, if it is whole: a recording may have been cut there.
+    A complete last event counts even without an empty line after it, because a recording may end there.
     """
     data: list[str] = []
     text = stream.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -68,9 +68,10 @@ def events(stream: str) -> Iterator[Any]:
 
 
 def event_of(row: Any) -> Mapping[str, Any] | None:
-    """The event in a row of a list: what stands under `data` beside its name, as a value or as text, else the row.
+    """Return the event in a row of a list; None if the row has none.
 
-    None for what is none.
+    The event is the `data` of the row, as an object or as JSON text, if the row also has `event` or lacks `type`; else
+    the row itself.
     """
     if not isinstance(row, Mapping):
         return object_in(row) or None
@@ -84,7 +85,7 @@ def event_of(row: Any) -> Mapping[str, Any] | None:
 
 
 def assemble(dialect: Dialect, stream: Iterable[Any]) -> StreamAssembler:
-    """All these events (or WebSocket frames), put together."""
+    """Assemble events or WebSocket frames into a response."""
     assembler = dialect.assembler()
     for event in stream:
         if isinstance(event, Mapping):
@@ -93,7 +94,7 @@ def assemble(dialect: Dialect, stream: Iterable[Any]) -> StreamAssembler:
 
 
 def is_terminal(message: Any) -> bool:
-    """Is this (parsed) event the last of an answer, in any of the dialects?"""
+    """Is this parsed event the last event of an answer in any dialect?"""
     if not isinstance(message, Mapping):
         return False
     kind = text_of(message.get("type"))

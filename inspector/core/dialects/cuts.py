@@ -1,8 +1,8 @@
-"""A cut: the user's change of a held buffer, applied again to every later request of that thread.
+"""Cuts: a user's change of a held request, which is applied to every later request of that thread.
 
-A client keeps its own conversation and sends all of it with every turn. A cut recognises the items that it replaces by
-their content, and builds the new ones from them; later items are passed on unchanged. If the conversation begins with
-other items (the client compacted it, or went back), the cut no longer fits.
+A client keeps its own conversation and sends all of it with every request. A cut recognises the items that it replaces
+by their content and builds the new items from them; later items are forwarded unchanged. If the conversation begins
+with other items, because the client compacted or rewound it, the cut no longer fits.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from inspector.core.identity import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class BufferCut:
-    """The items at the beginning, by fingerprint, and the recipes of the items that replace them."""
+    """Fingerprints of the items that a cut replaces, and the recipes of the new items."""
 
     dialect: str
     before: tuple[str, ...]
     after: tuple[Recipe, ...]
     inside: frozenset[int] = frozenset()
-    """Items of which pieces are kept: these must be alike in every piece."""
+    """Indices of items of which parts are kept: their fingerprint covers every part."""
 
     def fits(self, items: Sequence[Any]) -> bool:
-        """Do the items begin with those that it replaces?"""
+        """Do the items begin with the items that this cut replaces?"""
         if len(items) < len(self.before):
             return False
         pairs = zip(items, self.before, strict=False)
@@ -35,7 +35,7 @@ class BufferCut:
         )
 
     def apply(self, items: Sequence[Any]) -> list[Any]:
-        """The items with the cut made. Only for items that it `fits`."""
+        """Return the items after the cut. Call only if `fits` is true for them."""
         opened = [
             _opened(self.dialect, item) if n in self.inside else item
             for n, item in enumerate(items)
@@ -44,7 +44,7 @@ class BufferCut:
 
 
 def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> BufferCut | None:
-    """Return the cut that changes `items` as `plan` (of `plan_recipes`) says; None if it changes nothing."""
+    """Return the cut that changes `items` according to `plan` (from `plan_recipes`); None if nothing changes."""
     same = 0
     while same < min(len(items), len(plan)) and plan[-1 - same] == Ref((len(items) - 1 - same,)):
         same += 1
@@ -58,7 +58,7 @@ def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> Buffer
 
 
 def _opened(dialect: str, item: Any) -> Any:
-    """With its content as a list: the same text may come as a string one time and as a block another."""
+    """Return an item with its content as a list, because clients send the same text as a string or as a block."""
     match item:
         case {"content": str(text)}:
             text_type = "output_text" if item.get("role") == "assistant" else "input_text"
@@ -73,17 +73,17 @@ def _print(dialect: str, item: Any, whole: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recut:
-    """What the cuts of a thread made of a later request."""
+    """A later request of a thread after the thread's cuts."""
 
     items: list[Any]
     made: int
-    """How many cuts were made, from the first one on."""
+    """Number of cuts that were applied, from the first one on."""
     left: int
-    """How many do not fit: the client's own conversation has changed under them."""
+    """Number of cuts that were not applied, because the client's own conversation has changed."""
 
 
 def recut(cuts: Sequence[BufferCut], items: Sequence[Any]) -> Recut:
-    """Each cut on what the one before it left. Those after one that does not fit were made of it: they wait, too."""
+    """Apply cuts one after the other, up to the first that does not fit: later cuts build on its result."""
     now = list(items)
     for n, cut in enumerate(cuts):
         if not cut.fits(now):

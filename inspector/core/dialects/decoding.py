@@ -1,7 +1,7 @@
-"""Bodies out of their content encodings, for the recording; what is forwarded stays as it came.
+"""Decode the content encodings of bodies for the recording. Forwarded bytes are unchanged.
 
-Tolerant: of a body that was cut, what can be unpacked. Bounded: a small body that claims to be a huge one is unpacked
-only so far as to see that, a piece at a time, and none of it is kept.
+A body that was cut off is unpacked as far as possible. Memory is bounded: a small body that unpacks to a huge one is
+unpacked piece by piece only until it exceeds the limit, and nothing of it is kept.
 """
 
 import zlib
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 LARGEST = 64_000_000
-"""Bytes of one unpacked body."""
+"""Largest unpacked body, in bytes."""
 LARGEST_OF_SMALL = 4_000_000
-"""Bytes of an unpacked body however small it was packed."""
+"""Bytes that every body may have unpacked, however small it is packed."""
 TOO_LARGE, NOT_KNOWN = "unpacked it is larger than", "is not known here"
 _USUAL, _RARE = 20, 100
-"""Times that a body is larger unpacked: few are beyond the first, none of a model's beyond the second."""
+"""Compression ratios: few bodies exceed `_USUAL`, and no answer of a model exceeds `_RARE`."""
 _LARGEST_RARE = 16_000_000
 _PIECE = 1 << 18
 _BLOCK = 1 << 16
@@ -22,14 +22,14 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class DecodedBody:
-    """`undecoded`: why `data` is still packed; empty where it is plain."""
+    """A body after decoding. `undecoded` says why `data` is still packed; it is empty if `data` is plain."""
 
     data: bytes
     undecoded: str = ""
 
 
 def decoded(data: bytes, encoding: str) -> DecodedBody:
-    """Undo the Content-Encoding of `data` (gzip, br, zstd, deflate). Of several the last is undone first."""
+    """Undo the Content-Encoding of `data` (gzip, br, zstd, deflate). Of several encodings, undo the last first."""
     plain = data
     most = _most(len(data))
     for name in reversed([word.strip().lower() for word in encoding.split(",") if word.strip()]):
@@ -46,20 +46,21 @@ def decoded(data: bytes, encoding: str) -> DecodedBody:
 
 
 def _most(packed: int) -> int:
-    """How many bytes a body may have that was packed into `packed` bytes."""
+    """Return the largest allowed unpacked size of a body with `packed` bytes."""
     return max(LARGEST_OF_SMALL, min(_RARE * packed, _LARGEST_RARE), min(_USUAL * packed, LARGEST))
 
 
 class _Damaged(ValueError):
-    """It cannot be unpacked at all, or would be too large."""
+    """A body cannot be unpacked at all, or would be too large."""
 
 
 Unpack = Callable[[bytes], Iterator[bytes]]
-"""The pieces of what is packed. Raises _Damaged where the first one cannot be had; later damage ends them."""
+"""Function that yields the unpacked pieces of a body. It raises _Damaged if the first piece is damaged, and stops at
+later damage."""
 
 
 def _unpacked(data: bytes, unpack: Unpack, most: int) -> bytes:
-    """All of it. What is larger than is usual is counted before it is kept. Raises _Damaged."""
+    """Return the whole unpacked body. A large body is measured first and unpacked again to keep it. Raises _Damaged."""
     pieces: list[bytes] = []
     size = 0
     for piece in unpack(data):
@@ -74,7 +75,7 @@ def _unpacked(data: bytes, unpack: Unpack, most: int) -> bytes:
 
 
 def _while_whole(name: str, pieces: Iterator[bytes], damage: type[Exception]) -> Iterator[bytes]:
-    """The pieces up to where they are damaged."""
+    """Yield pieces up to the first damage; raise _Damaged if there is no piece before it."""
     is_empty = True
     try:
         for piece in pieces:
@@ -105,11 +106,11 @@ def _members(data: bytes, wbits: int, *, are_many: bool) -> Iterator[bytes]:
 def _gzip(data: bytes) -> Iterator[bytes]:
     return _while_whole(
         "gzip", _members(data, 47, are_many=True), zlib.error
-    )  # gzip or zlib, by its head
+    )  # zlib detects gzip or zlib by the header
 
 
 def _deflate(data: bytes) -> Iterator[bytes]:
-    """Some servers mean the bare stream by it."""
+    """Unpack a `deflate` body: zlib data or, as some servers send, the raw stream."""
     try:
         yield from _gzip(data)
     except _Damaged:
@@ -121,7 +122,7 @@ def _zstd(data: bytes) -> Iterator[bytes]:
 
     unpacker = zstandard.ZstdDecompressor(
         max_window_size=1 << 23
-    )  # the largest that HTTP allows (RFC 9659)
+    )  # the largest window that HTTP allows (RFC 9659)
     reader = unpacker.stream_reader(data, read_across_frames=True)
     return _while_whole("zstd", iter(lambda: reader.read(_PIECE), b""), zstandard.ZstdError)
 

@@ -1,6 +1,6 @@
-"""What a provider's dialect is: all that differs in how requests and responses are written, as one value.
+"""The `Dialect` type: everything that differs between the APIs in how requests and responses are written.
 
-The payload formats, the proxy's recordings, the rewriting at its gate, real and simulated providers all read it here.
+Payload formats, proxy recordings, request rewriting at the proxy, and real and simulated providers use it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,10 +13,11 @@ from inspector.core.untyped import list_of, object_of
 from inspector.core.usage import Usage
 
 Units: TypeAlias = Iterable[Sequence[Message]]
-"""Messages by the wire item that they came in."""
+"""Messages grouped by the wire item that contains them."""
 
 Purpose: TypeAlias = Literal["call", "count", "compact", "other"]
-"""call: an answer of the model; count: tokens of a body; compact: the provider is to compact; other: anything else."""
+"""call: get an answer of the model; count: count the tokens of a body; compact: let the provider compact; other:
+anything else."""
 
 Refusal: TypeAlias = Literal[
     "result-without-call",
@@ -33,20 +34,20 @@ Refusal: TypeAlias = Literal[
 
 
 class StreamAssembler:
-    """A stream put back together. Feed every event; events come from anywhere: one of another shape is passed over."""
+    """Assembles a stream into a response. Feed every event; events of an unknown shape are ignored."""
 
     def __init__(self) -> None:
         self.finished = False
-        """Did the stream come to its own end?"""
+        """True if the stream reported its end."""
         self.failure: Mapping[str, Any] | None = None
-        """The error that the stream reported, where it did."""
+        """The error that the stream reported; None if it reported none."""
 
     def feed(self, event: Mapping[str, Any]) -> str:
-        """The text that this event brought, if any."""
+        """Add an event, and return the visible text in it; empty if it has none."""
         raise NotImplementedError
 
     def body(self) -> dict[str, Any]:
-        """What has come so far, as a call without streaming returns it."""
+        """Return the response so far, in the form that a request without streaming returns."""
         raise NotImplementedError
 
 
@@ -61,22 +62,22 @@ def _never(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PayloadSigns:
-    """What tells the payloads of one API in a file from those of the others."""
+    """Signs by which the payloads of one API are recognised in a file."""
 
     is_unmistakable: bool = False
-    """Do its bodies and items look like those of no other API? Then nothing else here is needed."""
+    """True if the API's bodies and items look like those of no other API. The other fields are then not needed."""
     keys: frozenset[str] = frozenset()
     """Fields of a request body that only this API has."""
     limit: str = ""
-    """The field that limits the answer: together with the model it makes a whole body, whatever its messages are."""
+    """Field that limits the length of the answer. A body with this field and a model is recognised as complete."""
     blocks: frozenset[str] = frozenset()
     """Types of items, and of the blocks of their content, that only this API has."""
     is_own_message: Callable[[Mapping[str, Any]], bool] = _never
-    """Is it a message as only this API writes it?"""
+    """(message) -> whether only this API writes messages of this form."""
     is_own_tool: Callable[[Mapping[str, Any]], bool] = _never
-    """Is it the definition of a tool as only this API writes it?"""
+    """(tool definition) -> whether only this API writes definitions of this form."""
     is_own_model: Callable[[str], bool] = _never
-    """Is a model of this name usually called through this API?"""
+    """(model name) -> whether the model is usually called through this API."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,97 +86,97 @@ class Dialect:
 
     name: str
     title: str
-    """Of the API, for people."""
+    """Name of the API on screen."""
     provider: str
     """The provider's name on the command line."""
     host: str
-    """The URL that its requests go to."""
+    """Base URL of the API."""
     key: str
-    """Under which a request body holds its items."""
+    """Key of the items in a request body."""
     read: Callable[[Any, str, int, str], Sequence[Message]]
-    """(item, id, line, time) -> the messages it holds."""
+    """(item, id, line, time) -> the messages in the item."""
     write: Callable[[Sequence[Message], Mapping[str, ToolCall]], Sequence[Any]]
-    """(messages, the calls of the whole buffer by id) -> items. Calls without an id on the wire got one of us."""
+    """(messages, the calls of the whole buffer by id) -> items. Ids that were generated when reading are left out."""
     prompt: Callable[[Mapping[str, Any]], Prompt]
-    """System prompt and tools of a request body."""
+    """(request body) -> its system prompt and tools."""
     answer: Callable[[Mapping[str, Any]], Sequence[Any]]
-    """The items of a response body: what the next request will repeat."""
+    """(response body) -> its items, which the next request will repeat."""
     write_body: Callable[[Buffer, str, int], dict[str, Any]]
-    """(buffer, model, most tokens of the answer) -> a request body that is complete in itself."""
+    """(buffer, model, most tokens of the answer) -> a complete request body."""
     usage: Callable[[Any], Usage | None]
     finish: Callable[[Mapping[str, Any]], str]
     is_response: Callable[[Mapping[str, Any]], bool]
     is_message: Callable[[Any], bool]
-    """Is it one item, standing alone?"""
+    """(value) -> whether it is a single item, outside of any body."""
     assembler: type[StreamAssembler]
     is_event: Callable[[Mapping[str, Any]], bool]
-    """Is it an event of an answer's stream?"""
+    """(event) -> whether it belongs to the stream of an answer."""
     signs: PayloadSigns
     error: Callable[[int, str], dict[str, Any]]
-    """(status, sentence) -> the JSON body of an error, as its clients read it."""
+    """(status, sentence) -> the JSON body of an error, in the form that clients expect."""
     paths: Mapping[str, Purpose] = field(default_factory=dict)
-    """What requests ask for, by the end of their path."""
+    """Purpose of requests by the end of their path."""
     read_path: Callable[[str], tuple[Purpose, str] | None] = lambda path: None
-    """What a path asks for and the model that it names, if `paths` cannot say it."""
+    """(path) -> its purpose and the model that it names; None if `paths` is enough."""
     path_marks: tuple[str, ...] = ()
-    """Parts of paths, of calls and others, that show whose they are."""
+    """Parts of paths that show that a request belongs to this API, whatever its purpose."""
     final_events: frozenset[str] = frozenset()
-    """Types of the events after which nothing of the answer follows."""
+    """Types of the events that end an answer."""
     has_finish: Callable[[Mapping[str, Any]], bool] = _never
-    """Does an event without a type say why the answer ended? Only its usage may follow."""
+    """(event) -> whether an event without a type reports why the answer ended. Only usage may follow such an event."""
     has_whole_events: bool = False
-    """Do events look like whole responses, so that one alone is no stream?"""
+    """True if events look like whole responses, so that a single event does not prove a stream."""
     error_event: Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]] = lambda error: (
         "",
         error,
     )
-    """(body of an error) -> name (may be empty) and data of the event that reports it in a stream."""
+    """(body of an error) -> name (may be empty) and data of the stream event that reports the error."""
     refuses: frozenset[Refusal] = frozenset()
-    """Why it refuses buffers."""
+    """Reasons for which the provider refuses a buffer."""
     content: str = "content"
-    """Under which an item holds its blocks."""
+    """Key of the blocks in an item."""
     counts: str = "usage"
-    """Under which a response holds its usage."""
+    """Key of the usage in a response."""
     wrapper: str = ""
-    """Under which some clients send the body inside another one."""
+    """Key under which some clients send the body inside another body; empty if there is none."""
     head: Callable[[Sequence[Any]], int] = lambda items: 0
-    """How many items at the beginning are the system prompt."""
+    """(items) -> number of items at the beginning that are the system prompt."""
     bare: Callable[[Any], Any] = lambda text: {"role": "user", "content": text}
-    """The item for a string that came in place of the list."""
+    """(string or object that was sent instead of the list) -> the item."""
     shares: Callable[[Message, Message], bool] = lambda before, message: False
-    """Do these neighbours share an item?"""
+    """(message, next message) -> whether both share an item."""
     join: Callable[[Units], Units] = lambda units: units
-    """What was read item by item, as the messages of a conversation."""
+    """(messages read item by item) -> the messages of the conversation."""
     pair: Callable[[Units, Iterable[Message]], Units] = lambda units, before: units
-    """(messages, those in front of them) -> the same, with names for calls and results that have none."""
+    """(messages, the messages before them) -> the messages, with ids for calls and results without an id."""
 
     def units(
         self, items: Iterable[Any], line: int = 0, time: str = "", before: Iterable[Message] = ()
     ) -> Units:
-        """The messages of these items, without ids of their own."""
+        """Return the messages of these items, with empty message ids."""
         read = (unit for item in items if (unit := self.read(item, "", line, time)))
         return self.pair(self.join(read), before)
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
-        """All items of a body, in order."""
+        """Return all items of a body, in order."""
         value = self.unwrapped(body).get(self.key)
         if isinstance(value, str | Mapping):
             return [self.bare(value)]
         return list(list_of(value))
 
     def conversation(self, body: Mapping[str, Any]) -> list[Any]:
-        """The items of a body that are not its system prompt."""
+        """Return the items of a body without its system prompt."""
         items = self.items(body)
         return items[self.head(items) :]
 
     def unwrapped(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The part of the body that holds the items."""
+        """Return the object that contains the items: the body, or the one in its wrapper."""
         inner = body.get(self.wrapper) if self.wrapper and self.key not in body else None
         return inner if isinstance(inner, Mapping) else body
 
 
 def calls_by_id(messages: Iterable[Message]) -> Mapping[str, ToolCall]:
-    """All calls of a buffer by id."""
+    """Return all calls of a buffer by id."""
     return {call.id: call for message in messages for call in message.calls}
 
 
@@ -187,12 +188,12 @@ _SCHEMAS = (
     ("generationConfig", "responseJsonSchema"),
     ("generationConfig", "responseSchema"),
 )
-"""Where each dialect says which JSON schema the answer must keep to."""
+"""Paths in a request body at which the APIs expect the JSON schema of the answer."""
 _SCHEMA_FIELDS = frozenset(path[0] for path in _SCHEMAS)
 
 
 def answer_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The JSON schema that the answer must keep to; None where any text will do."""
+    """Return the JSON schema that the answer must follow; None if the answer is free text."""
     if _SCHEMA_FIELDS.isdisjoint(body):
         return None
     for *path, last in _SCHEMAS:

@@ -1,8 +1,8 @@
-"""Gemini: JSON to messages, usage and prompt, and back; its streams put together.
+"""Read and write the JSON of the Gemini API: messages, usage and prompt; assemble its streams.
 
-One content may become several messages: each function response is a separate message, and those of one content share
-`together`. Calls without an id (most have none) get one made from their content, so that their answer can name them;
-`paired` does that for a whole list of contents.
+One content may become several messages: each function response is a separate message, and the messages of one content
+have the same `together`. A call without an id (most have none) gets an id made from its content, so that its answer can
+refer to the call; `paired` does so for a whole list of contents.
 """
 
 import re
@@ -32,7 +32,7 @@ from inspector.core.untyped import count_of, first_object, first_of, object_of, 
 from inspector.core.usage import Usage, is_absurd
 
 NAMED = "?"
-"""Begins the id of a call or result that has none on the wire: the function's name follows."""
+"""Prefix of the id of a call or result without an id on the wire; the function's name follows."""
 
 
 def read_gemini_content(
@@ -42,7 +42,7 @@ def read_gemini_content(
     line: int = 0,
     time: str = "",
 ) -> tuple[Message, ...]:
-    """The messages of one content, at least one. Never raises."""
+    """Return the messages of one content, at least one. Never raises."""
     if not isinstance(content, Mapping):
         part: Part = (
             Text(content) if isinstance(content, str) else Opaque("", content, len(dumps(content)))
@@ -60,7 +60,7 @@ def read_gemini_content(
 
 
 def read_gemini_part(part: Any) -> tuple[Part, ...]:
-    """One part; a function response brings its images along."""
+    """Return the parts of one wire part: a function response with its images, or a signature with the part it signs."""
     if isinstance(part, str):
         return (Text(part),)
     if not isinstance(part, Mapping):
@@ -91,7 +91,9 @@ def read_gemini_part(part: Any) -> tuple[Part, ...]:
 def _result(result: Mapping[str, Any]) -> tuple[Part, ...]:
     response = result.get("response")
     content, is_failed = response, False
-    if isinstance(response, Mapping) and len(response) == 1:  # else the model reads all of it
+    if (
+        isinstance(response, Mapping) and len(response) == 1
+    ):  # the model reads all of it if it has more keys
         ((key, inside),) = response.items()
         is_failed = key == "error"
         content = inside if key in ("output", "result", "error") else response
@@ -118,14 +120,14 @@ def _data(part: Mapping[str, Any]) -> Part:
 def paired(
     units: Iterable[Sequence[Message]], before: Iterable[Message] = ()
 ) -> Iterable[Sequence[Message]]:
-    """Return the messages with ids for calls and results that have none.
+    """Yield the messages with ids for the calls and results that have none on the wire.
 
-    A result answers the oldest open call of its function. The id of a call is made from its content, so that it is the
-    same wherever the call is read; identical calls are numbered.
+    A result answers the oldest open call of its function. The id of a call is made from the call's content, so that
+    every reading gives the same id; identical calls are numbered.
 
     Args:
-        messages: The messages.
-        before: The messages in front of them.
+        units: The messages, grouped by content.
+        before: The messages before these.
     """
     ids: set[str] = set()
     waiting: dict[str, list[str]] = {}
@@ -148,7 +150,7 @@ def _nameless(part: Part) -> bool:
 
 
 def _open_calls(before: Iterable[Message], ids: set[str], waiting: dict[str, list[str]]) -> None:
-    """The messages before: the ids that are given, and the calls without an answer."""
+    """Add the ids of calls in the previous messages to `ids`, and the calls without an answer to `waiting`."""
     for message in before:
         for part in message.parts:
             match part:
@@ -183,7 +185,7 @@ def _named(message: Message, ids: set[str], waiting: dict[str, list[str]]) -> Me
 
 
 def read_gemini_usage(usage: Any) -> Usage | None:
-    """`usageMetadata`; None where there is none. The prompt includes what was cached and what tools used."""
+    """Read `usageMetadata`; None if there are no counts. The prompt includes cached tokens and tokens used by tools."""
     if (
         not isinstance(usage, Mapping)
         or not any(type(_of(usage, key)) is int for key in _COUNTED)
@@ -209,7 +211,7 @@ def _count(usage: Mapping[str, Any], key: str) -> int:
 
 
 def read_gemini_prompt(body: Mapping[str, Any]) -> Prompt:
-    """System instruction and function declarations of a request body: absent there means none."""
+    """Return the system instruction and the tools of a request body. A field that the body lacks is empty."""
     system = read_gemini_content(_of(body, "systemInstruction") or "", id="")
     texts = [part.text for message in system for part in message.parts if isinstance(part, Text)]
     tools: list[Tool] = []
@@ -223,13 +225,13 @@ def read_gemini_prompt(body: Mapping[str, Any]) -> Prompt:
                 for tool in functions
                 if isinstance(tool, Mapping)
             ]
-        elif isinstance(tool_list, Mapping):  # the provider's own: a search, a code runner
+        elif isinstance(tool_list, Mapping):  # a tool of the provider: a search, a code runner
             tools.append(Tool(next(iter(tool_list), ""), tool_list))
     return Prompt("\n\n".join(text for text in texts if text), tuple(tools))
 
 
 def _of(value: Mapping[str, Any], key: str) -> Any:
-    """A field by its name in JSON, or as Python writes it."""
+    """Return a field by its JSON name (camelCase) or its Python name (snake_case); None if absent."""
     if key in value:
         return value[key]
     return value.get("".join(f"_{char.lower()}" if char.isupper() else char for char in key))
@@ -252,9 +254,9 @@ def write_gemini_body(buffer: Buffer, max_tokens: int) -> dict[str, Any]:
 def write_contents(
     messages: Sequence[Message], calls: Mapping[str, ToolCall] = MappingProxyType({})
 ) -> list[Any]:
-    """Return the contents of messages: what travelled together, and neighbouring results, share one.
+    """Return the contents of messages. Messages with the same `together`, and neighbouring results, are joined.
 
-    A result bears its function's name: that of its call, one of `calls` if it is not among the messages.
+    A result names the function of its call, which is looked up in the messages and in `calls`.
     """
     names = {name: call.name for name, call in calls.items()}
     names |= {call.id: call.name for message in messages for call in message.calls}
@@ -271,7 +273,7 @@ def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     signature = ""
     for part in message.parts:
-        if isinstance(part, Thinking) and not part.text:  # goes along with the part after it
+        if isinstance(part, Thinking) and not part.text:  # written with the next part
             signature = part.signature
             continue
         if isinstance(part, Image) and parts and "functionResponse" in parts[-1]:
@@ -340,7 +342,7 @@ def _declared(tool: Tool) -> Any:
 
 
 class GeminiAssembler(StreamAssembler):
-    """Chunks of a stream to a response: pieces of one text become one part; every other part stays as it came."""
+    """Assembles the chunks of a stream into a response. Pieces of one text are joined; other parts are unchanged."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -350,8 +352,8 @@ class GeminiAssembler(StreamAssembler):
         self._pieces: list[str] = []
 
     def feed(self, event: Mapping[str, Any]) -> str:
-        """The text that this chunk brought, if any: thoughts are none."""
-        inner = event.get("response")  # Code Assist wraps what the API says
+        """Add a chunk, and return the visible text in it, without thoughts."""
+        inner = event.get("response")  # Code Assist wraps the API's chunks
         chunk = inner if isinstance(inner, Mapping) and "candidates" not in event else event
         if isinstance(error := chunk.get("error"), Mapping):
             self.failure = error
@@ -380,7 +382,7 @@ class GeminiAssembler(StreamAssembler):
         return "" if thought else text
 
     def _close(self) -> None:
-        """The text that was under way is whole."""
+        """Join the pieces of the current text into its part."""
         if self._pieces:
             self._parts[-1]["text"] = "".join(self._pieces)
             self._pieces.clear()
@@ -415,7 +417,7 @@ _ROLES = ("user", "model", "function")
 
 
 def _write_items(messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> Sequence[Any]:
-    """Most calls have no id on the wire; the one that was made up for them stays with us."""
+    """Write messages as contents, without the ids that were generated for calls without an id on the wire."""
     written = write_contents(messages, calls)
     for part in (part for written_item in written for part in written_item["parts"]):
         for kind in ("functionCall", "functionResponse"):

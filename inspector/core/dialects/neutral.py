@@ -1,7 +1,7 @@
-"""The neutral message as JSON, as the command line prints it and a script of answers holds it; and back.
+"""Read and write neutral messages as JSON, as the command line prints them and answer scripts store them.
 
-`write_part` is for reading: bytes only a provider understands are shown by their size. `write_message` and
-`write_buffer` hold all there is, so that what is read back equals what was written.
+`write_part` is for people: image bytes and signatures are replaced by their size. `write_message` and `write_buffer`
+are lossless: reading their JSON gives an equal value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ _ROLES: Mapping[str, Role] = {
 
 
 def write_part(part: Part) -> dict[str, Json]:
-    """One part. Image bytes and signatures stay out: their size is shown."""
+    """Write one part for people to read. Image bytes and signatures are replaced by their size."""
     match part:
         case Text(text):
             return {"type": "text", "text": text}
@@ -66,7 +66,7 @@ def write_part(part: Part) -> dict[str, Json]:
 
 
 def write_message(message: Message) -> dict[str, Json]:
-    """A message with all there is in it; `read_messages` gives an equal one back."""
+    """Write a message without loss; `read_messages` returns an equal message."""
     document: dict[str, Json] = {
         "id": message.id,
         "role": message.role,
@@ -98,7 +98,7 @@ def _write_whole(part: Part) -> dict[str, Json]:
 
 
 def write_buffer(buffer: Buffer) -> dict[str, Json]:
-    """A buffer with all there is in it: null for a prompt that the transcript does not hold."""
+    """Write a buffer without loss. A system prompt or tools that the transcript does not record are null."""
     tools = buffer.prompt.tools
     return {
         "system": buffer.prompt.system,
@@ -111,7 +111,7 @@ def write_buffer(buffer: Buffer) -> dict[str, Json]:
 
 
 def read_buffer(value: Any) -> Buffer:
-    """A buffer as `write_buffer` wrote it. Raises InspectorError."""
+    """Read a buffer that `write_buffer` wrote. Raises InspectorError."""
     if not isinstance(value, Mapping):
         raise InspectorError("A buffer must be a JSON object with its messages.")
     system, tools, unseen = value.get("system"), value.get("tools"), value.get("unseen")
@@ -132,14 +132,14 @@ def read_buffer(value: Any) -> Buffer:
 
 
 def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
-    """Read messages in the neutral shape (`parts`) or in that of any of the three providers; a list may mix them.
+    """Read messages in the neutral form (`parts`) or in the form of OpenAI's or Anthropic's APIs; a list may mix them.
 
     Args:
         values: The list of messages, as JSON.
-        prefix: Begins the id of each message that has none.
+        prefix: Prefix of the ids that are generated for messages without an id.
 
     Raises:
-        InspectorError: `values` is no list, or one of its entries is no message.
+        InspectorError: `values` is not a list, or one of its entries is not a message.
     """
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise InspectorError('"messages" must be a list of messages.')

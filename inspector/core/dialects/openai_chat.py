@@ -1,7 +1,7 @@
-"""OpenAI Chat Completions: one wire message is one message, and back; its streams put together.
+"""Read and write OpenAI's Chat Completions: each wire message is one message; assemble its streams.
 
-The first messages of a body (role system or developer) are the system prompt: the Prompt, not part of the buffer. A
-later system message is a message like any other.
+The leading messages of a body with role system or developer are the system prompt and not part of the buffer. A later
+system message is an ordinary message.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,13 +44,14 @@ _ROLES: Mapping[str, Role] = {
     "function": "tool",
 }
 _SENDABLE = ("input_audio", "file")
-"""Opaque parts that a Chat body may carry."""
+"""Kinds of Opaque parts that a Chat body may contain."""
 
 
 def read_chat_message(message: Any, id: str, line: int = 0, time: str = "") -> tuple[Message, ...]:  # noqa: A002
-    """One wire message -> one message; nothing for what is not an object. An unknown role reads as user. Never raises.
+    """Read one wire message into one message, or none if it is not an object. Never raises.
 
-    A legacy `function_call` and the `function` message that answers it carry no id: see `_name_legacy_calls`.
+    An unknown role is read as user. A legacy `function_call` and the `function` message that answers it have no id: see
+    `_name_legacy_calls`.
     """
     if type(message) is not dict and not isinstance(message, Mapping):
         return ()
@@ -127,7 +128,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
 
 
 def read_chat_usage(usage: Any) -> Usage | None:
-    """`usage` of a response; None where there is none. `prompt_tokens` includes what was read from the cache."""
+    """Read the `usage` of a response; None if it has no counts. `prompt_tokens` includes cached tokens."""
     if (
         not isinstance(usage, Mapping)
         or not any(isinstance(usage.get(k), int) for k in _COUNTED)
@@ -144,7 +145,7 @@ def read_chat_usage(usage: Any) -> Usage | None:
     )
     written = written or count_of(
         usage.get("cache_creation_input_tokens")
-    )  # as LiteLLM writes Anthropic's
+    )  # LiteLLM's field for Anthropic's cache writes
     prompt = count_of(usage.get("prompt_tokens"))
     return Usage(
         input=max(0, prompt - read - written),
@@ -159,7 +160,7 @@ _COUNTED = ("prompt_tokens", "completion_tokens")
 
 
 def read_chat_prompt(body: Mapping[str, Any]) -> Prompt:
-    """The leading system messages and the tools of a request body: a body is complete, so absent means none."""
+    """Return the leading system messages and the tools of a request body. A field that the body lacks is empty."""
     messages = body.get("messages")
     lead = leading(messages)
     system = "\n\n".join(m.text for wire in lead for m in read_chat_message(wire, id=""))
@@ -168,7 +169,7 @@ def read_chat_prompt(body: Mapping[str, Any]) -> Prompt:
 
 
 def leading(messages: Any) -> Sequence[Any]:
-    """The wire messages at the head that are the system prompt."""
+    """Return the leading wire messages, which are the system prompt."""
     lead: list[Any] = []
     for message in messages if isinstance(messages, list | tuple) else ():
         if not isinstance(message, Mapping) or message.get("role") not in ("system", "developer"):
@@ -186,7 +187,7 @@ def _tools(tools: Iterable[Any]) -> Iterable[Tool]:
 
 
 def write_chat_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
-    """A Chat Completions request of the buffer. What only another provider can read (Opaque) is left out."""
+    """Return a Chat Completions request body with the buffer, without Opaque parts that only other providers read."""
     messages: list[dict[str, Any]] = []
     if buffer.prompt.system:
         messages.append({"role": "system", "content": buffer.prompt.system})
@@ -255,7 +256,7 @@ def _write_call(call: ToolCall) -> dict[str, Any]:
 
 
 class ChatAssembler(StreamAssembler):
-    """Chunks of a stream to a completion."""
+    """Assembles the chunks of a stream into a completion."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -308,7 +309,7 @@ def _whole(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name_legacy_calls(units: Units) -> Units:
-    """A legacy call has no id: its answer is the function message after it."""
+    """Give each legacy call, which has no id, an id that the next function message, its answer, shares."""
     name = ""
     for n, unit in enumerate(units):
         if any(

@@ -1,8 +1,8 @@
-"""OpenAI Responses: JSON to messages, usage and prompt, and back; its streams put together.
+"""Read and write the JSON of OpenAI's Responses API: messages, usage and prompt; assemble its streams.
 
-One item is one message; the assistant items that follow one another (reasoning, message, calls) are one response, so
-`read_items` joins them into one message. An item that is not understood is kept unchanged as Opaque. What was read is
-written as the same items, but for ids and for reasoning without its encrypted content, which the API would refuse.
+Each item is one message, but consecutive assistant items (reasoning, message, calls) belong to one response, so
+`read_items` joins them into one message. An unknown item is kept unchanged as Opaque. Writing gives the same items,
+except for ids and for reasoning without encrypted content, which the API would refuse.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,9 +47,10 @@ _BY_CLIENT = (
 
 
 def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tuple[Message, ...]:
-    """The messages of an `input` or `output` list (a string is one user message), in order.
+    """Return the messages of an `input` or `output` list, in order. A string is one user message.
 
-    Ids are `prefix` + the number of a message's first item, so a longer list with the same beginning has the same ids.
+    The id of a message is `prefix` + the index of its first item, so that a longer list with the same beginning gets
+    the same ids.
     """
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
@@ -64,7 +65,7 @@ def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tup
 
 
 def responses(messages: Iterable[Message]) -> Iterator[Sequence[Message]]:
-    """The messages of single items in order, those of one response of the model together."""
+    """Yield the messages of single items in order, grouped by response of the model."""
     for is_response, run in groupby(
         messages, lambda message: message.role == "assistant" and not message.summary
     ):
@@ -75,7 +76,7 @@ def responses(messages: Iterable[Message]) -> Iterator[Sequence[Message]]:
 
 
 def join(messages: Sequence[Message]) -> Message:
-    """One message with the parts of all of them, otherwise like the first. Needs at least one."""
+    """Join messages into one that has all their parts and is like the first in all else. Needs at least one message."""
     if len(messages) == 1:
         return messages[0]
     return replace(messages[0], parts=tuple(part for message in messages for part in message.parts))
@@ -88,7 +89,7 @@ def read_item(item: Any, *, id: str, line: int = 0, time: str = "") -> Message: 
 
 
 def is_compaction(parts: Sequence[Part]) -> bool:
-    """Are these the parts of a compaction: all that went before, for the provider's eyes only?"""
+    """Are these the parts of a compaction item, which only the provider can read?"""
     first = parts[0] if parts else None
     return type(first) is Opaque and first.kind in _COMPACTIONS
 
@@ -97,7 +98,7 @@ _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
 
 
 def read_item_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
-    """Who wrote an item, and what it holds. Never raises."""
+    """Return (role, parts) of an item. Never raises."""
     if not isinstance(item, dict):
         return "user", (Opaque("", item, _size(item)),)
     kind = item.get("type", "message" if "role" in item else "")
@@ -119,14 +120,14 @@ def _message(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
 
 
 def _reasoning(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    """Summary and content are what can be read; the encrypted content is a signature: its letters are not text."""
+    """Read a reasoning item. Its summary and content are the text; its encrypted content is kept as the signature."""
     parts = (*_content(item.get("summary")), *_content(item.get("content")))
     text = "\n\n".join([part.text for part in parts if isinstance(part, Text)]) if parts else ""
     return "assistant", (Thinking(text, text_of(item.get("encrypted_content"))),)
 
 
 def _call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    """Opaque where the provider searched itself, so that no answer follows."""
+    """Read a call. A tool search that the provider ran itself is Opaque, because no result follows it."""
     name, arguments = text_of(item.get("name")), item.get("arguments")
     match item.get("type"):
         case "custom_tool_call":
@@ -145,13 +146,13 @@ def _call_id(item: Mapping[str, Any]) -> str:
 
 
 def in_namespace(definition: Any) -> list[Mapping[str, Any]]:
-    """The tools of a namespace; none of any other tool."""
+    """Return the tools of a namespace definition; an empty list for any other definition."""
     is_one = isinstance(definition, Mapping) and definition.get("type") == "namespace"
     return objects_of(definition.get("tools")) if is_one else []
 
 
 def read_arguments(arguments: Any) -> Json:
-    """The object or list that the string holds; the string itself where it holds neither."""
+    """Parse a JSON object or list; return any other string unchanged."""
     if not isinstance(arguments, str):
         return {} if arguments is None else arguments
     if not arguments.lstrip().startswith(("{", "[")):
@@ -220,7 +221,7 @@ _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 
 
 def read_image(url: str) -> Image:
-    """A `data:` address is taken apart; any other is kept as it is."""
+    """Read an image from its URL. A `data:` URL is decoded into media type and data; any other is kept."""
     if url.startswith("data:"):
         head, comma, data = url[5:].partition(",")
         if comma and head.endswith(";base64"):
@@ -229,7 +230,7 @@ def read_image(url: str) -> Image:
 
 
 def _opaque(kind: str, item: Mapping[str, Any]) -> Opaque:
-    """Size: the encrypted content alone where there is one, else the JSON without what only names the item."""
+    """Return an item as Opaque. Its size is that of the encrypted content or, without any, of its other content."""
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
         return Opaque(kind, item, len(sealed.encode("utf-8", errors="replace")))
@@ -246,9 +247,9 @@ def _size(value: Any) -> int:
 
 
 def read_responses_usage(usage: Any) -> Usage | None:
-    """What one call reported; None where `usage` holds no counts. Takes the API's and Codex's spelling.
+    """Read the usage of one request, in the API's or Codex's spelling; None if there are no counts.
 
-    `input_tokens` includes what was read from the cache, `output_tokens` includes the reasoning.
+    `input_tokens` includes cached tokens, `output_tokens` includes reasoning tokens.
     """
     if not isinstance(usage, dict) or is_absurd(usage):
         return None
@@ -273,17 +274,17 @@ def read_responses_usage(usage: Any) -> Usage | None:
 
 
 def read_responses_prompt(body: Mapping[str, Any]) -> Prompt:
-    """Instructions and tools of a request body. One that names none had none."""
+    """Return the instructions and tools of a request body. A field that the body lacks is empty."""
     instructions, tools = body.get("instructions"), body.get("tools")
     offered = tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ()
     named = (
         text_at(tool, "name") or text_at(tool, "type") for tool in offered
-    )  # the provider's own have no name
+    )  # the provider's own tools have no name
     return Prompt(text_of(instructions), tuple(map(Tool, named, offered)))
 
 
 class ResponsesAssembler(StreamAssembler):
-    """Events of a stream to a response, or what came of it."""
+    """Assembles the events of a stream into a response, which may be incomplete."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -316,7 +317,7 @@ class ResponsesAssembler(StreamAssembler):
         return ""
 
     def body(self) -> dict[str, Any]:
-        """The response. Some servers leave its output empty and send the items only one by one."""
+        """Return the response so far. Some servers leave its output empty and send the items only in single events."""
         output = self._response.get("output")
         return {
             **self._response,
@@ -324,7 +325,7 @@ class ResponsesAssembler(StreamAssembler):
         }
 
     def _said(self) -> list[Mapping[str, Any]]:
-        """The items that were finished, and what came of the others."""
+        """Return the finished items and, if the stream has not finished, the received pieces of the other items."""
         pieces = {place for place, _ in self._pieces}
         places = sorted(self._items.keys() | (pieces if not self.finished else set()))
         return [self._items.get(place) or self._part(place) for place in places]
@@ -347,7 +348,7 @@ _DELTAS = {
     "response.function_call_arguments.delta": "arguments",
     "response.custom_tool_call_input.delta": "input",
 }
-"""Where the text of a delta belongs in the item that it is a piece of."""
+"""Field of an item to which a delta event adds text, by type of the event."""
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:
@@ -375,7 +376,7 @@ def _is_message(value: Any) -> bool:
 
 
 def write_error(status: int, sentence: str) -> dict[str, Any]:
-    """Return the body of an error of ours, as OpenAI's clients read it."""
+    """Return the body of an error of the proxy, in the form that OpenAI's clients expect."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return {"error": {"message": sentence, "type": kind, "param": None, "code": "proxy_error"}}
 
@@ -390,7 +391,7 @@ def _is_event(event: Mapping[str, Any]) -> bool:
     return kind.startswith("response.") and kind not in (
         "response.create",
         "response.cancel",
-    )  # which clients send
+    )  # clients send these
 
 
 def _is_own_tool(tool: Mapping[str, Any]) -> bool:

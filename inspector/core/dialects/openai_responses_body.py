@@ -1,4 +1,4 @@
-"""Requests of OpenAI's Responses API as they are written."""
+"""Write request bodies and items of OpenAI's Responses API."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -31,7 +31,7 @@ _WRITTEN_ROLES: Mapping[Role, str] = {
 
 
 def write_responses_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
-    """A complete request body that carries its whole input (nothing is stored at the provider)."""
+    """Return a request body with its whole input; the provider is asked to store nothing."""
     body: dict[str, Any] = {"model": model, "max_output_tokens": max_tokens, "store": False}
     if buffer.prompt.system:
         body["instructions"] = buffer.prompt.system
@@ -42,7 +42,7 @@ def write_responses_body(buffer: Buffer, model: str, max_tokens: int) -> dict[st
 
 
 def write_items(messages: Iterable[Message], calls: Mapping[str, ToolCall]) -> list[Any]:
-    """The items of messages. Which kind a result is depends on its call, one of `calls` where it is not among them."""
+    """Return the items of messages. The kind of a result depends on its call, which is in the messages or `calls`."""
     sequence = tuple(messages)
     calls_by_id = {**calls, **{call.id: call for message in sequence for call in message.calls}}
     kinds = {name: _call_kind(call) for name, call in calls_by_id.items()}
@@ -75,7 +75,7 @@ def _message_items(message: Message, kinds: Mapping[str, str]) -> Iterator[Any]:
 
 
 def _is_content(part: Part) -> bool:
-    """A part of a message rather than an item: a text, an image, a file, a sound."""
+    """Is the part content of a message item (text, image, file, audio) rather than a separate item?"""
     return isinstance(part, Text | Image) or (
         isinstance(part, Opaque) and part.kind.startswith(("input_", "output_"))
     )
@@ -92,7 +92,7 @@ def _write_content(role: Role, part: Part) -> Any:
             }
         case Opaque(_, value):
             return value
-    raise AssertionError(part)  # `_is_content` lets nothing else through
+    raise AssertionError(part)  # `_is_content` admits no other part
 
 
 def _write_part(part: Part, kinds: Mapping[str, str]) -> Iterator[Any]:

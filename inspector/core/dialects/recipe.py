@@ -1,8 +1,8 @@
-"""Recipes: how a JSON value is built from the items of a request, mostly by references to them.
+"""Recipes describe how to build a JSON value from the items of a request, mostly by reference.
 
-A recipe refers to an item of a list, patches an object in it, or holds a new value. A reference yields the very object
-of the request, with every field and in the order of its keys. So a recipe can be made from one list and applied to a
-longer one that begins with the same items.
+A recipe refers to an item of a list, patches an object in an item, or contains a new value. A reference gives the same
+object as in the request, with all its fields in their order. A recipe that was made from one list can be applied to a
+longer list that begins with the same items.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from inspector.core.message import Json
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """The value at `path`: number of the item, then keys and numbers inside it."""
+    """The value at `path`: index of the item, then keys and indices inside the item."""
 
     path: tuple[int | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NewValue:
-    """A value that did not come."""
+    """A value that is not in the request."""
 
     value: Json
 
@@ -36,7 +36,7 @@ class Many:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """The object at `base` with some fields changed or added, others left out; the order of its keys stays."""
+    """The object at `base` with some fields changed or added and others removed. The order of its keys is kept."""
 
     base: Ref
     fields: tuple[tuple[str, "Recipe"], ...]
@@ -47,7 +47,7 @@ Recipe: TypeAlias = Ref | NewValue | Many | Patch
 
 
 def carry_out(recipe: Recipe, items: Sequence[Any]) -> Any:
-    """The value. Raises LookupError or TypeError where the items are not those it was made for."""
+    """Build the value of a recipe. Raises LookupError or TypeError if the recipe was made for other items."""
     match recipe:
         case Ref(path):
             value: Any = items
@@ -68,7 +68,7 @@ def carry_out(recipe: Recipe, items: Sequence[Any]) -> Any:
 
 
 def looks_into(recipe: Recipe) -> Iterator[int]:
-    """Numbers of the items whose inside the recipe depends on."""
+    """Yield the indices of the items of which the recipe uses parts."""
     match recipe:
         case Ref(path):
             if len(path) > 1:
@@ -83,9 +83,9 @@ def looks_into(recipe: Recipe) -> Iterator[int]:
 
 
 def describe_change(path: tuple[int | str, ...], wire: Any, old: Any, new: Any) -> Recipe:
-    """Return what turns `wire` (at `path`) into `new`, if the adapter would have written it as `old`.
+    """Return the recipe that turns `wire` (at `path`), which the dialect would write as `old`, into `new`.
 
-    What the adapter writes alike for both is left as it came: fields that the adapter does not know survive.
+    Everything that is equal in `old` and `new` is kept from `wire`, so that fields unknown to the dialect survive.
     """
     if old == new:
         return Ref(path)
@@ -125,7 +125,7 @@ _NONE = object()
 
 
 def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: list[Any]) -> Recipe:
-    """Each new element is the old one that equals it, else a change of the one with its id, else a new value."""
+    """Return the recipe of a list. Each new element is an equal old one, a change of the one with its id, or new."""
     same, named = _places(old, dumps), _places(old, _identity)
     of: list[Recipe] = []
     for element in new:
@@ -147,7 +147,7 @@ def _places(values: Sequence[Any], name: Any) -> dict[str, list[int]]:
 
 
 def _identity(value: Any) -> str:
-    """What an element is called by: the call it makes or answers. Empty for one without a name."""
+    """Return a key for the call that an element makes or answers; empty if it has none."""
     if not isinstance(value, Mapping):
         return ""
     for kind in ("functionCall", "functionResponse"):

@@ -1,12 +1,12 @@
-"""Rewrite a request body with another buffer, and leave everything else unchanged.
+"""Replace the buffer in a request body, and leave everything else unchanged.
 
-Unchanged messages stay the very wire objects of the request: marks, signatures, ids, unknown fields, order of keys.
-Only changed or inserted messages are written; results of one wire message are joined again. System prompt, tools and
-all other fields of the body are not touched.
+Unchanged messages keep their wire objects, including cache marks, signatures, ids, unknown fields and the order of
+keys. Only changed or inserted messages are written; results of one wire message are joined again. System prompt, tools
+and all other fields of the body are not touched.
 
-Bodies have two shapes: a list of *messages* (Anthropic, Chat, Gemini), each read into one or several messages of the
-buffer; and a list of *items* (Responses), where reasoning, text and calls of one response are separate items and one
-message of the buffer.
+Bodies have two shapes: a list of *messages* (Anthropic, Chat, Gemini), each of which is read into one or several
+messages of the buffer; and a list of *items* (Responses), where the reasoning, text and calls of one response are
+separate items but one message of the buffer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from inspector.core.message import Message, Part, ToolCall, ToolResult
 
 
 class CannotRewrite(InspectorError):
-    """The body cannot be sent with this buffer in it. The sentence says why."""
+    """The buffer cannot be written into the request body. The message says why."""
 
 
 def items_of(dialect: str, body: Mapping[str, Any]) -> list[Any]:
@@ -33,9 +33,9 @@ def items_of(dialect: str, body: Mapping[str, Any]) -> list[Any]:
 
 
 def read_wire_items(dialect: str, items: Sequence[Any]) -> tuple[Message, ...]:
-    """Return the messages of wire items as the payload readers read them, without the system prompt.
+    """Return the messages of wire items, without the system prompt, as the payload readers read them.
 
-    Ids are numbers of wire items, which no other source has, so buffers are compared by content.
+    Message ids are made from the index of the wire item; ids of other sources differ, so compare buffers by content.
     """
     if dialect == RESPONSES.name:
         return tuple(span.message for span in _spans(items))
@@ -45,10 +45,10 @@ def read_wire_items(dialect: str, items: Sequence[Any]) -> tuple[Message, ...]:
 def plan_recipes(
     dialect: str, items: Sequence[Any], original: Sequence[Message], new: Sequence[Message]
 ) -> tuple[Recipe, ...]:
-    """Return how the items of the new buffer are made from those that came: a recipe for each item.
+    """Return a recipe for each item of the new buffer, in terms of the items of the request.
 
-    `original` are the messages that `items` were read into, by whatever reader: ids are taken from them. Raises
-    CannotRewrite if they are not.
+    `original` are the messages into which any reader read `items`; messages of `new` are matched with them by id.
+    Raises CannotRewrite if `original` does not match `items`.
     """
     read = read_wire_items(dialect, items)
     if len(read) != len(original) or not all(map(_are_alike, read, original)):
@@ -65,7 +65,7 @@ def plan_recipes(
         )
         target.append(
             read[n] if n is not None and is_unchanged else message
-        )  # what we read ourselves, if possible
+        )  # the message read here, if it is unchanged
     if len(target) == len(read) and all(map(is_, target, read)):
         return tuple(Ref((n,)) for n in range(len(items)))
     if dialect == RESPONSES.name:
@@ -74,7 +74,7 @@ def plan_recipes(
 
 
 def _are_alike(message: Message, other: Message) -> bool:
-    """Do two messages say the same, whatever their ids? Legacy calls have none, and readers make some up."""
+    """Do two messages have the same content? Ids are ignored: legacy calls have none, and readers generate them."""
     if message.role != other.role or len(message.parts) != len(other.parts):
         return False
     return _content(message) == _content(other)
@@ -94,7 +94,7 @@ def _content(message: Message) -> list[Any]:
 
 
 def with_items(dialect: str, body: Mapping[str, Any], items: Sequence[Any]) -> dict[str, Any]:
-    """Return the body with other items; keys in their order. With its own items it is as it came."""
+    """Return the body with other items and the same order of keys. With its own items, the body is unchanged."""
     speech = DIALECTS[dialect]
     if speech.items(body) == list(items):
         return dict(body)
@@ -109,10 +109,10 @@ PREVIOUS = "previous_response_id"
 def with_whole(
     body: Mapping[str, Any], held: Sequence[Any] | None, items: Sequence[Any]
 ) -> dict[str, Any]:
-    """Return a Responses body that continues what its provider holds (`held`), so that the model reads `items`.
+    """Return a Responses body with which the model reads `items`, if the provider stores `held`.
 
-    If `items` begins with it, only the rest is sent; else all of it, without `previous_response_id`. Raises
-    CannotRewrite if the provider's items are not known.
+    If `items` begins with `held`, only the remaining items are sent; if not, all items are sent, without
+    `previous_response_id`. Raises CannotRewrite if the stored items are not known.
     """
     if held is None:
         raise CannotRewrite(
@@ -130,14 +130,14 @@ def with_whole(
 
 @dataclass(slots=True)
 class _Group:
-    """Messages of the new buffer that share a wire message; those that came from `unit`, where they did."""
+    """Messages of the new buffer that share a wire message; `unit` is that message's index, None if it is new."""
 
     unit: int | None
     messages: list[Message]
 
 
 def _units(dialect: Dialect, items: Sequence[Any]) -> list[Sequence[Message]]:
-    """What each wire message was read into: nothing for one that is the system prompt."""
+    """Return the messages of each wire message; none for wire messages of the system prompt."""
     head = dialect.head(items)
     return list(
         dialect.pair(
@@ -150,9 +150,9 @@ def _units(dialect: Dialect, items: Sequence[Any]) -> list[Sequence[Message]]:
 def _plan_messages(
     dialect: Dialect, items: Sequence[Any], new: Sequence[Message], sources: Sequence[int | None]
 ) -> tuple[Recipe, ...]:
-    """Return a recipe for each wire message. `sources`: for each new message its number in the buffer that came.
+    """Return a recipe for each wire message. `sources`: for each new message, its index in the original buffer.
 
-    A message that was not changed is the very object that `_units` gives.
+    An unchanged message must be the same object as `_units` returns.
     """
     units = _units(dialect, items)
     owner = [n for n, unit in enumerate(units) for _ in unit]
@@ -179,7 +179,7 @@ def _change_unit(
     group: _Group,
     calls: Mapping[str, ToolCall],
 ) -> Recipe:
-    """Return the recipe of wire message `n` with the messages of a group in it."""
+    """Return the recipe that puts the messages of a group into wire message `n`."""
     if len(group.messages) == len(unit) and all(map(is_, group.messages, unit)):
         return Ref((n,))
     old, changed = _as_single(dialect, unit, calls), _as_single(dialect, group.messages, calls)
@@ -191,7 +191,7 @@ def _change_unit(
 def _calls(
     dialect: Dialect, items: Sequence[Any], units: Sequence[Sequence[Message]]
 ) -> Mapping[str, ToolCall]:
-    """Return the calls that came, by id; those that have none on the wire by the one that we gave them."""
+    """Return the calls of the request by id. A call without an id on the wire has the generated id as its key."""
     calls: dict[str, ToolCall] = {}
     for item, unit in zip(items, units, strict=True):
         if any(message.calls for message in unit):
@@ -203,7 +203,7 @@ def _calls(
 
 
 _Sourced: TypeAlias = tuple[Message, int | None]
-"""A message of the new buffer, and its number in the one that came."""
+"""A message of the new buffer, and its index in the original buffer; None if it is new."""
 
 
 def _in_call_order(
@@ -211,7 +211,7 @@ def _in_call_order(
 ) -> Sequence[_Sourced]:
     """Put neighbouring results without an id on the wire in the order of their calls, for each function.
 
-    Each is read as the answer to the oldest open call.
+    Readers take each such result as the answer to the oldest open call.
     """
     made_calls = [call for message, _ in messages for call in message.calls]
     call_places = {call.id: n for n, call in enumerate(made_calls)}
@@ -233,7 +233,7 @@ def _nameless_results(
     calls: Mapping[str, ToolCall],
     call_places: Mapping[str, int],
 ) -> Iterable[dict[int, int]]:
-    """Return for each function the results without an id on the wire: the place of their call, by their own place."""
+    """Return, for each function, the index of the call by the index of the result, for results without a wire id."""
     by_function: dict[str, dict[int, int]] = {}
     for n in run:
         result = messages[n][0].result
@@ -280,7 +280,7 @@ def _as_list(written: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _ItemSpan:
-    """A message, and the items it was read from: `parts[n]` of them hold the parts of item `start + n`."""
+    """A message and its items: item `start + n` contains `parts[n]` of the message's parts."""
 
     start: int
     message: Message
@@ -289,7 +289,7 @@ class _ItemSpan:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """Where a part came: item, number of the part in it, how many parts the item has."""
+    """The origin of a part: index of its item, index of the part in the item, number of parts of the item."""
 
     item: int
     at: int
@@ -312,9 +312,9 @@ def _spans(items: Sequence[Any]) -> list[_ItemSpan]:
 def _plan_items(
     items: Sequence[Any], new: Sequence[Message], sources: Sequence[int | None]
 ) -> tuple[Recipe, ...]:
-    """A recipe an item. `sources`: for each new message its number in the buffer that came.
+    """Return a recipe for each item. `sources`: for each new message, its index in the original buffer.
 
-    A message that was not changed equals the one that `_spans` gives.
+    An unchanged message equals the message that `_spans` returns.
     """
     former_spans, recipes = _spans(items), list[Recipe]()
     calls = calls_by_id((*(span.message for span in former_spans), *new))
@@ -338,7 +338,7 @@ def _changed(
             item, before, after = items[span.start], old[0], new[0]
             if isinstance(item, Mapping) and isinstance(
                 item.get("content"), str
-            ):  # it goes back as one, where it can
+            ):  # written as a string again if possible
                 before, after = _as_text(before), _as_text(after)
             yield describe_change((span.start,), item, before, after)
             return
@@ -355,7 +355,7 @@ def _as_text(written: Any) -> Any:
 def _rebuilt(
     items: Sequence[Any], span: _ItemSpan, message: Message, calls: Mapping[str, ToolCall]
 ) -> Iterator[Recipe]:
-    """Part by part: runs of parts that came in one item are that item again, or what is left of it."""
+    """Rebuild a message part by part. Consecutive parts of one item become that item again, without removed parts."""
     for item, run in groupby(
         _matched(span, message.parts), lambda pair: None if pair[1] is None else pair[1].item
     ):
@@ -368,7 +368,7 @@ def _rebuilt(
 
 
 def _matched(span: _ItemSpan, parts: Sequence[Part]) -> Iterator[tuple[Part, _Leaf | None]]:
-    """Each part with the place where it came, in order; none for one that is new."""
+    """Yield each part with its origin, in order; None for a new part."""
     waiting: dict[str, list[_Leaf]] = {}
     for leaf in _leaves(span):
         waiting.setdefault(repr(leaf.part), []).append(leaf)
@@ -417,7 +417,7 @@ def _new_part(
 
 
 def _is_sendable(item: Any) -> bool:
-    """Can the item be sent in another body? Reasoning that only the provider keeps cannot."""
+    """Can the item be sent in another body? Reasoning without encrypted content cannot, as only the provider has it."""
     if not isinstance(item, Mapping) or item.get("type") != "reasoning":
         return True
     return bool(item.get("encrypted_content"))

@@ -1,4 +1,4 @@
-"""Tool definitions in each provider's shape, whatever shape they were recorded in."""
+"""Convert tool definitions to each provider's form, from whatever form was recorded."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -8,22 +8,22 @@ from inspector.core.buffer import Tool
 from inspector.core.message import Json
 
 ToolShape: TypeAlias = Callable[[Tool], Any]
-"""A tool's definition in a provider's own shape; None for a tool that this provider cannot be offered."""
+"""(tool) -> its definition in a provider's form; None if the tool cannot be offered to that provider."""
 
 _ANTHROPICS_OWN = re.compile(r"_\d{8}$")
-"""`bash_20250124`, `web_search_20250305`: tools that Anthropic brings along."""
+"""Type of Anthropic's own tools, such as `bash_20250124` and `web_search_20250305`."""
 _FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-"""How a tool that takes free text is offered where arguments must be an object."""
+"""Schema of a tool that takes free text, for APIs whose arguments must be an object."""
 _NOTHING = {"type": "object", "properties": {}}
 
 
 def shaped_tools(tools: Iterable[Tool], shape: ToolShape) -> list[Any]:
-    """Return the definitions in a provider's shape, without the tools that it cannot be offered."""
+    """Return the definitions in a provider's form, without the tools that cannot be offered to that provider."""
     return [definition for tool in tools if (definition := shape(tool)) is not None]
 
 
 def for_anthropic(tool: Tool) -> Any:
-    """`{name, description, input_schema}`; Anthropic's own tools as they are."""
+    """Return `{name, description, input_schema}`; Anthropic's own tools are unchanged."""
     wire = tool.definition
     if not isinstance(wire, Mapping):
         return None
@@ -36,7 +36,7 @@ def for_anthropic(tool: Tool) -> Any:
 
 
 def for_chat(tool: Tool) -> Any:
-    """`{type: function, function: {name, description, parameters}}`."""
+    """Return `{type: function, function: {name, description, parameters}}`; None for Anthropic's own tools."""
     wire = tool.definition
     if not isinstance(wire, Mapping) or _is_anthropics(wire):
         return None
@@ -52,7 +52,7 @@ def for_chat(tool: Tool) -> Any:
 
 
 def for_responses(tool: Tool) -> Any:
-    """`{type: function, name, description, parameters}`; OpenAI's own tools as they are."""
+    """Return `{type: function, name, description, parameters}`; OpenAI's own tools are unchanged."""
     wire = tool.definition
     if not isinstance(wire, Mapping) or _is_anthropics(wire):
         return None
@@ -73,7 +73,7 @@ def _is_anthropics(wire: Mapping[str, Any]) -> bool:
 
 
 def _is_function(wire: Mapping[str, Any]) -> bool:
-    """A tool that the client runs: it has its own name and arguments."""
+    """Is this a tool that the client runs, with its own name and arguments?"""
     return any(key in wire for key in ("input_schema", "function", "parameters", "custom")) or (
         wire.get("type") == "custom" and "name" in wire
     )

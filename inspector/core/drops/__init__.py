@@ -1,8 +1,8 @@
-"""Silent drops: the requests at which a thread's buffer shrank or changed other than by appending, their kind, the
-evidence.
+"""Find silent drops: requests at which a thread's buffer shrank or changed other than by appending.
 
-Pure, for a session of any format, O(messages): buffers that only grow are not compared, and others only from their
-first difference on. Evidence: the fates of the messages, the records, the provider's counts.
+Each drop has a kind and its evidence: the fates of the messages, the records of the file, the provider's counts. The
+functions are pure and work for any format. O(messages): buffers that only grow are not compared, and other buffers
+are compared from their first difference on.
 """
 
 from bisect import bisect_right
@@ -36,32 +36,32 @@ from inspector.core.tokens.pressure import Pressures
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """One change, with the evidence."""
+    """One change of a thread's buffer other than by appending, with the evidence."""
 
     thread: str
     request: int
-    """Index of the first request that shows it."""
+    """Index of the first request that shows the change."""
     kind: DropKind
     loss: bool
-    """Does the model read less of what was said?"""
+    """True if part of the conversation is no longer sent to the model."""
     why: str
-    """A sentence."""
+    """The explanation, one sentence."""
     marker: str
-    """What tells so: a record, a placeholder, the provider's own word, the counts."""
+    """The evidence: a record, a placeholder, the provider's statement or the token counts."""
     fates: Mapping[str, FateName] = field(default_factory=dict)
-    """Fate by id, of the messages of the buffer before that did not stay as they were."""
+    """Fate by id of each message of the previous buffer that changed or was removed."""
     kept: int = 0
-    """Messages of the buffer before that stayed word for word."""
+    """Number of messages of the previous buffer that are unchanged."""
     parent_tokens: int | None = None
-    """Of a sub-agent that begins: what the provider counted last of its parent's buffer."""
+    """For the start of a sub-agent: the provider's last token count of the parent's buffer; None if not reported."""
     compaction: int | None = None
-    """Index of the recorded compaction."""
+    """Index of the recorded compaction; None if the file records none for this change."""
     line: int = 0
     time: str = ""
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Ids of the messages that are gone."""
+        """Ids of the removed messages."""
         return tuple(id_ for id_, fate in self.fates.items() if fate in GONE)
 
     @property
@@ -71,23 +71,23 @@ class Drop:
 
 
 GONE: tuple[FateName, ...] = ("summarised", "dropped")
-"""Fates of messages that are not in the buffer after the change."""
+"""Fates of messages that are no longer in the buffer after the change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drops:
-    """Of one thread as far as it was looked at."""
+    """The drops of one thread up to its last request that was examined."""
 
     thread: str
     found: tuple[Drop, ...] = ()
     last: tuple[Request, ...] = ()
-    """The last two requests that were looked at, as far as there were any."""
+    """The last two requests that were examined; fewer if there were fewer."""
     count: int = 0
     compactions: tuple[Compaction, ...] = ()
 
 
 def session_drops(session: Session) -> tuple[Drop, ...]:
-    """Of all threads, in their order."""
+    """Return the silent drops of every thread, in thread order."""
     parents = _Parents(session)
     return tuple(
         drop for thread in session.threads for drop in _known_drops(thread, parents, None).found
@@ -97,12 +97,12 @@ def session_drops(session: Session) -> tuple[Drop, ...]:
 def thread_drops(
     thread: Thread, session: Session | None = None, former: Drops | None = None
 ) -> Drops:
-    """Return the drops of one thread; remembered for the last few threads.
+    """Return the drops of one thread. The results of the last few threads are cached.
 
     Args:
-        thread: What was recorded of one agent.
-        session: Knows its parent.
-        former: The drops when the thread was shorter.
+        thread: The thread of one agent.
+        session: The session of the thread, in which the parent of a sub-agent is found.
+        former: The drops that were found when the thread was shorter; None to search all requests.
     """
     return _known_drops(thread, _Parents(session) if session else None, former)
 
@@ -133,8 +133,10 @@ def _find_drops(thread: Thread, parents: "_Parents | None", former: Drops | None
 
 
 def _count_settled(former: Drops, thread: Thread) -> int:
-    """Return how many of the first requests are as they were when the thread was shorter, with all that is recorded in
-    front of them. The last one may have changed meanwhile: it may have been on its way."""
+    """Return how many requests at the beginning are unchanged since the thread was shorter, with their compactions.
+
+    The last request of the shorter thread may have changed, because it may have been in progress.
+    """
     requests = thread.requests
     if former.thread != thread.id or not former.count <= len(requests):
         return 0
@@ -154,7 +156,7 @@ _Announced = tuple[int, Compaction]
 
 
 def _index_compactions(compactions: Sequence[Compaction]) -> Mapping[int, _Announced]:
-    """Return compactions by request: of several in front of one, a summary says more than a clean-up."""
+    """Return compactions by request. Of several before one request, a summary takes precedence over a clean-up."""
     compaction_at: dict[int, _Announced] = {}
     for n, compaction in enumerate(compactions):
         if compaction.kind == "summary" or compaction.before_request not in compaction_at:
@@ -163,7 +165,7 @@ def _index_compactions(compactions: Sequence[Compaction]) -> Mapping[int, _Annou
 
 
 def silent_losses(thread: Thread) -> dict[int, Drop]:
-    """Return the changes that took something and that no record announces, by the request that shows them."""
+    """Return the changes with a loss that no record announces, by the index of the request that shows them."""
     return {
         drop.request: drop
         for drop in thread_drops(thread).found
@@ -172,16 +174,16 @@ def silent_losses(thread: Thread) -> dict[int, Drop]:
 
 
 class _Parents:
-    """What threads were counted at when a sub-agent of theirs began: each is gone through once, for all of them."""
+    """Token counts of parent threads at the start of their sub-agents. Each parent is read once."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._threads: dict[str, Thread] | None = None
         self._counted: dict[str, tuple[list[str], list[int | None]]] = {}
-        """By request: the latest time so far, and what was counted last."""
+        """By thread id: for each request, the latest time so far and the provider's last prompt count so far."""
 
     def count_before(self, name: str, first: Request) -> int | None:
-        """Return what the provider counted for the thread's last request before the sub-agent's first one."""
+        """Return the provider's last prompt count, in tokens, of thread `name` before a sub-agent's first request."""
         if self._threads is None:
             self._threads = {thread.id: thread for thread in reversed(self._session.threads)}
         if name not in self._counted:
@@ -202,7 +204,7 @@ class _Parents:
 
 
 def _describe_birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
-    """Return the beginning of a sub-agent's buffer: on the wire it looks as if the conversation had shrunk."""
+    """Describe the start of a sub-agent as a drop: on the wire it looks as if the conversation had shrunk."""
     if not thread.parent or not thread.requests:
         return []
     first = thread.requests[0]
@@ -225,7 +227,7 @@ def _describe_birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
 
 
 class _ChangeFinder:
-    """Finds the changes of one thread. What arrived between requests is worked out when a change is found."""
+    """Finds the changes of one thread. Arrivals between requests are computed only when a change is found."""
 
     def __init__(self, thread: Thread) -> None:
         self._thread = thread
@@ -233,7 +235,7 @@ class _ChangeFinder:
         self._arrivals: Sequence[Arrival] = ()
 
     def find_at_start(self) -> list[Drop]:
-        """Return the change in front of the first request, where it was cut at the proxy already."""
+        """Return the change before the first request, if the user changed that request at the proxy."""
         first = next(iter(self._thread.requests), None)
         if first is None or first.asked is None or 0 not in self._announced:
             return []
@@ -241,7 +243,7 @@ class _ChangeFinder:
         return [drop] if drop is not None else []
 
     def find_between(self, former: Request, request: Request) -> Drop | None:
-        """Return what happened between two requests that follow one another; None where the buffer only grew."""
+        """Return the change between two consecutive requests; None if the buffer only grew."""
         announced = self._announced.get(request.index)
         cause = (
             explain_record(announced[1])
@@ -269,7 +271,7 @@ class _ChangeFinder:
     def _fates_at(
         self, former: Request, request: Request, before: View, summarised: bool
     ) -> Mapping[str, FateName]:
-        """Fates by id. Where only single messages were rewritten, those alone are compared."""
+        """Return fates by message id. If only single messages were rewritten, only those are compared."""
         rewritten = (
             request.view.rewritten_since(former.view)
             if before.length >= former.view.length
@@ -288,7 +290,7 @@ class _ChangeFinder:
 
 
 def _explain_silent(former: Request, request: Request) -> Cause | None:
-    """Return the cause of a change without a record; None if nothing changed."""
+    """Return the cause of a change that no record announces; None if nothing changed."""
     same, changes = find_parting(former.view, request.view)
     cause = explain_changes(changes, same, former, request) if changes is not _NOTHING else None
     if cause is None or (cause.kind == "micro-compaction" and request.edits):
@@ -297,21 +299,21 @@ def _explain_silent(former: Request, request: Request) -> Cause | None:
 
 
 _FATES: Mapping[Change, FateName] = {"cleared": "cleared", "shortened": "cut"}
-"""Fates of messages by what changed in them; all other changes replace them."""
+"""Fate of a message by the kind of its change; any other change means that the message was replaced."""
 
 
 def change_fates(
     before: View, after: View, summarised: bool
 ) -> tuple[dict[str, FateName], dict[str, str]]:
-    """Find the fate of every message of the buffer before. O(messages after the common beginning).
+    """Find the fate of every message of the previous buffer. O(messages after the common beginning).
 
     Args:
-        before: The buffer that was compacted.
-        after: The buffer that was sent instead.
-        summarised: Is there a summary of the removed messages, even if only the provider can read it?
+        before: The buffer before the compaction.
+        after: The buffer after the compaction.
+        summarised: True if a summary replaced the removed messages, even if only the provider can read it.
 
     Returns:
-        Fate by id of the messages after the common beginning, and id after by id before of messages whose id changed.
+        (fate by id of the messages after the common beginning, new id by old id of messages whose id changed).
     """
     same = shared(before, after)
     return _find_fates(before.tail(same), after.tail(same), summarised)
@@ -326,7 +328,7 @@ def _find_fates(
     for message, place in zip(old, align_messages(old, new), strict=True):
         later = new[place] if place >= 0 else None
         if later is None or (later.id != message.id and message.summary):
-            gone.append(message.id)  # a new summary is not the old one, edited
+            gone.append(message.id)  # a new summary is not an edited old summary
             continue
         if later.id != message.id:
             renamed[message.id] = later.id
@@ -343,7 +345,7 @@ def _has_new_summary(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _find_fate(message: Message, later: Message) -> FateName | None:
-    """Return the fate of a message that is still there; None if it is the same in all."""
+    """Return the fate of a message that is still in the buffer; None if the message is unchanged."""
     change = classify_change(message, later)
     if change is not None:
         return _FATES.get(change, "replaced")
@@ -351,9 +353,9 @@ def _find_fate(message: Message, later: Message) -> FateName | None:
 
 
 def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
-    """Return the sizes around a change of the thread's buffer.
+    """Return the sizes of the thread's buffer before and after a change.
 
-    Where a sub-agent begins, the size before is that of its parent's buffer, which does not change.
+    For the start of a sub-agent, the size before is that of its parent's buffer, which does not change.
     """
     sizes = change_sizes(thread, pressures, drop.request)
     if drop.kind != "sub-agent":
@@ -367,7 +369,7 @@ def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
 
 
 def find_parting(former: View, view: View) -> tuple[int, MessageChanges]:
-    """Return how many messages come before the first change, and what changed after it."""
+    """Return (number of messages before the first change, the changes from there on)."""
     rewritten = view.rewritten_since(former)
     if rewritten is None:
         same = shared(former, view)

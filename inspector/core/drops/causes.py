@@ -1,4 +1,4 @@
-"""Why messages left the buffer: what a record says, and what two requests show."""
+"""Explain why messages left the buffer, from a record of the file or from the difference between two requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -25,27 +25,27 @@ DropKind: TypeAlias = Literal[
     "rewritten",
     "unexplained",
 ]
-"""prompt: system prompt or tools became smaller; reminders, thinking, images, rewritten: worded otherwise, nothing that
-was said is lost; unexplained: the provider counted less, and nothing in the file says why."""
+"""prompt: system prompt or tools became smaller; reminders, thinking, images, rewritten: changes of this kind without a
+loss of conversation; unexplained: the provider counted fewer tokens, and nothing in the file explains it."""
 
 _FELL, _LEAST = 0.02, 500
-"""The provider counts less than before: by more than this share, and more than this many tokens."""
+"""The provider's count fell if it is lower by more than the share `_FELL` and by more than `_LEAST` tokens."""
 _HEAD = 8
-"""A summary is among this many new messages at the beginning."""
+"""Number of new messages, from the first, among which a summary is searched."""
 
 
 class Cause(NamedTuple):
-    """A kind with its evidence."""
+    """Why a buffer changed: the kind of the change and its evidence."""
 
     kind: DropKind
     loss: bool
-    """Does the model read less of what was said?"""
+    """True if part of the conversation is no longer sent to the model."""
     why: str
     marker: str
 
 
 def explain_record(compaction: Compaction) -> Cause:
-    """Return the cause of a compaction that the file records, or that its provider's counts give away."""
+    """Return the cause of a compaction that the file records, or that is inferred from the provider's counts."""
     kinds: Mapping[str, tuple[DropKind, str]] = {
         "summary": ("compaction", "The history was replaced by a summary."),
         "micro": ("micro-compaction", "Old tool results were cleared."),
@@ -62,13 +62,13 @@ def explain_record(compaction: Compaction) -> Cause:
 def explain_changes(
     changes: MessageChanges, same: int, former: Request, request: Request
 ) -> Cause | None:
-    """Return the cause of changes that no record announces; None where nothing changed after all.
+    """Return the cause of changes that no record announces; None if nothing changed.
 
     Args:
-        changes: Which messages changed, and how, after the place where both buffers part.
-        same: How many messages at the beginning both buffers share.
+        changes: The changes of the messages after the common beginning of both buffers.
+        same: Number of messages in the common beginning.
         former: The request before the changes.
-        request: The request that shows them.
+        request: The first request with the changes.
     """
     losses = changes.taken
     if not changes.lost and not losses:
@@ -98,7 +98,10 @@ def explain_changes(
 
 
 def _explain_replacement(changes: MessageChanges, same: int) -> Cause:
-    """Return the cause where all after a place is gone: a rewind if a user's message follows, else an edit."""
+    """Return the cause if all messages after the first `same` were removed: a rewind if a user message follows.
+
+    In all other cases the cause is an edit.
+    """
     if not same:
         return Cause(
             "edit", True, "Nothing of the buffer is left: it begins again.", "no message in common"
@@ -114,7 +117,7 @@ def _explain_replacement(changes: MessageChanges, same: int) -> Cause:
 
 
 def _explain_rewording(changes: MessageChanges, former: Request, request: Request) -> Cause | None:
-    """Return the cause of changes without a loss; None where there is no change."""
+    """Return the cause of changes without a loss; None if there is no change."""
     counts = changes.counts
     if not counts:
         return None
@@ -132,11 +135,14 @@ _HARMLESS_CHANGES: Mapping[Literal["images", "thinking", "rewritten", "reminders
     "rewritten": "Messages are written otherwise (JSON, white space) and say the same.",
     "reminders": "Reminders of the client moved, changed or were taken out.",
 }
-"""The weightiest first."""
+"""Sentences about harmless changes, by kind, most important first."""
 
 
 def explain_counts(former: Request, request: Request) -> Cause | None:
-    """Return why the provider counted less though the messages only grew; None if it did not, nor cleared anything."""
+    """Return why the provider's count fell although the messages only grew.
+
+    Return None if the count did not fall and the provider cleared nothing more than before.
+    """
     cleared = _count_cleared(request.edits)
     if cleared > _count_cleared(former.edits):
         words = ", ".join(str(edit.get("type", "")) for edit in request.edits)
@@ -157,7 +163,9 @@ def explain_counts(former: Request, request: Request) -> Cause | None:
         return Cause("model switch", False, why, f"{former.model} → {request.model}")
     if smaller := _describe_smaller_prompt(former, request):
         return Cause("prompt", False, f"{fell}: {smaller}.", smaller)
-    if request.prompt.system is not None:  # the whole body is known: it was not the client
+    if (
+        request.prompt.system is not None
+    ):  # the whole body is recorded, so the client did not remove anything
         why = f"{fell}: something was cleared without the client's doing."
         return Cause("server-side clearing", True, why, "the provider's counts")
     return Cause("unexplained", True, f"{fell}, as far as the file says.", "the provider's counts")
@@ -168,13 +176,13 @@ def _is_other_model(former: Request, request: Request) -> bool:
 
 
 def _count_cleared(edits: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many tokens the provider says that it cleared."""
+    """Return the number of tokens that the provider reports as cleared."""
     counts = (edit.get("cleared_input_tokens") for edit in edits)
     return sum(count for count in counts if isinstance(count, int))
 
 
 def _describe_smaller_prompt(former: Request, request: Request) -> str:
-    """Return how the prompt shrank; empty where it did not, or where the file does not hold it."""
+    """Describe how the system prompt or the tools shrank; empty if they did not, or are not recorded."""
     before, after = former.prompt, request.prompt
     if before is after:
         return ""

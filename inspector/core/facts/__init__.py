@@ -1,1 +1,1 @@
-"""Facts: what a text says that cannot be guessed. Used to tell what a compaction lost, and what of it was needed."""
+"""Find the facts of a text, such as wishes, paths and errors: what a compaction lost, and which losses mattered."""

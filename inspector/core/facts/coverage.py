@@ -1,8 +1,8 @@
-"""How much of a sentence a text says, by content words, numbers and names: the measure behind "gone".
+"""Compute how much of a sentence a text repeats, by content words, numbers and names. The verdict "gone" rests on it.
 
-The text is cut into sentences, and each is joined with the next one to a window. The measure is the largest share of
-the sentence's content words in one window. That is nearly all that can be known without a model: docs/lost.md says how
-often it is right. Words are compared by their stem, so that "Added" covers "add".
+The text is cut into sentences, and each sentence is joined with the next one to form a window. The coverage is the
+largest share of the sentence's content words that one window contains. Without a model hardly more can be known:
+docs/lost.md says how often the verdict is right. Words are compared by their stem, so that "Added" covers "add".
 """
 
 import re
@@ -18,12 +18,12 @@ _TOKEN = re.compile(
 )
 _ENDINGS = ("ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly")
 _SHORTEST_STEM = 3
-"""Letters that are left of a word without its ending."""
+"""Fewest letters of a stem: an ending is kept if removing it would leave fewer."""
 
 
 @lru_cache(maxsize=32_768)
 def _stem(word: str) -> str:
-    """Return a word in lower case without its ending; empty for a word without a meaning, such as "the"."""
+    """Return a word in lower case without its ending; empty for a function word, such as "the"."""
     small = word.lower()
     if small in word_list("function_words") or (
         len(small) == 1 and small.isascii() and not small.isdigit()
@@ -36,23 +36,23 @@ def _stem(word: str) -> str:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that say something; of Chinese every character. O(text)."""
+    """Return the stems of the content words of a text; in Chinese, every character is a word. O(text)."""
     return frozenset(filter(None, map(_stem, _TOKEN.findall(text))))
 
 
 class Coverage(NamedTuple):
-    """The window that covers a sentence best."""
+    """How well one window of a text covers a sentence."""
 
     share: float
-    """Share of the content words that the window has; 0 if no window has any."""
+    """Share of the sentence's content words that the window contains; 0 if no window contains any."""
     sentence: str
-    """The sentence of the window that has most of them."""
+    """The sentence of the window that contains most of these words."""
     window: str
-    """The window: that sentence, with its neighbour if both have some."""
+    """Text of the window: one sentence, or two neighbours if both contain some of the words."""
 
 
 class Passages:
-    """Sentences that may say what others said. Built once for any number of lookups."""
+    """An index of sentences by content word, built once, in which many sentences are looked up."""
 
     def __init__(self, spoken: Iterable[tuple[str, frozenset[str]]]) -> None:
         """Index the sentences.
@@ -68,14 +68,14 @@ class Passages:
             self._sentences.append(sentence)
         chinese = sum(map(is_chinese, self._sentences))
         self.is_in_chinese = 2 * chinese > sum(map(bool, self._sentences))
-        """Are most of the sentences Chinese?"""
+        """True if most of the sentences are Chinese."""
 
     def best(self, words: frozenset[str]) -> "Coverage":
-        """Return the sentence, or the two neighbours, that hold the most of these words. O(places of the words)."""
+        """Return the window that contains most of these words. O(occurrences of the words)."""
         return next(self.covering(words, 0.0), Coverage(0.0, "", ""))
 
     def covering(self, words: frozenset[str], least_share: float) -> Iterator["Coverage"]:
-        """Yield the windows that hold at least that share of the words, the best first. O(places of the words)."""
+        """Yield the windows with at least `least_share` of the words, best first. O(occurrences of the words)."""
         held = defaultdict[int, set[str]](set)
         for word in words:
             for place in self._places.get(word, ()):
@@ -86,7 +86,7 @@ class Passages:
             yield self._window(place, held, counts[place] / len(words))
 
     def _window(self, place: int, held: Mapping[int, set[str]], share: float) -> "Coverage":
-        """Return the window at a place, which names the sentence that has more of the words."""
+        """Return the coverage of the window that begins with sentence number `place`."""
         if place + 1 not in held:
             sentence = self._sentences[place]
             return Coverage(share, sentence, sentence)
@@ -98,6 +98,6 @@ _NO_WORDS: set[str] = set()
 
 
 def merged(parts: Iterable[Sequence[tuple[str, frozenset[str]]]]) -> Passages:
-    """Return the passages of several texts; no two neighbours are of different texts."""
+    """Return the passages of several texts. No window spans two texts."""
     gap = ("", frozenset[str]())
     return Passages(sentence for part in parts for sentence in (*part, gap))

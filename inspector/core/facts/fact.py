@@ -1,4 +1,4 @@
-"""Facts and their kinds, in the order in which their loss hurts: what the user wants first, numbers last."""
+"""Facts and their kinds. Kinds are ordered by how much their loss hurts: the user's wishes first, numbers last."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,10 +9,10 @@ FactKind: TypeAlias = Literal[
     "instruction", "constraint", "decision", "error", "path", "identifier", "url", "number"
 ]
 """instruction: what the user asks for; constraint: what the user forbids or demands always; decision: what the
-assistant chose to do; the others are what they say."""
+assistant chose to do; the other kinds are named after their content."""
 KINDS: tuple[FactKind, ...] = get_args(FactKind)
 SENTENCES: frozenset[FactKind] = frozenset(("instruction", "constraint", "decision", "error"))
-"""Kinds that are sentences: a summary may say them in other words."""
+"""Kinds whose facts are sentences, which a summary may paraphrase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ def by_kind(facts: Iterable[Fact]) -> Mapping[FactKind, int]:
 
 
 _CHANCE = re.compile(r":\d+|\bline \d+|\b\d+(?:\.\d+)? ?m?s\b")
-"""Lines and durations: another run of the same error has others."""
+"""Line numbers and durations: they differ between two runs with the same error."""
 
 
 def _same_saying(fact: Fact) -> str:
-    """Return a key that is the same for sentences that say the same; of an error without lines and durations."""
+    """Return a key that equal sentences share; the key of an error leaves out line numbers and durations."""
     text = _CHANCE.sub("", fact.text) if fact.kind == "error" else fact.text
     return " ".join(_WORDS.findall(text.lower())) or fact.text
 
@@ -50,15 +50,15 @@ _WORDS = re.compile(r"\w+")
 
 
 def _list_tails(folders: list[str]) -> list[str]:
-    """Return a path, given as its parts, and all paths that it ends in, the longest first."""
+    """Return a path, given as its parts, and every shorter path that it ends with, longest first."""
     return ["/".join(folders[first:]) for first in range(len(folders))]
 
 
 def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
-    """Return each fact with its other names.
+    """Group facts that name the same thing, and return each group as (main fact, all its facts).
 
-    A path that another one ends with is the same file, and so is `@src/a`; an error is the same whatever its lines and
-    durations; a wish is the same whatever its end signs.
+    Two paths name the same file if one ends with the other (a leading `@`, `.` or `/` is ignored). Errors are equal if
+    only their line numbers and durations differ, other sentences if only their punctuation and case differ.
     """
     listed = list(gone)
     parts = {

@@ -1,10 +1,10 @@
 """Find the facts that a buffer holds, and the facts that were lost between two buffers.
 
-A buffer holds a fact if one of its messages has the fact's text as whole words; of a sentence, line breaks and end
-signs may differ (`wording.Saying`). A fact that no message of the new buffer has is lost. The facts of a message are
-read when the message is removed, its words when something is searched in it: once for any number of buffers. Facts are
-searched by words among the messages of one buffer, never among all messages of a session, so that a compaction takes
-time proportional to the messages that it removed and left.
+A buffer holds a fact if one of its messages contains the fact's text as whole words; in a sentence, line breaks and
+punctuation at the end may differ (`wording.Saying`). A fact is lost if no message of the new buffer contains it. The
+facts of a message are read when the message is removed, and its words when a fact is first searched in it; both are
+cached for all buffers. Facts are searched by words among the messages of one buffer, never among all messages of a
+session, so that a compaction takes time proportional to the messages that it removed and kept.
 """
 
 import re
@@ -30,10 +30,11 @@ _COMMENT = re.compile(r"#[A-Za-z_-]*(\d{8,})$", re.ASCII)
 
 
 def other_name(fact: Fact) -> tuple[WordRun, re.Pattern[str]] | None:
-    """Return how else people name a fact: a pull request or comment by its number, a long number in a word.
+    """Return the other name of a fact: a pull request's or comment's number, or a long number inside a word.
 
     Returns:
-        The words that such a text has in a row, and what it matches then; None if there is no other name.
+        (consecutive words that a text with the other name contains, pattern that the text must then match); None if
+        the fact has no other name.
     """
     if fact.kind == "url" and (request := _NUMBERED.search(fact.text)):
         number = request[1]
@@ -49,11 +50,11 @@ _BEFORE_NUMBER = (
     r"/(?:pulls?|issues?|merge_requests)/|#|\b(?:pr|mr|issue|pull request)(?: [a-z]+)? #?"
 )
 _LONG = 8
-"""Digits of a number that is known in a word."""
+"""Fewest digits of a number that is recognised inside a word."""
 
 
 def key_run(fact_words: WordRun) -> WordRun:
-    """Return the words of a fact around the longest of them: a text that names the fact has them in a row."""
+    """Return up to three consecutive words of a fact, around its longest: every text that names it contains them."""
     if len(fact_words) < 4:
         return fact_words
     longest = max(range(len(fact_words)), key=lambda at: len(fact_words[at]))
@@ -66,13 +67,13 @@ def _distinct_wishes(message: Message) -> dict[Fact, None]:
 
 
 class FactIndex:
-    """Numbers facts and messages, and caches what they hold.
+    """Number facts and messages, and cache the facts and the text of each message.
 
-    Messages are distinguished by identity: an edited one is another. Not safe for several threads of execution.
+    Messages are distinguished by object identity: an edited message is a new message. Not thread-safe.
     """
 
     def __init__(self, wishes_only: bool = False) -> None:
-        """Begin without a message. `wishes_only`: read only the facts that the user asked for."""
+        """Create an empty index. `wishes_only`: read only the user's instructions and constraints."""
         self._read_facts: Callable[[Message], Iterable[Fact]] = (
             _distinct_wishes if wishes_only else facts
         )
@@ -86,10 +87,10 @@ class FactIndex:
         self._lines: dict[int, str] = {}
         self._fact_words: list[tuple[str, ...]] = []
         self._sayings: dict[int, Saying] = {}
-        """By number of the fact; only of facts that are sentences."""
+        """Sayings of the facts that are sentences, by number of the fact."""
 
     def number(self, message: Message) -> int:
-        """Return the number of a message, which is added if it is new."""
+        """Return the number of a message; a new message is added to the index."""
         number = self.number_by_id.get(id(message))
         if number is None:
             number = self.number_by_id[id(message)] = len(self.messages)
@@ -97,7 +98,7 @@ class FactIndex:
         return number
 
     def _id(self, fact: Fact) -> int:
-        """Return the number of a fact, which is added if it is new."""
+        """Return the number of a fact; a new fact is added to the index."""
         number = self._ids.get(fact)
         if number is not None:
             return number
@@ -114,7 +115,7 @@ class FactIndex:
         return number
 
     def facts_of(self, number: int) -> tuple[int, ...]:
-        """Return the facts of a message, by number, each once. O(text) the first time."""
+        """Return the numbers of a message's facts, each once. O(text) the first time."""
         numbers = self._of.get(number)
         if numbers is None:
             numbers = self._of[number] = tuple(
@@ -123,11 +124,11 @@ class FactIndex:
         return numbers
 
     def words_in(self, fact: int) -> tuple[str, ...]:
-        """Return the words of a fact; empty for one in Chinese."""
+        """Return the words by which a fact is looked up; empty for a fact in Chinese."""
         return self._fact_words[fact]
 
     def saying(self, fact: int) -> Saying | None:
-        """Return the saying that a fact is searched by; None for a fact that is no sentence."""
+        """Return the saying for a fact that is a sentence; None for other facts."""
         return self._sayings.get(fact)
 
     def text(self, number: int) -> str:
@@ -138,7 +139,7 @@ class FactIndex:
         return text
 
     def line(self, number: int) -> str:
-        """Return that text as one line, in which sentences are searched. O(text) the first time."""
+        """Return the text of a message as one line, in which sentences are searched. O(text) the first time."""
         line = self._lines.get(number)
         if line is None:
             line = self._lines[number] = join_lines(self.text(number))
@@ -150,7 +151,7 @@ class FactIndex:
         self._lines.pop(number, None)
 
     def says(self, number: int, fact: int) -> bool:
-        """Does the message have the text of the fact? O(text)."""
+        """Does the message contain the text of the fact? O(text)."""
         saying = self._sayings.get(fact)
         if saying is not None:
             return saying.is_in_line(self.line(number))
@@ -158,7 +159,7 @@ class FactIndex:
 
 
 class BufferFacts:
-    """The messages of one buffer, by number, and the words in them."""
+    """The numbers of the messages of one buffer, with an index of their words."""
 
     def __init__(self, index: FactIndex) -> None:
         self._index = index
@@ -166,7 +167,7 @@ class BufferFacts:
         self._identities = set[int]()
         self._unread = set[int]()
         self._by_word = defaultdict[str, set[int]](set)
-        """Numbers of the messages that have a word, of those that were read."""
+        """For each word, the numbers of the messages that contain it; only messages whose words were read."""
 
     def __contains__(self, number: object) -> bool:
         return number in self._numbers
@@ -189,9 +190,9 @@ class BufferFacts:
         self._index.forget(number)
 
     def changes(self, messages: Iterable[Message]) -> tuple[list[int], list[int]]:
-        """Return (numbers removed, numbers added), each in order, if the buffer became these messages.
+        """Return (numbers removed, numbers added), both in order, for replacing the buffer with these messages.
 
-        O(messages), but quick: only the few that changed are looked at.
+        O(messages), but quick: only the few messages that changed are numbered.
         """
         listed = tuple(messages)
         now = set(map(id, listed))  # the index holds its messages, so no identity can be another's
@@ -206,7 +207,7 @@ class BufferFacts:
         ), new
 
     def holds(self, fact: int) -> bool:
-        """Does one of the messages have the text of the fact?"""
+        """Does any message of the buffer contain the text of the fact?"""
         self._read()
         listed = [self._by_word.get(word, _NONE) for word in self._index.words_in(fact)]
         likely = min(listed, key=len, default=self._numbers)
@@ -223,10 +224,10 @@ _NONE: frozenset[int] = frozenset()
 
 
 def lost(before: Sequence[Message], after: Sequence[Message]) -> dict[Fact, str]:
-    """Return the facts of changed or removed messages that no message of `after` has.
+    """Return the facts of changed or removed messages that no message of `after` contains.
 
     Returns:
-        The id of the first message that had it, by fact; in the order of rank, then of place.
+        Each lost fact with the id of the first message that contained it, ordered by rank, then by position.
     """
     ids_after = {id(message) for message in after}
     gone = [message for message in before if id(message) not in ids_after]

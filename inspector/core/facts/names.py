@@ -1,7 +1,7 @@
 """Find paths, addresses, identifiers and numbers in a text, by patterns.
 
-What is no fact of its text is left out: line numbers, times, counts of tests, ids of calls, round numbers, files that
-every project has, and names made of everyday words of programming (`file_path`, `isEmpty`).
+Names that carry no information are left out: line numbers, times, counts of tests, ids of calls, round numbers, files
+that every project has, and names made of everyday words of programming (`file_path`, `isEmpty`).
 """
 
 import re
@@ -23,14 +23,14 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
 
     Args:
         text: The text.
-        printed: Did a program print the text, or does one read it? Then a number is no fact unless it is long, exact
-            or named.
+        printed: True for the output or the arguments of a tool, in which a number is a fact only if it is long,
+            precise or labelled.
     """
     text = strip_gutters(text)
     places: dict[str, list[int]] = {}
     for run in dict.fromkeys(
         text.split()
-    ):  # no name holds white space; only of a number the text around it matters
+    ):  # no name contains white space; the surrounding text matters for numbers only
         for fact, start, end in _find_cached(run) if len(run) <= _LONG else _find(run):
             if fact.kind == "number":
                 if not places:
@@ -42,14 +42,14 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
 
 
 def _is_incidental(text: str, start: int, end: int, printed: bool) -> bool:
-    """Is a number at a place a count, a line number, or one of the many numbers that programs print?"""
+    """Is the number at `start` a count, a line number, or one of the many numbers that programs print?"""
     if _COUNTED.match(text, end) or _LINE.search(text[max(0, start - 16) : start]):
         return True
     return printed and _is_any(text, start, end)
 
 
 _LONG = 200
-"""Characters. Longer runs are not cached: they hardly occur twice."""
+"""Longest run that is cached, in characters: longer runs hardly occur twice."""
 
 
 def _find(run: str) -> tuple[tuple[Fact, int, int], ...]:
@@ -77,30 +77,30 @@ def _read_name(run: str, match: re.Match[str]) -> Fact | None:
 
 
 _find_cached = lru_cache(maxsize=32_768)(_find)
-"""A session says the same few ten thousand words again and again."""
+"""Cached, because a session repeats the same few tens of thousands of words."""
 
 
 def _is_label(run: str, match: re.Match[str]) -> bool:
-    """Is it a tag (`<name>`), a key in JSON (`"name":`) or a place in a template (`{/name}`), and so no content?"""
+    """Is the name a tag (`<name>`), a key in JSON (`"name":`) or a template field (`{/name}`) rather than content?"""
     before, after = run[: match.start()][-1:], run[match.end() : match.end() + 2]
     is_tag = before in ("<", "/") and after[:1] in (">", "}")
     return is_tag or (before == '"' and after == '":')
 
 
 def strip_gutters(text: str) -> str:
-    """Return the text without the line numbers and names that tools print before lines."""
+    """Return the text without the line numbers that tools print before lines."""
     return _GUTTER.sub(lambda match: f"{match['file'] or ''} ", unescaped(text))
 
 
 def unescaped(text: str) -> str:
-    """Return the text with escaped line breaks and tabs, as of a text in JSON, replaced by spaces of equal length."""
+    """Return the text with escaped line breaks and tabs (`\\n`, `\\t`, as in JSON) replaced by two spaces each."""
     return text.replace("\\n", "  ").replace("\\t", "  ")
 
 
 def _path(name: str) -> str:
-    """Return the path that a name is, without what surrounds it; empty if it is none.
+    """Return a name as a path, without surrounding text; empty if the name is not a path.
 
-    Alternatives (`Edit/Write`) and the names of repositories and branches are no paths.
+    Alternatives (`Edit/Write`) and the names of repositories and branches are not paths.
     """
     path = _strip_path(name)
     if "/" not in name:
@@ -120,7 +120,7 @@ def _strip_path(name: str) -> str:
 
 
 def _is_file_path(path: str) -> bool:
-    """Does a name with a slash look like the path of a file or a folder of the user's?"""
+    """Does a name with a slash look like the path of one of the user's files or folders?"""
     parts = path.split("/")
     if path.startswith(("/dev/", "/bin/", "/usr/bin/", "/proc/")):
         return False
@@ -134,7 +134,7 @@ def _is_file_path(path: str) -> bool:
 
 
 def _is_everyday(name: str) -> bool:
-    """Is it made of at most three everyday words, as in any program?"""
+    """Is the name made of at most three words that are common in any program?"""
     parts = _PART.findall(name)
     if not parts or _HASH.fullmatch(name):
         return False
@@ -148,7 +148,7 @@ def _is_everyday(name: str) -> bool:
 
 
 def _is_distinctive(number: str) -> bool:
-    """Is a number not round, not a year, and of at least three significant digits?"""
+    """Has the number at least three significant digits, and is it neither round nor a year?"""
     digits = number.rstrip("%").replace(",", "")
     if "." in digits:
         whole, _, rest = digits.partition(".")
@@ -162,7 +162,7 @@ def _is_distinctive(number: str) -> bool:
 
 
 def _is_any(text: str, start: int, end: int) -> bool:
-    """Is it one of the many numbers that programs print: a size, a width, a place?"""
+    """Is the number one of the many that programs print, such as a size, a width or an offset?"""
     digits, before = text[start:end], text[max(0, start - 12) : start]
     if re.search(r"\d[ ,;]{1,2}-?$", before) or re.match(r"[ ,;]{1,2}-?\d", text[end : end + 4]):
         return True  # one of a row of numbers

@@ -1,8 +1,8 @@
-"""Find the text in a user's message that is not the user's: a document, a mail or a log that was pasted in.
+"""Find pasted text in a user's message, such as a document, a mail or a log.
 
-The line above shows that a text was pasted ("here is the spec:", 这是同事的邮件, 翻译成英文：), or its form does: the
-headers of a mail, the chapters of a document, a licence, HTML, lines broken at one width. A list of wishes
-("Requirements:", 要求如下：) is the user's own, and so is the last paragraph if it asks for something.
+Pasted text is recognised by the line above it ("here is the spec:", 这是同事的邮件, 翻译成英文：) or by its form: the
+headers of a mail, the chapters of a document, a licence, HTML, lines wrapped at one width. A list of wishes
+("Requirements:", 要求如下：) counts as the user's own text, and so does a last paragraph that asks for something.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ _LOG = rule("pasted.log")
 _QUOTE = rule("pasted.quote")
 _ITEM = rule("pasted.item")
 _LONGEST = 300
-"""Letters of a line that announces a pasted text."""
+"""Characters of a first line that are searched for an announcement of pasted text."""
 
 
 _MAIL = rule("pasted.mail")
@@ -33,12 +33,12 @@ _LICENCE = rule("pasted.licence")
 _TAG = rule("pasted.tag")
 _PROMPT = rule("pasted.prompt")
 _BROKEN, _NARROW, _WIDE = 5, 55, 100
-"""Lines in a row of a text that is broken at one width, and the least and the largest width in characters. People who
-type do not break their lines so evenly."""
+"""Fewest lines of a paragraph that counts as wrapped at one width, and the least and the largest width of its lines in
+characters. People who type do not break their lines so evenly."""
 
 
 def own_words(text: str) -> str:
-    """Return the text with every line emptied that was pasted into it. O(text)."""
+    """Return the text with every pasted line replaced by an empty line. O(text)."""
     lines = text.split("\n")
     plain = simplified(text).split("\n")
     pasted = _announced_lines(plain) | _document_lines(plain) | _terminal_lines(plain)
@@ -56,14 +56,14 @@ def _filled_places(lines: list[str]) -> list[int]:
 
 
 def _announced_lines(lines: list[str]) -> set[int]:
-    """Return the places of the lines that the first or the last line announces as another text."""
+    """Return the indices of the lines that the first or the last line announces as pasted."""
     filled = _filled_places(lines)
     if len(filled) < 2:
         return set()
     first = filled[0]
     head = lines[first].strip()[:_LONGEST]
     last = _find_last_words(lines, filled)
-    if last == filled[1] and _OF_IT.search(head):  # without it no text would be left
+    if last == filled[1] and _OF_IT.search(head):  # else no pasted text would remain
         last = len(lines)
     if _PRINTS.search(head):
         gap = _find_line(lines, range(filled[1], last), _is_blank)
@@ -79,7 +79,7 @@ def _announced_lines(lines: list[str]) -> set[int]:
 def _find_line(
     lines: list[str], places: Iterable[int], matches: Callable[[str], object]
 ) -> int | None:
-    """Return the first of the places whose line matches; None if none does."""
+    """Return the first of these indices whose line matches; None if no line matches."""
     for at in places:
         if matches(lines[at]):
             return at
@@ -91,7 +91,7 @@ def _is_blank(line: str) -> bool:
 
 
 def _is_announcement(head: str, body: list[str]) -> bool:
-    """Does a line say that the lines below it are another text?"""
+    """Does the line `head` announce that the lines below it are pasted?"""
     if _SECTION.match(head):
         return False
     labels = [line for line in body if _LABEL.match(line)]
@@ -101,7 +101,7 @@ def _is_announcement(head: str, body: list[str]) -> bool:
 
 
 def _document_lines(lines: list[str]) -> set[int]:
-    """Return the places of lines that are a document by their form, without an announcement."""
+    """Return the indices of the lines that look like a document by their form."""
     filled = _filled_places(lines)
     if len(filled) < 3:
         return set()
@@ -122,7 +122,7 @@ def _document_lines(lines: list[str]) -> set[int]:
 
 
 def _find_mail(lines: list[str], filled: list[int]) -> int | None:
-    """Return the place of the first of two header lines of a mail; None if there are none."""
+    """Return the index of the first of two consecutive header lines of a mail; None if there are none."""
     for at, below in pairwise(filled):
         if _MAIL.match(lines[at]) and _MAIL.match(lines[below]):
             return at
@@ -130,7 +130,7 @@ def _find_mail(lines: list[str], filled: list[int]) -> int | None:
 
 
 def _find_chapters(lines: list[str], filled: list[int], end: int) -> int | None:
-    """Return the place of a document's title, or of its first chapter; None if there are no two chapters."""
+    """Return the index of a document's title, or of its first chapter; None if there are fewer than two chapters."""
     chapters = [at for at in filled if at < end and _CHAPTER.match(lines[at])]
     if len(chapters) < 2:
         return None
@@ -139,7 +139,7 @@ def _find_chapters(lines: list[str], filled: list[int], end: int) -> int | None:
 
 
 def _find_licence(lines: list[str], filled: list[int]) -> int | None:
-    """Return the beginning of the paragraph with a licence; None if there is none."""
+    """Return the index of the first line of a paragraph with a licence; None if there is no licence."""
     licence = _find_line(lines, filled, _LICENCE.search)
     if licence is None:
         return None
@@ -148,7 +148,7 @@ def _find_licence(lines: list[str], filled: list[int]) -> int | None:
 
 
 def _terminal_lines(lines: list[str]) -> set[int]:
-    """Return the places of a terminal's lines: from a prompt to the next blank line."""
+    """Return the indices of terminal lines: from a prompt to the next blank line."""
     places = set[int]()
     is_inside = False
     for at, line in enumerate(lines):
@@ -159,7 +159,7 @@ def _terminal_lines(lines: list[str]) -> set[int]:
 
 
 def _wrapped_lines(lines: list[str]) -> set[int]:
-    """Return the places of the lines of paragraphs that are broken at one width."""
+    """Return the indices of the lines of paragraphs that are wrapped at one width."""
     places = set[int]()
     begin = 0
     for at, line in enumerate([*lines, ""]):
@@ -172,7 +172,7 @@ def _wrapped_lines(lines: list[str]) -> set[int]:
 
 
 def _is_wrapped(lines: list[str]) -> bool:
-    """Are the lines of a paragraph, without its last, about as wide as each other, and no list?"""
+    """Are the lines of a paragraph, given without its last line, about equally wide, and is none a list item?"""
     if len(lines) < _BROKEN - 1:
         return False
     widths = [len(line) for line in lines]
@@ -182,7 +182,7 @@ def _is_wrapped(lines: list[str]) -> bool:
 
 
 def _find_last_words(lines: list[str], filled: list[int]) -> int:
-    """Return the place where the user's last request begins, or the number of lines if there is none."""
+    """Return the index of the line with which the user's last request begins; the number of lines if there is none."""
     gap = _find_line(lines, reversed(range(filled[-1])), _is_blank)
     begin = 0 if gap is None else gap + 1
     if begin <= filled[0] or len([at for at in filled if at >= begin]) > 3:
@@ -195,6 +195,6 @@ def _find_last_words(lines: list[str], filled: list[int]) -> int:
 
 
 _WIDTHS_APART = 25
-"""Most characters between the widths of two lines of a text that is broken at one width."""
+"""Largest difference in width, in characters, between two lines of a paragraph that is wrapped at one width."""
 _LONGEST_REQUEST = 120
-"""Characters of a line with which the user asks for something below a pasted text."""
+"""Longest line, in characters, that counts as the user's request below a pasted text."""

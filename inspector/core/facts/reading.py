@@ -20,7 +20,7 @@ from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, 
 
 _LOGGED = re.compile(r"^[^\n]*\d\d:\d\d:\d\d[^\n]*$", re.MULTILINE)
 _FEW = 4
-"""Characters of a sentence that says something."""
+"""Fewest characters of a sentence that counts as an instruction."""
 _OPTION = re.compile(r"(?:^|_)(?:status|state|mode|action|type|kind|level|priority|format)$")
 _BOILERPLATE = rule("steps.boilerplate")
 _RETOLD = rule("steps.retold")
@@ -30,19 +30,19 @@ _CITED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,400})["\u201d]')
 _USERS = re.compile(
     r"(?i)\b(?:user|said|says|asked|feedback|request\w*|message|verbatim)\b|用户|[说要]"
 )
-"""Shows that the quotation behind it is the user's."""
+"""Words before a quotation that show that the user said it."""
 _INSIDE = re.compile(r"\s*[^\W\d_]")
-"""Shows that the sentence around a quotation continues after it."""
+"""Matches after a quotation if the sentence around it continues."""
 _LONG_RULE = 240
-"""Characters of a sentence of a summary that is more than a rule."""
+"""Longest sentence of a summary, in characters, that counts as a rule."""
 _MARKS = "\"'`\u201c\u201d *-\u2022"
 _QUOTED = ("old_string", "old_str", "oldText", "old_text", "old", "search")
 
 
 def facts(message: Message) -> dict[Fact, None]:
-    """Return the facts of one message, each once, in the order of reading; of a client's text only the user's words.
+    """Return the facts of one message, each once, in reading order. O(text).
 
-    O(text).
+    In text that a client added, only the user's own words are read.
     """
     read = dict.fromkeys(retold_rules(message) if message.summary else wishes(message))
     if not message.mark:
@@ -52,7 +52,7 @@ def facts(message: Message) -> dict[Fact, None]:
 
 
 def _read_part(part: Part, role: str) -> Iterator[Fact]:
-    """Yield the decisions, errors and names in a part, in the order of reading."""
+    """Yield the decisions, errors and names in a part, in reading order."""
     match part:
         case Text(text=text):
             if role == "assistant":
@@ -71,10 +71,8 @@ def _read_part(part: Part, role: str) -> Iterator[Fact]:
 
 
 def _read_result(content: str, is_error: bool) -> Iterator[Fact]:
-    """Yield the errors of a result, then its names; of an error only paths and URLs are names."""
-    text = "\n".join(
-        dict.fromkeys(content.split("\n"))
-    )  # tools print the same lines again and again
+    """Yield the errors of a tool result, then its names. Within an error, only paths and URLs count as names."""
+    text = "\n".join(dict.fromkeys(content.split("\n")))  # tools often repeat lines
     errors = dict.fromkeys(find_errors(text, is_error))
     yield from errors
     for error in errors:
@@ -90,9 +88,9 @@ def wishes(message: Message) -> Iterator[Fact]:
 
 
 def retold_rules(message: Message) -> Iterator[Fact]:
-    """Yield the constraints that a summary repeats: they are lost if the next summary leaves them out.
+    """Yield the constraints that a summary repeats, which are lost if the next summary leaves them out.
 
-    A quotation in it counts as a sentence; the client's own instructions in it are left out.
+    A quotation in the summary counts as a sentence. Instructions that the client adds to the summary are left out.
     """
     for part in message.parts:
         if not isinstance(part, Text):
@@ -108,7 +106,7 @@ def retold_rules(message: Message) -> Iterator[Fact]:
 
 
 def _quotes_wish(quoted: re.Match[str]) -> bool:
-    """Is a quotation of a summary a whole item, or said to be the user's? Else it is part of an explanation."""
+    """Is a quotation in a summary a whole item, or attributed to the user? If not, it is part of an explanation."""
     text = quoted.string
     before = text[text.rfind("\n", 0, quoted.start()) + 1 : quoted.start()]
     if _USERS.search(before):
@@ -129,7 +127,7 @@ def _constraints(text: str) -> list[str]:
 
 
 def instructions(message: Message) -> Iterator[Fact]:
-    """Yield every sentence that the user wrote, whatever it says, without the client's and pasted text."""
+    """Yield every sentence that the user wrote as an instruction, without client text and pasted text."""
     for words in user_words(message):
         yield from (
             Fact("instruction", sentence[:LONGEST])
@@ -139,7 +137,7 @@ def instructions(message: Message) -> Iterator[Fact]:
 
 
 def texts(message: Message) -> Iterator[str]:
-    """Yield the texts in which facts are searched: the beginning of texts, thinking, arguments of calls and results."""
+    """Yield the texts in which facts are searched: texts, thinking, call arguments and results, cut at `SCANNED`."""
     for part in message.parts:
         match part:
             case Text(text=text) | Thinking(text=text) | ToolResult(content=text):
@@ -154,9 +152,9 @@ def texts(message: Message) -> Iterator[str]:
 
 
 def used(message: Message) -> str:
-    """Return the text that the author of a message wrote: an answer, or what the user typed.
+    """Return the text that the author of a message wrote: the model's answer and calls, or what the user typed.
 
-    Of an edit only the new text counts: the text that it replaces was just read.
+    Of an edit only the new text counts, because the agent had just read the text that it replaces.
     """
     if message.role in ("user", "tool"):
         typed = [words.text for words in user_words(message) if len(words.text) <= TYPED]
@@ -168,7 +166,7 @@ def used(message: Message) -> str:
 
 
 def call_text(call: ToolCall) -> str:
-    """Return the arguments of a call as text, without the text that they quote."""
+    """Return the arguments of a call as text, without the old text that an edit quotes."""
     text = "\n".join(_strings(call.arguments, _QUOTED))
     if "*** Begin Patch" in text:  # the agent had read the lines that stay or are removed
         text = "\n".join(line for line in text.split("\n") if line.startswith(("+", "***")))
@@ -176,17 +174,17 @@ def call_text(call: ToolCall) -> str:
 
 
 def _is_option(key: str, value: Json) -> bool:
-    """Is the value one of the words of a tool's schema: `in_progress` as a status, `files_with_matches` as a mode?"""
+    """Is the value a fixed option of the tool's schema, such as the status `in_progress`?"""
     return _OPTION.search(key) is not None and isinstance(value, str) and value.isidentifier()
 
 
 def _strings(arguments: Json, without: tuple[str, ...], numbers: bool = False) -> Iterator[str]:
-    """Yield the strings of arguments, as a person would write them, in order.
+    """Yield the strings in the arguments of a call, in order.
 
     Args:
         arguments: The arguments of a call.
         without: Keys that are left out.
-        numbers: Yield also numbers, such as limits and times, and words of a tool's schema.
+        numbers: Yield also numbers, such as limits and times, and fixed options of the tool's schema.
     """
     stack: list[Json] = [arguments]
     while stack:

@@ -1,10 +1,10 @@
-"""Decide by its words whether a sentence is a wish, a ban or a demand, in English and Chinese.
+"""Decide by patterns of words whether an English or Chinese sentence is a wish, a ban or a demand.
 
-The rules are in `resources/facts.toml`. docs/regret.md says how often they are right; what they miss can be pinned
-manually. A rule addresses somebody: "do not touch it", "the API must stay", "只能改 a.py". "I don't know", "it will
-never be set", questions, code and logs are no rules. Many English verbs are nouns as well (build, test, report): such a
-word asks for something unless a report follows ("build failed"). Chinese has neither endings nor spaces: a clause is a
-wish if it begins with such a verb, and a report if certain words follow or precede the verb (了, 起来, 已经).
+The patterns are in `resources/facts.toml`. docs/regret.md says how often they are right; the user can pin what they
+miss. A rule addresses somebody: "do not touch it", "the API must stay", "只能改 a.py". "I don't know", "it will never
+be set", questions, code and logs are not rules. Many English verbs are nouns as well (build, test, report): such a word
+asks for something unless a report follows ("build failed"). Chinese has neither endings nor spaces: a clause is a wish
+if it begins with such a verb, and a report if certain words follow or precede the verb (了, 起来, 已经).
 """
 
 import re
@@ -18,7 +18,7 @@ from inspector.resources import resource
 
 @cache
 def _texts() -> Mapping[str, str]:
-    """Return every entry by `section.name`, with the entries that it names inserted."""
+    """Return every entry of the file by `section.name`, with each `{name}` replaced by the entry of that name."""
     entries_by_name: dict[str, str] = {}
     for section, entries in tomllib.loads(resource("facts.toml").read_text("utf-8")).items():
         for name, text in entries.items():
@@ -34,7 +34,7 @@ def _texts() -> Mapping[str, str]:
 
 
 def rule(name: str) -> re.Pattern[str]:
-    """Return the rule `section.name`, which is compiled at first use."""
+    """Return the pattern `section.name`, which is compiled at first use."""
     return pattern(lambda: _texts()[name])
 
 
@@ -60,7 +60,7 @@ _NO_RULE, _BINDING_WORD = rule("constraints.no_rule"), rule("constraints.binding
 
 
 def is_chinese(text: str) -> bool:
-    """Is there Chinese in the beginning of the text?"""
+    """Do the first 40 characters of the text contain Chinese?"""
     begins = text[:40]
     return not begins.isascii() and any("\u4e00" <= c <= "\u9fff" for c in begins)
 
@@ -71,12 +71,12 @@ def _simpler() -> dict[int, int]:
 
 
 def simplified(text: str) -> str:
-    """Return the text in simplified Chinese characters, as the rules are written. Its length stays."""
+    """Convert traditional to simplified Chinese, in which the patterns are written. The length does not change."""
     return text if text.isascii() else text.translate(_simpler())
 
 
 def asks(sentence: str) -> bool:
-    """Does the user want something done?"""
+    """Does the sentence ask for something to be done?"""
     if is_chinese(sentence):
         return _asks_in_chinese(_plain(sentence))
     return _WANTED.search(sentence) is not None and (
@@ -85,7 +85,7 @@ def asks(sentence: str) -> bool:
 
 
 def _plain(chinese: str) -> str:
-    """Return a sentence with Chinese punctuation, and no blanks after it."""
+    """Return a Chinese sentence in simplified characters, with Chinese punctuation and without its blanks."""
     return _BLANK.sub("", simplified(chinese).translate(_HALF_WIDTH))
 
 
@@ -118,7 +118,7 @@ def constrains(sentence: str) -> bool:
 
 
 def may_bind(sentence: str) -> bool:
-    """Has the sentence a word that every rule, and every paraphrase of a rule, has?"""
+    """Does the sentence contain a word such as every rule, and every paraphrase of a rule, contains?"""
     plain = simplified(sentence)
     return _BINDING_WORD.search(plain) is not None or _binds(plain)
 

@@ -1,42 +1,42 @@
-"""Find which of many facts a text may name, by a few words that every text with the fact has in a row."""
+"""Find which of many facts a text may name, by a few consecutive words that every text with the fact contains."""
 
 import re
 from itertools import pairwise
 from typing import TypeAlias
 
 WORD = re.compile(r"\w+", re.ASCII)
-"""Chinese has no spaces: a fact without other words is searched in every message."""
+"""ASCII words only, because Chinese has no spaces: a fact without such a word is searched in every message."""
 WordRun: TypeAlias = tuple[str, ...]
-"""Up to three words in a row that show that a text may name a fact."""
+"""Up to three consecutive words that show that a text may name a fact."""
 _LONG_NUMBER = re.compile(r"(?<=[A-Za-z_])\d{8,}(?!\w)", re.ASCII)
-"""As in `discussion_r2734900785`."""
+"""A number inside a word, as in `discussion_r2734900785`."""
 _FEW = 20
-"""Runs that are searched in a text one by one; of more, the text's own runs are listed once."""
+"""Most runs that are searched in a text one by one; for more runs, the text's own runs are listed once."""
 
 
 def _word_runs(text_words: list[str]) -> set[WordRun]:
-    """Return every run of two and three words. O(words)."""
+    """Return every run of two and of three consecutive words. O(words)."""
     runs = set[WordRun](pairwise(text_words))
     runs.update(zip(text_words, text_words[1:], text_words[2:], strict=False))
     return runs
 
 
 class RunIndex:
-    """Facts, by number, each under one or more runs of words.
+    """An index of facts, by number, each filed under one or more runs of words.
 
-    A run is filed under the one of its words that the fewest others are filed under, so that a text is compared with
-    few of them, whatever their number. Where it would be many, as in a small vocabulary, the runs of the text are
-    listed instead: O(words of the text) at most.
+    Each run is filed under the one of its words that has the fewest runs so far, so that a text is compared with few
+    runs, however many there are. If there are still many, as with a small vocabulary, the runs of the text are listed
+    instead, which costs O(words of the text).
     """
 
     def __init__(self) -> None:
         self._facts: dict[WordRun, set[int]] = {}
         self._runs: dict[str, set[WordRun]] = {}
-        """The runs by the word that each is filed under; the empty run under the empty word."""
+        """The runs that are filed under each word; the empty run is filed under the empty word."""
         self._words: dict[WordRun, str] = {}
         """The word that each run is filed under."""
         self._has_number = False
-        """Was a long number ever filed? It is looked for inside words, too."""
+        """True if a number was ever filed. Numbers are also searched inside words."""
 
     def __bool__(self) -> bool:
         return bool(self._facts)
@@ -54,7 +54,7 @@ class RunIndex:
         self._runs.setdefault(word, set()).add(run)
 
     def remove(self, run: WordRun, fact: int) -> None:
-        """Remove a fact from under a run."""
+        """Remove a fact from a run."""
         facts = self._facts.get(run, set())
         facts.discard(fact)
         if run in self._facts and not facts:
@@ -65,7 +65,7 @@ class RunIndex:
                 del self._runs[word]
 
     def find(self, text: str) -> set[int]:
-        """Return the facts under the runs that a text has. O(text)."""
+        """Return the facts that are filed under the runs that the text contains. O(text)."""
         text_words = WORD.findall(text)
         present = {"", *text_words}
         if self._has_number:
@@ -81,7 +81,7 @@ class RunIndex:
 
 
 def _in_a_row(runs: list[WordRun], text_words: list[str]) -> list[WordRun]:
-    """Return those of some runs, all of whose words a text has, that it has in a row."""
+    """Return the runs whose words are consecutive in the text; the text must contain all words of every run."""
     several = [run for run in runs if len(run) > 1]
     if not several:
         return runs

@@ -1,7 +1,7 @@
-"""Find the sentences that are facts: what the user wants, what the assistant decides, what went wrong.
+"""Find the sentences that are facts: the user's wishes, the assistant's decisions, and errors.
 
-They are found by the words that such sentences have, English and Chinese. Sentences in pasted text, code, headings and
-tables are left out.
+They are recognised by typical words, in English and Chinese. Sentences in pasted text, code, headings and tables are
+left out.
 """
 
 import re
@@ -12,9 +12,10 @@ from inspector.core.facts.rules import asks, constrains, forbids, is_chinese, ru
 from inspector.core.heavy import pattern
 
 LONGEST = 400
-"""Characters of a sentence."""
+"""Characters that are kept of a sentence."""
 TYPED = 6_000
-"""Characters: longer words of the user are mostly pasted, and are searched for what they forbid only."""
+"""Longest text, in characters, that a user is assumed to type. Longer texts are mostly pasted, and only constraints
+are read from them."""
 
 _FENCE = rule("sentences.fence")
 _RAISED = rule("sentences.raised")
@@ -47,12 +48,13 @@ _DECIDED_LIST = rule("sentences.decided_list")
 _PLAIN_STEP, _CHINESE_STEP = rule("sentences.plain_step"), rule("chinese.plain_step")
 _BRIEF = rule("english.brief")
 _HEAD = 4
-"""Words of a line above a list that is a sentence."""
+"""Fewest words of a line above a list that counts as a sentence."""
 _ERROR = rule("sentences.error")
 _SOURCE = rule("sentences.source")
 _FAILS = rule("sentences.fails")
 _FEW, _SEARCHED = 3, 200
-"""A failed result of at most `_FEW` lines is the failure; in a longer one, `_SEARCHED` lines are searched for it."""
+"""In a failed result of at most `_FEW` lines, the first line is the error. In a longer result, the first `_SEARCHED`
+lines are searched for the error."""
 _EXIT = rule("sentences.exit")
 
 
@@ -72,7 +74,7 @@ def find_wishes(text: str) -> Iterator[Fact]:
 
 
 def _is_title(sentence: str) -> bool:
-    """Has it three or more Words in Capitals, no other word in lower case, and no end sign?"""
+    """Is the sentence a title: three or more Words in Capitals, no other word in lower case, no full stop?"""
     words = [word for word in sentence.split() if word not in _SMALL]
     capital = sum(word[0].isupper() and not word.isupper() for word in words)
     return (
@@ -81,7 +83,7 @@ def _is_title(sentence: str) -> bool:
 
 
 def find_decisions(text: str) -> Iterator[Fact]:
-    """Yield the decisions in a text of the assistant, also items of lists of what it deferred or skipped."""
+    """Yield the decisions in a text of the assistant, and the items of its lists of deferred or skipped work."""
     for listed in _DECIDED_LIST.finditer(text):
         for item in listed["items"].split("\n"):
             if decision := _BULLET.sub("", item.strip())[:LONGEST].strip("*_ "):
@@ -108,7 +110,7 @@ def find_errors(text: str, is_error: bool) -> Iterator[Fact]:
 
 
 def _first_failure(text: str) -> str:
-    """Return the first line of a failed result that reports the failure; of a few lines simply the first."""
+    """Return the first line of a failed result that reports an error; if the result is short, its first line."""
     begin = _EXIT.match(text)
     lines = text[begin.end() if begin else 0 :].split("\n", _SEARCHED)[:_SEARCHED]
     failure = next(
@@ -131,7 +133,7 @@ def _prose(text: str, with_heads: bool = False) -> Iterator[str]:
 
 
 def _is_prose(sentence: str) -> bool:
-    """Has it at least three words, or two that forbid ("Don't push."), or three Chinese characters?"""
+    """Has the sentence at least three words, or two that forbid ("Don't push."), or three Chinese characters?"""
     if is_chinese(sentence):
         return len(sentence) >= 3 and not _NO_CHINESE_PROSE.search(sentence)
     if _NO_PROSE.search(sentence) or _is_title(sentence):

@@ -1,4 +1,4 @@
-"""Distinguish a step of the moment ("push it, please") from a standing instruction ("always answer in English")."""
+"""Distinguish a one-time instruction ("push it, please") from a standing one ("always answer in English")."""
 
 from inspector.core.facts.rules import rule, simplified
 
@@ -8,7 +8,7 @@ _HOLDING = rule("steps.holding")
 
 
 def is_step(sentence: str) -> bool:
-    """Is an instruction done for good when it has been followed once?"""
+    """Is an instruction finished once it has been followed?"""
     plain = simplified(sentence)
     return _STEP.search(plain) is not None and _STANDING.search(plain) is None
 
@@ -23,7 +23,7 @@ def is_task(sentence: str) -> bool:
 
 
 def is_passing(sentence: str) -> bool:
-    """Does a rule hold only for the present work: "let's do the small ones first", "skip 5 and 7"?"""
+    """Does a rule apply to the current work only, as in "let's do the small ones first" or "skip 5 and 7"?"""
     return _PASSING.search(simplified(sentence)) is not None
 
 

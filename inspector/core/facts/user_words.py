@@ -1,8 +1,8 @@
-"""Find the user's own words in a message, wherever a client puts them. The one place that decides what the user said.
+"""Find the user's own words in a message, wherever a client puts them. All modules use this one definition.
 
-In a message of the user they are mixed with what the client adds: a head in brackets, the sender, reminders, the state
-of the editor. They may also be the arguments of a slash command, the reason for rejecting a tool call, or a message
-that was typed while the agent worked and sent in a reminder. Pasted text (`pasted`) is left out.
+In a user message, the client mixes them with additions: a head in brackets, the sender, reminders, the state of the
+editor. The user's words may also be the arguments of a slash command, the reason for rejecting a tool call, or a
+message that was typed while the agent worked and sent in a reminder. Pasted text (`pasted`) is left out.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Text, ToolResult
 
 UserPlace: TypeAlias = Literal["message", "command", "rejection", "queue"]
-"""message: a prompt; command: arguments of a slash command; rejection: the reason for rejecting a tool call; queue:
-typed while the agent worked, and handed on in a reminder."""
+"""message: a prompt; command: arguments of a slash command; rejection: the reason for rejecting a tool call; queue: a
+message that was typed while the agent worked, which the client sent in a reminder."""
 SCANNED = 200_000
-"""Characters of one part that are searched: more than any tool result an agent lets in."""
+"""Characters of one part that are searched: more than any tool result that an agent admits to its context."""
 
 _ELEMENT = rule("user_words.element")
 _WRAPPED = rule("user_words.wrapped")
@@ -33,21 +33,21 @@ _CHANNEL = rule("user_words.channel")
 _TAIL = rule("user_words.tail")
 _MACHINE = rule("user_words.machine")
 _REJECTION_HEAD = 1_000
-"""Characters in which a result says that the user rejected the call."""
+"""Characters at the beginning of a tool result that are searched for the statement that the user rejected the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserWords:
-    """What the user wrote in one part of a message; lines that are not the user's are empty in it."""
+    """The user's words in one part of a message. Pasted lines are replaced by empty lines."""
 
     text: str
     place: UserPlace
     part: int
-    """Number of the part that holds it."""
+    """Index of the part of the message that contains the text."""
 
 
 def user_words(message: Message) -> tuple[UserWords, ...]:
-    """Return what the user wrote in this message, in order, without what a client, a tool or a paste says. O(text)."""
+    """Return the user's own words in a message, in order, without text of the client, of tools or pasted. O(text)."""
     if message.summary or message.role not in ("user", "tool"):
         return ()
     return tuple(words for words in _words(message) if words.text.strip())
@@ -76,7 +76,7 @@ def _words(message: Message) -> Iterator[UserWords]:
 
 
 def _rejection(text: str) -> str:
-    """Return the reason that a user gave for rejecting a tool call, from the result that the model got instead."""
+    """Return the user's reason for rejecting a tool call, which is in the result of the call; empty if none."""
     match = _REJECTION.match(text, 0, _REJECTION_HEAD)
     return _TAIL.sub("", text[match.end() :]).strip() if match else ""
 

@@ -1,9 +1,9 @@
-"""Judge whether a fact is said again, word for word or in other words. The one judge of lost facts and of pins.
+"""Judge whether a text repeats a fact, word for word or paraphrased. Lost facts and pins are both judged here.
 
-Word for word means: white space and end signs aside. A sentence is carried in other words if a sentence of a summary, a
-user or an answer, with the next one, has most of its content words (`coverage`), and the same numbers and files. It is
-gone if hardly one of these words is said; between the two only a model could decide. A name is carried if only its
-spelling differs, or a path's file is named. docs/lost.md says how often that is right.
+Word for word means: apart from white space and punctuation at the ends. A sentence is carried (paraphrased) if two
+neighbouring sentences of a summary, a user or an answer contain most of its content words (`coverage`), and the same
+numbers and files. It is gone if hardly any of these words occurs; between the two, only a model could decide. A name is
+carried if only its spelling differs, or if the file name of a path occurs. docs/lost.md says how often that is right.
 """
 
 import re
@@ -22,33 +22,34 @@ from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Opaque, Text
 
 GONE, CARRIED = 0.3, 0.6
-"""Share of the content words of a sentence below which it is gone, and from which it is carried. It is gone, too, if
-only one of more than `_FEW` words is said."""
+"""A sentence is gone if less than the share `GONE` of its content words occurs, and carried from the share `CARRIED`.
+It is also gone if it has more than `_FEW` content words and fewer than two of them occur."""
 NEARLY = 72
-"""Least rapidfuzz ratio (0 to 100) of two sentences in small letters, their words in alphabetical order."""
+"""Least rapidfuzz ratio (0 to 100) at which two sentences count as alike, in lower case with their words sorted."""
 WITHIN = 90
-"""Least ratio of a sentence, or the clause that is most of it, and the place in a longer one that is most like it."""
+"""Least rapidfuzz partial ratio (0 to 100) at which a longer sentence counts as containing a sentence or its main
+clause."""
 SHORTEST = 24
-"""Bytes (UTF-8) of the shortest text that is searched in other words: shorter ones have too few words."""
+"""Shortest text, in bytes of UTF-8, that can be recognised in a paraphrase: shorter texts have too few words."""
 LONGEST = 600
-"""Letters of a sentence that may be a paraphrase."""
+"""Longest sentence, in characters, that may be a paraphrase."""
 _FEW = 2
 """A sentence of at most this many content words cannot be recognised by them."""
 _SOME, _OF_SOME = 4, 0.75
-"""Of at most `_SOME` content words the share `_OF_SOME` must be said."""
+"""A sentence of at most `_SOME` content words is carried if at least the share `_OF_SOME` of them occurs."""
 _NEAREST = 300
 """Characters that are kept of the nearest sentence."""
 EchoVerdict: TypeAlias = Literal["gone", "unsure", "carried"]
 
 
 class Echo(NamedTuple):
-    """Does a buffer say in other words what it does not say word for word?"""
+    """Whether a buffer paraphrases a fact that it does not contain word for word."""
 
     verdict: EchoVerdict = "gone"
     nearest: str = ""
-    """The sentence that says most of it; empty if none does."""
+    """The sentence of the buffer that contains most of the fact's words; empty if no sentence contains any."""
     share: float = 0.0
-    """Share of its content words in that sentence and the one beside it."""
+    """Share of the fact's content words in the nearest sentence and its neighbour."""
 
 
 NOT_CARRIED = Echo()
@@ -73,11 +74,11 @@ _FRAME = frozenset(
         "us",
     ]
 )
-"""Words that a summary adds to what the user said, or leaves out of it."""
+"""Words that summaries add or leave out when they repeat the user. They are ignored in comparisons."""
 _CLAUSE = re.compile(r"(?<=[,;:])\s|[\uff0c\uff1b\uff1a]")
 _SHOUTED_HEAD = re.compile(r"^[^\w]*[A-Z][A-Z ]{3,30}:\s+")
 _LETTER = re.compile(r"\w", re.ASCII)
-"""Chinese has no spaces: there a word begins anywhere."""
+"""ASCII only: Chinese has no spaces, so a word may begin at any character."""
 _FILE = re.compile(r"[\w-][\w.-]*\.[a-z]\w*", re.ASCII | re.IGNORECASE)
 _FOLDER = re.compile(r"[\w.-]+/(?![\w.*-])", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
@@ -98,24 +99,27 @@ class Saying:
 
     @cached_property
     def ordered(self) -> str:
-        """Return its words in alphabetical order."""
+        """Return the words of the sentence in alphabetical order."""
         return _in_order(self.bare)
 
     @cached_property
     def core(self) -> str:
-        """Return the clause that others would quote: the one that is most of the sentence, if it keeps its demand."""
+        """Return the main clause: the longest, if it is at least half of the sentence and keeps its demand.
+
+        Return the whole sentence if it has no such clause.
+        """
         longest = max(_CLAUSE.split(self.bare), key=len).strip(_ENDS)
         enough = 2 * len(longest) >= len(self.bare) and len(longest.encode()) >= SHORTEST
         return longest if enough and (not self.binds or may_bind(longest)) else self.bare
 
     @cached_property
     def exact(self) -> frozenset[str]:
-        """Return its numbers and file names, which every paraphrase repeats."""
+        """Return the numbers and file names of the sentence, which a paraphrase must repeat."""
         return _exact(self.core)
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """Return its content words, without a head such as `IMPORTANT:`."""
+        """Return the content words of the sentence, without a head such as `IMPORTANT:`."""
         return content_words(_SHOUTED_HEAD.sub("", self.bare)) or content_words(self.bare)
 
     @cached_property
@@ -124,11 +128,11 @@ class Saying:
         return constrains(self.text)
 
     def is_in(self, text: str) -> bool:
-        """Does the text say it word for word? O(text)."""
+        """Does the text contain the sentence word for word? O(text)."""
         return self.is_in_line(join_lines(text))
 
     def is_in_line(self, line: str) -> bool:
-        """Does a text of one line, with one blank between words, say it word for word? O(text)."""
+        """Does a line, with one blank between words, contain the sentence word for word? O(text)."""
         bare = self.bare
         if not bare:
             return False
@@ -136,10 +140,10 @@ class Saying:
         has_edge = _LETTER.match(first) is not None
         has_end = (
             _LETTER.match(bare[-1:]) is not None and len(self.text) < CUT
-        )  # else half a word, maybe
+        )  # a cut sentence may end within a word
         begins = (
             {first.lower(), first.upper(), first} if first.isalpha() else {first}
-        )  # a summary may begin before it
+        )  # a summary may change the case of the first letter
         for begin in begins:
             at = line.find(begin + rest)
             while at >= 0:
@@ -152,7 +156,7 @@ class Saying:
 
 
 def judge(saying: Saying, passages: Passages) -> Echo:
-    """Say whether these sentences carry a saying that they do not have word for word. O(places of its words)."""
+    """Judge whether the passages paraphrase a saying that they lack word for word. O(occurrences of its words)."""
     if not saying.content:
         return Echo("unsure")
     cover = passages.best(saying.content)
@@ -160,7 +164,7 @@ def judge(saying: Saying, passages: Passages) -> Echo:
     if _is_gone(cover, saying.content):
         is_translated = (
             is_chinese(saying.text) != passages.is_in_chinese
-        )  # words of another language cover nothing
+        )  # words of another language cannot be compared
         return Echo(
             "unsure" if is_translated else "gone", nearest if cover.share else "", cover.share
         )
@@ -171,17 +175,17 @@ def judge(saying: Saying, passages: Passages) -> Echo:
 
 
 def _is_gone(cover: Coverage, words: frozenset[str]) -> bool:
-    """Has the best window hardly any of the words, or only one of several?"""
+    """Does the best window contain hardly any of the words, or fewer than two of several?"""
     return cover.share < GONE or (len(words) > _FEW and cover.share * len(words) < 2)
 
 
 def _least_share(saying: Saying) -> float:
-    """Return the share of its content words that a window must hold to carry a saying."""
+    """Return the share of a saying's content words that a window must contain to carry it."""
     return CARRIED if len(saying.content) > _SOME else _OF_SOME
 
 
 def _is_carried(saying: Saying, cover: Coverage) -> bool:
-    """Does a window say the same: its numbers and files, its demand, and most of its words?"""
+    """Does a window repeat the saying: its numbers and files, its demand, and most of its words?"""
     if not saying.exact <= _exact(cover.window):
         return False
     if saying.binds and not may_bind(cover.window):
@@ -194,9 +198,9 @@ def _is_carried(saying: Saying, cover: Coverage) -> bool:
 
 
 def judge_error(text: str, passages: Passages) -> Echo:
-    """Say whether these sentences mention an error: a name in it, of a test or a file, near a word of failure.
+    """Judge whether the passages mention an error, by the name of a test or file in it near a word such as "fail".
 
-    Its lines, counts, durations and folders do not matter.
+    Line numbers, counts, durations and folders of the error are ignored.
     """
     bare = _FOLDERS.sub("", text)
     words = frozenset(word for word in content_words(bare) if not word[0].isdigit())
@@ -223,7 +227,7 @@ _FAILURE = re.compile(
 
 
 def _is_alike(saying: Saying, sentence: str) -> bool:
-    """Has a sentence, or a place in it, nearly the same letters?"""
+    """Does a sentence, or a part of it, have nearly the same letters as the saying?"""
     if fuzz.ratio(saying.ordered, _in_order(sentence), score_cutoff=NEARLY):
         return True
     core = saying.core.lower()
@@ -238,15 +242,15 @@ SpokenSentences: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
 
 
 class Speech:
-    """The sentences of messages, each message read once. Not safe for several threads of execution."""
+    """A cache of the sentences of messages. Each message is read once. Not thread-safe."""
 
     def __init__(self) -> None:
         self._read: dict[int, tuple[Message, SpokenSentences]] = {}
-        """By identity of the message, which is held so that no other object can get it."""
+        """(message, sentences) by `id()` of the message, which is kept alive so that its id is not reused."""
         self._passages: dict[int, Passages] = {}
 
     def paraphrase(self, saying: Saying, message: Message) -> tuple[float, str] | None:
-        """Return (share, sentence) of the sentence that carries most of a saying; None if the message does not."""
+        """Return (share, sentence) of the best paraphrase of a saying in a message; None if there is none."""
         if len(saying.bare.encode()) < SHORTEST:
             return None
         spoken = self.sentences_of(message)
@@ -259,15 +263,15 @@ class Speech:
         return (echo.share, echo.nearest) if echo.verdict == "carried" else None
 
     def passages(self, messages: Iterable[Message]) -> Passages:
-        """Return the sentences of all these messages as passages. O(text), of a message only the first time."""
+        """Return the sentences of all these messages as passages. O(text); a message's text is read only once."""
         return merged(map(self.sentences_of, messages))
 
     def words(self, message: Message) -> frozenset[str]:
-        """Return the content words of all that the message says. O(text) the first time, then O(words)."""
+        """Return the content words of a message. O(text) the first time, then O(words)."""
         return frozenset[str]().union(*(words for _, words in self.sentences_of(message)))
 
     def sentences_of(self, message: Message) -> SpokenSentences:
-        """Return the sentences of a message, without the output of tools and the client's attachments."""
+        """Return the sentences of a message, without tool output and text that the client attached."""
         entry = self._read.get(id(message))
         if entry is None:
             parts = message.parts if message.summary or not message.mark else ()
@@ -291,17 +295,17 @@ def _in_order(text: str) -> str:
 
 
 class Retelling:
-    """Judges what a buffer says in other words than the buffer before it."""
+    """Judge which facts of the previous buffer the next buffer paraphrases."""
 
     def __init__(
         self, buffer: Iterable[Message], added: Iterable[Message], speech: Speech | None = None
     ) -> None:
-        """Begin with the buffer after a change.
+        """Prepare to judge the buffer after a change.
 
         Args:
-            buffer: Its messages.
-            added: Those of them that are new, mostly a summary.
-            speech: The sentences of messages that were read already; None if none were.
+            buffer: All messages of the buffer.
+            added: The new messages of the buffer, usually a summary.
+            speech: A cache of the sentences of messages; None for a new cache.
         """
         self._buffer, self._speech = tuple(buffer), speech or Speech()
         speech_added = [
@@ -323,7 +327,7 @@ class Retelling:
         return frozenset(match[:_HASH_HEAD] for match in _HASH.findall(self._text))
 
     def judge(self, fact: Fact) -> Echo:
-        """Say whether the buffer carries a fact that it does not have word for word."""
+        """Judge whether the buffer carries a fact that it does not contain word for word."""
         if fact.kind in SENTENCES:
             if fact.kind == "error":
                 return judge_error(fact.text, self._passages)
@@ -343,7 +347,7 @@ class Retelling:
         return len(name) >= shortest and f" {name} " in self._letters
 
     def _is_path_named(self, path: str) -> bool:
-        """Is its file named, or, of a folder, something in it?"""
+        """Do the new messages name the file of the path or, if the path is a folder, something in it?"""
         name = path.rpartition("/")[2]
         if "." not in name:
             return bool(name) and f"/{name}/" in self._text
@@ -351,7 +355,7 @@ class Retelling:
         return is_named and name.lower() not in word_list("everywhere")
 
     def _is_url_named(self, url: str) -> bool:
-        """Is the address named, or its number (`#12`, `ENT-12`) if it is of an issue?"""
+        """Do the new messages contain the URL without its scheme, or the number of its issue (`#12`, `ENT-12`)?"""
         issue, ticket = _ISSUE.search(url), _TICKET.search(url)
         if issue and re.search(rf"#{issue[1]}\b", self._text):
             return True
@@ -364,10 +368,10 @@ _ISSUE = re.compile(r"/(?:pull|issues?|merge_requests)/(\d+)(?![\w/])")
 _TICKET = re.compile(r"/([A-Z][A-Z0-9]{1,9}-\d{1,6})(?:/|$)")
 _HASH = re.compile(r"(?<![\w-])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
 _HASH_HEAD = 7
-"""Characters by which people name a commit."""
+"""Characters of an abbreviated commit hash."""
 
 
 def _in_one_spelling(text: str) -> str:
-    """Return words and numbers in one spelling: the same for `load_rates` and `loadRates`, `84,102` and `84102`."""
+    """Normalise the spelling of words and numbers: `load_rates` equals `loadRates`, and `84,102` equals `84102`."""
     joined = re.sub(r"(?<=\d),(?=\d)|_", "", text).lower()
     return " ".join(["", *_NAME.findall(joined), ""])

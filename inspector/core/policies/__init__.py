@@ -1,4 +1,4 @@
-"""What a policy is (`harness.py`), one harness a folder or file, and the list that names them (`catalogue.py`).
+"""Compaction policies: the base class (`harness.py`), a file or folder per harness, and their list (`catalogue.py`).
 
-Values in, values out: a policy asks for what it needs (`core.needs`) and touches nothing itself.
+Policies are pure: a policy yields its needs, such as a model call or a file (`core.needs`), and does no I/O itself.
 """

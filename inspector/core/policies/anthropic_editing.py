@@ -1,7 +1,7 @@
 """Anthropic's context editing, strategy `clear_tool_uses_20250919`: the API clears old tool results.
 
-The settings but for `mode` are the API's own; `clear_at_least` is compared with an estimate. docs/policies.md says what
-is done where the API's documentation leaves something open.
+All settings except `mode` are the API's own; `clear_at_least` is compared with an estimate. docs/policies.md says how
+the gaps in the API's documentation are filled.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ from inspector.core.tokens.estimators import buffer_tokens
 
 TIER = "clear"
 INPUT_TOKENS, TOOL_USES = 100_000, 30
-"""Defaults of the trigger. The tokens are the API's; the tool uses are ours, since the API has no default."""
+"""Default thresholds of the trigger. The API documents the tokens, but has no default for tool uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditingSettings(SimpleSettings):
-    """The strategy's fields. `trigger.value` is `trigger_value` here."""
+    """The fields of the strategy. The API's `trigger.value` is `trigger_value`."""
 
     trigger: Literal["input_tokens", "tool_uses"] = setting(
         "input_tokens", "what the trigger looks at"
@@ -49,7 +49,7 @@ class EditingSettings(SimpleSettings):
 
     @property
     def limit(self) -> int:
-        """The trigger's value, in tokens or tool uses."""
+        """Return the threshold of the trigger, in tokens or tool uses."""
         if self.trigger_value is not None:
             return self.trigger_value
         return INPUT_TOKENS if self.trigger == "input_tokens" else TOOL_USES
@@ -57,7 +57,7 @@ class EditingSettings(SimpleSettings):
 
 @dataclass(frozen=True, slots=True)
 class _Clearing:
-    """What clearing would do: the new messages by place, the tool uses cleared, the tokens freed."""
+    """The effect of clearing: new messages by index, number of tool uses cleared, tokens freed."""
 
     messages: dict[int, Message]
     uses: int
@@ -109,7 +109,7 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
 
 
 def _results(messages: Sequence[Message]) -> list[int]:
-    """Return the places of results that were not cleared yet."""
+    """Return the indices of messages with results that have not been cleared."""
     return [at for at, message in enumerate(messages) if _holds_result(message)]
 
 
@@ -120,7 +120,7 @@ def _holds_result(message: Message) -> bool:
 
 
 def _plan_clearing(messages: Sequence[Message], settings: EditingSettings) -> _Clearing:
-    """Choose what to clear: all results but the newest, and with `clear_tool_inputs` their calls' arguments."""
+    """Plan to clear all results but the newest, and with `clear_tool_inputs` also the arguments of their calls."""
     results = _results(messages)
     old = results[: max(0, len(results) - settings.keep)]
     spared: set[str] = set()
@@ -146,7 +146,7 @@ def _plan_clearing(messages: Sequence[Message], settings: EditingSettings) -> _C
 
 
 def _clear_arguments(messages: Sequence[Message], ids: set[str]) -> dict[int, Message]:
-    """Return by place the messages with these calls, without the calls' arguments."""
+    """Return the messages with these calls, without the calls' arguments, by index."""
     cleared: dict[int, Message] = {}
     for at, message in enumerate(messages):
         if any(call.id in ids for call in message.calls):

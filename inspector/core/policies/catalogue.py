@@ -22,11 +22,11 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "none": "No compaction",
     }
 )
-"""Title by the name that `--policy` takes. A policy's module has its name, with underscores."""
+"""Titles of policies by the name for `--policy`. The module of a policy has the same name, with underscores."""
 DEFAULT_POLICY = "roku"
-"""The policy of window and command line unless another is chosen."""
+"""The default policy of the window and the command line."""
 _HARNESSES = MappingProxyType({"gemini-cli": "gemini", "openclaw": "pi"})
-"""Policy by the name of a format or a client, if the names differ."""
+"""Names of policies by the name of their format or client, if the names differ."""
 
 
 def harness_of(session: Session) -> str:

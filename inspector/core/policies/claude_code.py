@@ -1,7 +1,8 @@
-"""Claude Code, as observed from outside: micro-compaction, automatic compaction, and what it restores afterwards.
+"""Claude Code as observed from outside: micro-compaction, automatic compaction, and the files restored afterwards.
 
-Its source is not open. docs/policies.md says what was seen in recorded sessions, in which versions, what others report,
-and what is unknown and therefore missing here. `RULES` holds it by version; the wording of the request is ours.
+Its source is not open. docs/policies.md says what was seen in recorded sessions and in which versions, what others
+report, and what is unknown and therefore missing here. `RULES` has the rules by version. The wording of the summary
+request is this project's own.
 """
 
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ from inspector.core.usage import Usage
 
 MICRO, AUTO = "micro", "auto"
 CLIENT = "Claude Code "
-"""The beginning of `Session.client` for its sessions; a version follows."""
+"""Prefix of `Session.client` in sessions of Claude Code; a version follows."""
 SECTIONS = (
     "Primary Request and Intent",
     "Key Technical Concepts",
@@ -78,20 +79,21 @@ TOO_LARGE = "File {path} was read before the compaction; it is too large to be i
 READING = frozenset({"Read", "Edit", "MultiEdit", "Write"})
 SUMMARY_TOKENS = 20_000
 HALF = 2
-"""The lines are at half of the window or above: how the client treats windows below 66,000 tokens is unknown."""
+"""Watermarks are never below the window divided by this number: how the client treats windows below 66,000 tokens is
+unknown."""
 
 Version = tuple[int, ...]
 
 
 class VersionRules(NamedTuple):
-    """The rules in which versions differ."""
+    """The rules that differ between versions."""
 
     room: int
-    """Tokens left for the answer."""
+    """Tokens reserved for the answer."""
     counts_since: bool
-    """Does it count what came after the answer?"""
+    """True if the client's count includes the messages after the last answer."""
     output_as_filed: bool
-    """Does it use the output that the file holds, even if that is a placeholder?"""
+    """True if the client's count uses the recorded output tokens even if they are a placeholder."""
     micro: bool
     opening: str
     closing: str
@@ -103,13 +105,13 @@ RULES = {
     "2.1.21": VersionRules(20_000, True, False, False, COVERS, PLEASE),
     "2.1.43": VersionRules(20_000, True, False, False, COVERS, DIRECTLY),
 }
-"""By the version from which they hold. Seen were 2.0.76 to 2.1.1, 2.1.7 to 2.1.20, 2.1.29 to 2.1.37, and 2.1.217 on.
-When exactly a rule changed between those is unknown, except for micro-compaction (2.1.5)."""
+"""Rules by the first version to which they apply. Observed were 2.0.76 to 2.1.1, 2.1.7 to 2.1.20, 2.1.29 to 2.1.37, and
+2.1.217 and later. When exactly a rule changed in between is unknown, except for micro-compaction (2.1.5)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCodeSettings(SimpleSettings):
-    """Claude Code's constants. None: as `RULES` says for the version."""
+    """Claude Code's constants. None means the value in `RULES` for the version."""
 
     rules: Literal["2.0.76", "2.1.5", "2.1.21", "2.1.43"] = setting(
         "2.1.43",
@@ -146,12 +148,12 @@ class ClaudeCodeSettings(SimpleSettings):
 
     @property
     def by(self) -> VersionRules:
-        """The rules of the chosen version."""
+        """Return the rules of the chosen version."""
         return RULES[self.rules]
 
     @property
     def limit(self) -> int:
-        """Tokens at which it compacts."""
+        """Return the tokens at which automatic compaction starts."""
         window = min(
             self.context_window_tokens, self.auto_compact_window or self.context_window_tokens
         )
@@ -166,7 +168,7 @@ class ClaudeCodeSettings(SimpleSettings):
 
     @property
     def micro_limit(self) -> int:
-        """Tokens from which micro-compaction clears old tool results."""
+        """Return the tokens from which on micro-compaction clears old tool results."""
         return max(self.limit - self.micro_margin, self.limit // HALF)
 
 
@@ -259,10 +261,11 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         return done
 
     def _count(self, context: ClaudeCodeContext) -> int:
-        """Return the client's own count: the newest report whose answer is still in the buffer, or messages alone.
+        """Return the client's own count of the buffer, in tokens. O(messages since the report).
 
-        Without a report, system prompt and tools do not count. If the reports are unknown, the count is that of
-        `SimplePolicy`. O(messages since the report).
+        The count starts from the newest report whose answer is still in the buffer. Without such a report, the client
+        counts messages only, not system prompt and tools. If the reports are unknown, the count is that of
+        `SimplePolicy`.
         """
         rules, messages, reports = context.settings.by, context.messages, context.moment.reports
         if reports is None:
@@ -281,7 +284,7 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
 
 
 def _find_last(messages: Sequence[Message], id_: str) -> int | None:
-    """Return the place of the last message with that id; None if there is none."""
+    """Return the index of the last message with this id; None if there is none."""
     return next((n for n in range(len(messages) - 1, -1, -1) if messages[n].id == id_), None)
 
 
@@ -295,7 +298,7 @@ def _count_output(usage: Usage, messages: Sequence[Message], at: int, rules: Ver
 
 
 def _numbers(client: str) -> Version:
-    """Return the last version in the text: of `Claude Code 2.1.36 to 2.1.37` the second."""
+    """Return the last version in the text, such as (2, 1, 37) of `Claude Code 2.1.36 to 2.1.37`; empty if none."""
     numbers = client.rpartition(" ")[2].split(".")
     return (
         tuple(map(int, numbers))
@@ -353,7 +356,7 @@ def _compact(context: ClaudeCodeContext, trigger: str, tokens: int) -> Done[Simp
 def _files(
     messages: Sequence[Message], settings: ClaudeCodeSettings
 ) -> Conversation[list[Message]]:
-    """Return the files that were used last, each as a message of the client."""
+    """Return the most recently used files, each as a message of the client."""
     results = (message.result for message in messages if message.mark != "placeholder")
     recorded = {
         result.call_id: result.content

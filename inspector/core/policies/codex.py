@@ -1,9 +1,9 @@
 """Codex's local compaction (`compact.rs`): a summary, and the newest user messages word for word.
 
-docs/policies.md says what its source leaves open and what is done here. Further: *initial context* means messages of
-the system and those that the client wrote in the user's name; several blocks of a user's text become one; the wording
-of the request is ours, the prefix of the summary is Codex's; its effective window of 95% only changes the figure that
-Codex shows.
+docs/policies.md says how the gaps in its source are filled. In addition: *initial context* means system messages and
+messages that the client wrote with the role of the user; several blocks of a user's text become one; the wording of the
+summary request is this project's own, the prefix of the summary is Codex's; its effective window of 95% only changes
+the percentage that Codex shows.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ SNAPSHOT = "ghost_snapshot"
 
 @dataclass(frozen=True, slots=True)
 class CodexSettings(SimpleSettings):
-    """The settings of Codex, with its defaults."""
+    """Codex's settings and their defaults."""
 
     model_auto_compact_token_limit: int | None = setting(
         None,
@@ -61,7 +61,7 @@ class CodexSettings(SimpleSettings):
 
     @property
     def limit(self) -> int:
-        """Tokens at which it compacts: the user's limit, but at most 90% of the window."""
+        """Return the tokens at which Codex compacts: the user's limit, but at most 90% of the window."""
         most = int(self.context_window_tokens * AUTO_SHARE)
         if self.model_auto_compact_token_limit is None:
             return most
@@ -127,16 +127,15 @@ def _compact(context: CodexContext) -> Done[SimpleState]:
 
 
 def _is_snapshot(message: Message) -> bool:
-    """Does the message hold nothing but snapshots of the workspace?"""
+    """Does the message consist of workspace snapshots only?"""
     kinds = {part.kind if isinstance(part, Opaque) else "" for part in message.parts}
     return kinds == {SNAPSHOT}
 
 
 def _request_summary(context: CodexContext) -> Conversation[tuple[str, int]]:
-    """Return (summary, messages left out).
+    """Return (summary, number of messages left out).
 
-    After every overflow the oldest message is left out, with the results of its calls; in the end only the request is
-    sent.
+    After every overflow the oldest message and the results of its calls are left out, in the extreme case all messages.
     """
     history, trimmed = context.messages, 0
     text = f"{REQUEST}\n\n{context.moment.instructions}".strip()
@@ -160,9 +159,9 @@ def _answers(message: Message, calls: set[str]) -> bool:
 
 
 def _last_words(messages: Sequence[Message]) -> str:
-    """Return what Codex takes for the summary if the model wrote none: the text of the last answer; empty without one.
+    """Return the text of the last answer, which Codex uses if the model wrote no summary; empty without an answer.
 
-    Codex's own "(no summary available)" is never reached.
+    Codex's own fallback "(no summary available)" is never reached.
     """
     answers = (
         message.text
@@ -173,7 +172,7 @@ def _last_words(messages: Sequence[Message]) -> str:
 
 
 def find_initial_context(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages before the first answer that the user did not type."""
+    """Return the messages before the first answer that were not typed by the user."""
     initial = []
     for message in messages:
         if message.role == "assistant":
@@ -186,7 +185,7 @@ def find_initial_context(messages: Sequence[Message]) -> list[Message]:
 
 
 def choose_user_messages(messages: Sequence[Message], budget: int) -> list[Message]:
-    """Return the newest messages that the user typed, in reading order, with `budget` tokens in all."""
+    """Return the newest messages that the user typed, in order, cut to at most `budget` tokens together."""
     newest: list[Message] = []
     for message in reversed(messages):
         if budget <= 0:
@@ -206,7 +205,7 @@ def _tokens(text: str) -> int:
 
 
 def _cut(text: str, budget: int) -> str:
-    """Return the beginning and the end of the text, together `budget` tokens."""
+    """Keep the beginning and the end of a text, together `budget` tokens, around a note of the omission."""
     data = text.encode("utf-8", "replace")
     side = budget * 4 // 2
     head, tail = (

@@ -1,4 +1,4 @@
-"""What a policy reads at one place: the buffer, its settings, its running state, and what else it may know."""
+"""The input of a policy at one point of a session: buffer, settings, running state, and further input."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -15,20 +15,20 @@ NO_INPUT = PolicyInput()
 
 @dataclass(frozen=True, slots=True)
 class PolicyContext(Generic[S, R]):
-    """Everything that a policy reads. For a place of a session, `place.py` makes it."""
+    """Everything that a policy reads. `place.py` makes the context for a point of a session."""
 
     buffer: Buffer
     settings: S
     running: R
     """The policy's running state: calibration, breaker, working summary."""
     moment: PolicyInput = NO_INPUT
-    """What it may know beside them."""
+    """Further input, such as usage reports and overflows."""
     window: int | None = None
     """Tokens of the model's window; None if unknown."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages of the buffer."""
+        """Return the messages of the buffer."""
         return self.buffer.messages
 
     def with_buffer(self, buffer: Buffer) -> "PolicyContext[S, R]":
@@ -48,7 +48,7 @@ class PolicyContext(Generic[S, R]):
         return replace(self, moment=replace(self.moment, **changes))
 
     def after(self, *outcomes: Outcome[R]) -> "PolicyContext[S, R]":
-        """Return the context with buffer and running state of the last outcome; unchanged without one."""
+        """Return the context with the buffer and running state of the last outcome; unchanged without outcomes."""
         if not outcomes:
             return self
         last = outcomes[-1]

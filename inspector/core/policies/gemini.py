@@ -1,10 +1,10 @@
-"""Gemini CLI: above half of the window the older part becomes a snapshot, which a second call checks.
+"""Gemini CLI: at half of the window, the older part is replaced by a snapshot, which a second call checks.
 
-docs/policies.md says what its source leaves open and what is done here. Further: the share that is kept is one of the
-characters of each content as JSON; if no user message (or message of the client) follows the cut, everything is
-replaced if the model has just finished; responses are cut before the split, and only if that makes them shorter; the
-summariser reads the uncut messages unless they would not fit its window with 20,000 tokens to spare; sizes are
-characters over 4; the wording of the requests is ours.
+docs/policies.md says how the gaps in its source are filled. In addition: the share that is kept is measured in
+characters of the contents as JSON; if no user message (or message of the client) follows the cut and the model has just
+finished, everything is replaced; responses are cut before the split, and only if that makes them shorter; the
+summariser reads the uncut messages unless they would leave fewer than 20,000 tokens of its window; sizes are characters
+divided by 4; the wording of the requests is this project's own.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ class GeminiSettings(SimpleSettings):
 
     @property
     def limit(self) -> int:
-        """Tokens at which it compresses."""
+        """Return the tokens at which compression starts."""
         return ceil(self.compression_threshold * self.context_window_tokens)
 
 
@@ -160,7 +160,7 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         return ((yield from self._compress(context, is_forced=bool(overflow))),)
 
     def _compress(self, context: GeminiContext, *, is_forced: bool) -> Done[SimpleState]:
-        """Replace the older part by a snapshot. A failure does not count if it was forced."""
+        """Replace the older part by a snapshot. A failure of a forced compression is not counted."""
         buffer, settings, running = context.buffer, context.settings, context.running
         cut, changed = yield from _cut_responses(buffer.messages, settings, self._room(context))
         split = find_split_point(cut, 1 - settings.preserve)
@@ -211,7 +211,7 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         return settled(TRUNCATE, context, context.buffer.with_messages(messages), events, fates)
 
     def _room(self, context: GeminiContext) -> int:
-        """Return the characters that a cut response may keep: at most as many as fit into the rest of the window."""
+        """Return the most characters that a cut response may keep, limited by the free part of the window."""
         settings = context.settings
         rest = settings.context_window_tokens - self.tokens(context)
         return min(CHARS_PER_TOKEN * rest, settings.truncate_tool_output_threshold)
@@ -224,7 +224,7 @@ def _event(status: str, before: int, after: int) -> tuple[Event, ...]:
 
 
 def _request_snapshot(messages: tuple[Message, ...], context: GeminiContext) -> Conversation[str]:
-    """Ask for a snapshot, and then, if `verify` is set, for a check of it."""
+    """Request a snapshot and, if `verify` is set, a second call that checks the snapshot."""
     has_former = any(TAG in message.text for message in messages if message.summary)
     text = f"{UPDATED if has_former else FRESH}\n{context.moment.instructions}".strip()
     first: Answer = yield Summarize(INSTRUCTIONS, text, messages, source=messages)
@@ -240,10 +240,10 @@ def _request_snapshot(messages: tuple[Message, ...], context: GeminiContext) -> 
 def _cut_responses(
     messages: tuple[Message, ...], settings: GeminiSettings, room: int
 ) -> Conversation[tuple[tuple[Message, ...], list[Message]]]:
-    """Cut older responses; the newest stay whole as far as the budget goes.
+    """Cut older tool responses; keep the newest whole, up to `tool_response_tokens`.
 
     Returns:
-        All messages, and those that were cut.
+        (all messages, the messages that were cut).
     """
     spent, new, changed = 0, list(messages), list[Message]()
     for at in range(len(messages) - 1, -1, -1):
@@ -264,7 +264,7 @@ def _cut_responses(
 def _cut_response(
     result: ToolResult, settings: GeminiSettings, room: int
 ) -> Conversation[ToolResult | None]:
-    """Save a response and return its beginning and end; None if it is no longer than that, or cannot be saved."""
+    """Save a response and return its beginning and end; None if it is short enough, or cannot be saved."""
     if u16(result.content) <= room:
         return None
     try:
@@ -278,10 +278,10 @@ def _cut_response(
 
 
 def cut_middle_out(text: str, path: str, room: int) -> str:
-    """formatTruncatedToolOutput: keep `room` UTF-16 units, a fifth of them from the beginning, the rest from the end.
+    """Keep `room` UTF-16 units of a text, a fifth of them from its beginning and the others from its end.
 
-    If the window has no room left (`room` below 0), the result is as odd as Gemini CLI's: JavaScript counts negative
-    indices from the other end, and so does Python.
+    This is Gemini CLI's formatTruncatedToolOutput. If the window is full (`room` is negative), the result is as odd as
+    Gemini CLI's, because negative indices count from the end in JavaScript and in Python.
     """
     units = text.encode("utf-16-le", "surrogatepass")
     head = floor(room * HEAD_SHARE)
@@ -295,10 +295,10 @@ def cut_middle_out(text: str, path: str, room: int) -> str:
 
 
 def find_split_point(messages: Sequence[Message], share: float) -> int:
-    """Return how many messages are replaced: up to the first content of the user after `share` of the characters.
+    """Return how many messages to replace: up to the first user content after `share` of the characters.
 
-    findCompressSplitPoint reads contents, each weighed by the length of its JSON. Messages that were sent together are
-    one content, and so are the responses of parallel calls. 0: none can be replaced.
+    This is Gemini CLI's findCompressSplitPoint, which weighs each content by the length of its JSON. Messages that were
+    sent together are one content, and so are the responses of parallel calls. 0 means that nothing can be replaced.
     """
     groups = wire_groups(messages)
     contents = write_contents([_without_thoughts(message) for message in messages])
@@ -320,7 +320,7 @@ def find_split_point(messages: Sequence[Message], share: float) -> int:
 
 
 def _without_thoughts(message: Message) -> Message:
-    """Return the message as the client keeps it: without the text of thoughts, but with their signatures."""
+    """Return the message as the client stores it: without the text of thoughts, but with their signatures."""
     parts = tuple(part for part in message.parts if not (isinstance(part, Thinking) and part.text))
     return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 

@@ -1,10 +1,10 @@
-"""What a policy is: a harness's way to compact, as settings, verdicts and tiers; and the turn of its agent.
+"""The base classes of policies. A policy describes how a harness compacts (settings, verdicts, tiers) and takes turns.
 
-Settings are a frozen dataclass; the settings form and `--set` are built from its fields. Running state is passed in and
-returned. `due` explains every tier, fired or not, as data. A tier is a conversation (`core.needs`).
+Settings are a frozen dataclass, from whose fields the settings form and `--set` are built. Running state is passed in
+and returned. `due` returns a verdict for every tier, whether it fires or not. A tier is a conversation (`core.needs`).
 
-`Policy` is the base of all. `SimplePolicy` is enough for most: it measures a buffer as most harnesses do, by the last
-reported size and an estimate of what was added and removed since.
+`Policy` is the base of all policies. `SimplePolicy` is enough for most: it computes the size of a buffer as most
+harnesses do, from the last reported size and an estimate of the changes since then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,46 +47,47 @@ R = TypeVar("R")
 
 
 class Policy(Generic[S, R]):
-    """One harness. Stateless: all state is passed in and returned.
+    """The compaction of one harness. Stateless: all state is passed in and returned.
 
-    A subclass has `name`, `title`, the types of its settings and its state, and `measure`; if it has `tiers`, also
-    `watermarks`, `due`, `tier` and `before_call`.
+    A subclass defines `name`, `title`, the types of its settings and its state, and `measure`; with `tiers`, it also
+    defines `watermarks`, `due`, `tier` and `before_call`.
     """
 
     name: str
     title: str
     source: str = ""
-    """The Python file that the policy was loaded from; empty for a policy that has a name."""
+    """Path of the Python file from which the policy was loaded; empty for a built-in policy."""
     tiers: Sequence[TierName] = ()
     settings_type: type[S]
     state_type: type[R]
     prompt_estimator: Estimator | None = None
-    """What the harness counts its system prompt with and calibrates. On a recorded session its measure then includes
-    the tokens that are not in the file (`Prompt.unseen`). None: it counts messages alone, or uses reported sizes."""
+    """Estimator of a harness that also counts its system prompt and calibrates the count. In recorded sessions its
+    count then includes the tokens not in the file (`Prompt.unseen`). None if the harness counts messages only, or uses
+    reported sizes."""
     samples: int = MAX_SAMPLES
-    """The largest number of reports that it remembers, newest first."""
+    """Largest number of usage reports that the policy remembers, newest first."""
     keeps_first = False
-    """It also remembers the first report of a session."""
+    """True if the policy also remembers the first report of a session."""
     estimates_after_compaction = False
-    """After a compaction it estimates the new buffer until the next report, instead of using what it has learned."""
+    """True if the policy uses its plain estimate after a compaction, without calibration, until the next report."""
     memory_setting: tuple[str, str] | None = None
-    """(setting, value) with which a tier generates a summary if `PolicyInput.summary` is empty."""
+    """(setting, value) that lets a tier generate a summary if `PolicyInput.summary` is empty."""
 
     @property
     def reference(self) -> str:
-        """What identifies the policy in window and commands: its file, else its name."""
+        """Return the identifier of the policy in window and commands: its file, or its name if built in."""
         return self.source or self.name
 
     # settings and state
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:
-        """Return settings from `KEY=VALUE` pairs, by the harness's own spelling or snake_case, case ignored.
+        """Return settings from (key, value) pairs. Keys are in the harness's own spelling or snake_case, in any case.
 
         Args:
-            window: tokens of the session's model, which most harnesses use; None if unknown.
+            window: Window of the session's model in tokens, which most harnesses use; None if unknown.
 
         Raises:
-            InspectorError: for an unknown key or a value outside its hard limits.
+            InspectorError: A key is unknown, or a value is outside its hard limits.
         """
         return read_settings(self.settings_type(), values, window, follows=True)
 
@@ -99,7 +100,7 @@ class Policy(Generic[S, R]):
         return self.state_type()
 
     def load(self, settings: S, data: Json) -> R:
-        """Return the running state from its JSON; missing fields are as at the start. Raises InspectorError."""
+        """Return the running state from its JSON. Missing fields have their initial values. Raises InspectorError."""
         if not isinstance(data, Mapping):
             raise InspectorError(
                 "The state file must hold a JSON object, as --save-state writes it."
@@ -130,8 +131,10 @@ class Policy(Generic[S, R]):
         return running
 
     def calibrated(self, running: R, settings: S, samples: Sequence[tuple[int, int]]) -> R:
-        """Return the state with a calibration from these (raw estimate, reported) pairs alone. Called only if the
-        policy has a `prompt_estimator`."""
+        """Return the state with a calibration from only these (raw estimate, reported tokens) pairs.
+
+        Called only if the policy has a `prompt_estimator`.
+        """
         return running
 
     def breaker(self, context: PolicyContext[S, R]) -> BreakerState | None:
@@ -141,7 +144,7 @@ class Policy(Generic[S, R]):
     # what is due
 
     def measure(self, context: PolicyContext[S, R]) -> tuple[int, int]:
-        """Return (raw estimate, calibrated estimate) of the buffer, by the policy's own estimator."""
+        """Return (raw estimate, calibrated estimate) of the buffer in tokens, by the policy's own estimator."""
         raise NotImplementedError
 
     def watermarks(self, settings: S) -> tuple[Watermark, ...]:
@@ -149,17 +152,17 @@ class Policy(Generic[S, R]):
         return ()
 
     def due(self, context: PolicyContext[S, R]) -> Verdicts:
-        """Return a verdict for every tier, in the policy's order. Changes nothing."""
+        """Return a verdict for every tier, in the policy's order, without side effects."""
         return ()
 
     def believed(self, context: PolicyContext[S, R], verdicts: Verdicts | None = None) -> int:
         """Return the policy's own count of the buffer: the tokens that it compares with its lowest watermark.
 
-        Without a tier that compares the buffer with a watermark it is the calibrated measure. (A tier without a
-        watermark may have a limit of something else, such as the tokens of old outputs.) O(messages).
+        If no tier compares the buffer with a watermark, return the calibrated estimate. (A tier without a watermark may
+        have another kind of limit, such as the tokens of old outputs.) O(messages).
 
         Args:
-            verdicts: those of `due(context)`; None if the caller has none.
+            verdicts: The result of `due(context)`; None to compute it here.
         """
         with_line = {tier for line in self.watermarks(context.settings) for tier in line.tiers}
         for verdict in self.due(context) if verdicts is None else verdicts:
@@ -174,28 +177,28 @@ class Policy(Generic[S, R]):
     # what is done
 
     def tier(self, name: str, context: PolicyContext[S, R]) -> Done[R]:
-        """Run a tier, due or not. Raises InspectorError for an unknown name."""
+        """Run a tier, whether it is due or not. Raises InspectorError for an unknown name."""
         yield from ()
         raise self.unknown(name)
 
     def before_call(self, context: PolicyContext[S, R]) -> AllDone[R]:
-        """Run what the harness runs before a model call, in its own order; each outcome starts from the previous one.
+        """Run the tiers that are due before a model call, in the harness's order, each on the result of the previous.
 
-        After an overflow (`context.moment.overflow`), run what it does before it tries again.
+        After an overflow (`context.moment.overflow`), run the tiers that the harness runs before it tries again.
         """
         yield from ()
         return ()
 
     def after_turn(self, context: PolicyContext[S, R]) -> AllDone[R]:
-        """Run what the harness runs after a model call and its tools: by default nothing."""
+        """Run the tiers that are due after a model call and its tools. The default runs nothing."""
         yield from ()
         return ()
 
     def run_due(self, context: PolicyContext[S, R]) -> AllDone[R]:
-        """Run everything that is due on this buffer, before the call or after it, in the policy's own order.
+        """Run all tiers that are due on this buffer, before or after a model call, in the policy's order.
 
         Returns:
-            The outcomes; if nothing is due, one that changed nothing.
+            The outcomes; if nothing is due, a single outcome without a change.
         """
         done = yield from self.before_call(context)
         if not context.moment.overflow:
@@ -205,7 +208,7 @@ class Policy(Generic[S, R]):
         return (context.unchanged(self.tiers[0].name if self.tiers else self.name),)
 
     def needs_overflow(self, tier: str) -> bool:
-        """Does this tier, run manually, need an overflow (`moment.overflow`)?"""
+        """Does this tier need an overflow (`moment.overflow`) when it is run manually?"""
         return any(each.needs_overflow and each.name.lower() == tier.lower() for each in self.tiers)
 
     def unknown(self, tier: str) -> InspectorError:
@@ -216,10 +219,10 @@ class Policy(Generic[S, R]):
     # a turn of the agent: a conversation like a tier, which also yields AskModel and RunTools
 
     def turn(self, turn: TurnContext[S, R]) -> Conversation[TurnResult[R]]:
-        """Compact if due, ask the model, run its tools, and what follows them.
+        """Run one turn: compact if due, ask the model, run its tools, then run the tiers after the turn.
 
-        A Failure is not raised but is the result's `error`. A harness with another kind of turn overrides one of the
-        four steps below.
+        A Failure is not raised but becomes the `error` of the result. A harness with a different turn overrides one of
+        the four steps below.
         """
         error = yield from self.prepare(turn)
         while not error:
@@ -239,19 +242,19 @@ class Policy(Generic[S, R]):
         return turn.ended(error=error)
 
     def prepare(self, turn: TurnContext[S, R]) -> Conversation[str]:
-        """Prepare the model call. Return the error that ends the turn; empty to continue."""
+        """Prepare the model call. Return an error to end the turn; empty to continue."""
         yield from self.compact(turn)
         return ""
 
     def is_overflow(self, failure: Failure) -> bool:
-        """Has the model refused the buffer as too long?"""
+        """Does the failure mean that the model refused the buffer as too long?"""
         return isinstance(failure, ContextWindowExceeded)
 
     def recover(self, turn: TurnContext[S, R], error: str) -> Conversation[str]:
         """Compact once, after the model refused the buffer.
 
         Returns:
-            The error that ends the turn; empty to ask again, which only helps if the buffer has changed.
+            An error that ends the turn; empty to ask the model again, if the buffer has changed.
         """
         if turn.now.moment.overflow:
             return f"context window exceeded again after compaction: {error}"
@@ -261,7 +264,7 @@ class Policy(Generic[S, R]):
         return error if turn.buffer.messages == before else ""
 
     def accept(self, turn: TurnContext[S, R], answer: Answer) -> Conversation[Answer | None]:
-        """Learn from the answer and add it.
+        """Calibrate with the reported usage, and add the answer to the buffer.
 
         Returns:
             The answer whose calls are run; None to ask the model again.
@@ -276,7 +279,7 @@ class Policy(Generic[S, R]):
         return answer
 
     def act(self, turn: TurnContext[S, R], answer: Answer) -> Conversation[None]:
-        """Run the calls, and then the tiers that fire after a turn."""
+        """Run the tool calls of the answer, then the tiers that fire after a turn."""
         turn.add((yield from turn.run_tools(list_calls(answer))))
         upto = next(
             (message.id for message in reversed((*turn.buffer.messages[-1:], *answer.messages))), ""
@@ -289,23 +292,23 @@ class Policy(Generic[S, R]):
         turn.apply(*(yield from self.after_turn(turn.now)))
 
     def compact(self, turn: TurnContext[S, R]) -> Conversation[None]:
-        """Run whatever is due before a call."""
+        """Run the tiers that are due before a model call."""
         self.announce(turn, [tier.name for tier in self.tiers if not tier.after_turn])
         turn.apply(*(yield from self.before_call(turn.now)))
 
     def announce(self, turn: TurnContext[S, R], tiers: Sequence[str]) -> None:
-        """Announce to the turn's observer which of these tiers are about to fire."""
+        """Tell the turn's observer which of these tiers are about to fire."""
         if tiers:
             turn.announce(self.due, tiers)
 
 
 CHARACTERS = Pi()
-"""Four UTF-16 units a token, rounded up per message: the estimator of most harnesses, or close to it."""
+"""Estimator with four UTF-16 units per token, rounded up per message. Most harnesses use this or a similar one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleSettings:
-    """The settings of every harness. Add further fields in a subclass, with `setting`."""
+    """The settings that all simple policies share. Add fields in a subclass, with `setting`."""
 
     context_window_tokens: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -318,14 +321,14 @@ class SimpleSettings:
         return self.mode == "safe"
 
     def share(self, limit: int) -> str:
-        """Return `60% of 200,000, the model's`, for verdicts."""
+        """Describe a limit as a share of the window, for verdicts: `60% of 200,000, the model's`."""
         window = self.context_window_tokens
         return f"{per_cent(limit / window)} of {describe_window(window, self.window_from)}"
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleState:
-    """The last reported size with the estimate of the same buffer, failed attempts in a row, and the first report."""
+    """The last and the first reported size, each with the estimate of the same buffer, and consecutive failures."""
 
     estimated: int = 0
     reported: int = 0
@@ -334,11 +337,12 @@ class SimpleState:
     first_reported: int = 0
 
     def tokens(self, raw: int) -> int:
-        """Return the size of a buffer with the estimate `raw`, by the reports.
+        """Return the calibrated size, in tokens, of a buffer with the estimate `raw`.
 
-        The tokens that the file lacks are added; an estimator that counts too much is scaled down. A buffer that became
-        smaller is on the line from the first report to the last: the first report shows what the file lacks, and the
-        rest of the difference is the estimator's error, which shrinks with the buffer.
+        If the last report was above its estimate, the difference (tokens not in the file) is added; if it was below,
+        the estimate is scaled down. If the buffer became smaller since, its size is interpolated between the first and
+        the last report: the first report shows the tokens not in the file, and the remaining difference is the
+        estimator's error, which shrinks with the buffer.
         """
         estimated, reported = self.estimated, self.reported
         if (
@@ -361,9 +365,9 @@ Simple = TypeVar("Simple", bound=SimpleSettings)
 
 
 class SimplePolicy(Policy[Simple, SimpleState]):
-    """A harness that uses the last reported size, and runs its tiers in order if they are due.
+    """A policy that uses the last reported size, and runs its tiers in order if they are due.
 
-    A subclass has `name`, `title`, `settings_type`; if it has `tiers`, also `watermarks`, `due` and `tier`.
+    A subclass defines `name`, `title` and `settings_type`; with `tiers`, also `watermarks`, `due` and `tier`.
     """
 
     state_type = SimpleState
@@ -381,7 +385,7 @@ class SimplePolicy(Policy[Simple, SimpleState]):
         return SimpleState(estimated, reported, running.failures, *first)
 
     def measure(self, context: PolicyContext[Simple, SimpleState]) -> tuple[int, int]:
-        """Measure by characters, corrected by the reports (`SimpleState.tokens`)."""
+        """Estimate the size by characters, and calibrate it with the reports (`SimpleState.tokens`)."""
         buffer = context.buffer
         raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(
             buffer.prompt.system or ""
@@ -389,7 +393,7 @@ class SimplePolicy(Policy[Simple, SimpleState]):
         return raw, context.running.tokens(raw)
 
     def tokens(self, context: PolicyContext[Simple, SimpleState]) -> int:
-        """Return the size that is compared with watermarks."""
+        """Return the size that is compared with watermarks, in tokens."""
         return self.measure(context)[1]
 
     def before_call(self, context: PolicyContext[Simple, SimpleState]) -> AllDone[SimpleState]:
@@ -412,7 +416,7 @@ class SimplePolicy(Policy[Simple, SimpleState]):
     def from_limit(
         self, tier: str, limit: int, tokens: int, context: PolicyContext[Simple, SimpleState]
     ) -> Verdict:
-        """Return the verdict of a tier that fires on its limit and above, and after an overflow."""
+        """Return the verdict of a tier that fires at or above its limit, and after an overflow."""
         is_reached, overflow = tokens >= limit, context.moment.overflow
         is_due = (is_reached or bool(overflow)) and bool(context.messages)
         why = overflow or compared(tokens, limit, context.settings.share(limit), is_reached)
@@ -420,7 +424,10 @@ class SimplePolicy(Policy[Simple, SimpleState]):
 
 
 def compared(tokens: int, limit: int, of: str, reached: bool, *, above: bool = False) -> str:
-    """Return `118,402 of 120,000 (60% of 200,000): 1,598 to go`. `above`: the tier fires above the limit, not on it."""
+    """Compare tokens with a limit: `118,402 of 120,000 (60% of 200,000): 1,598 to go`.
+
+    `above`: the tier fires only above the limit, not at it.
+    """
     if reached:
         return f"{tokens:,} of {limit:,} ({of}): {tokens - limit:,} over"
     return f"{tokens:,} of {limit:,} ({of}): {limit - tokens + above:,} to go"
@@ -433,7 +440,7 @@ def settled(
     events: Sequence[Event],
     changed: Mapping[str, FateName],
 ) -> Outcome[SimpleState]:
-    """Return an outcome that changed the buffer. Safe mode pairs calls with results, and refuses a larger buffer."""
+    """Return the outcome of a change. Safe mode repairs unpaired calls and results, and refuses it without gain."""
     before, running = context.buffer, context.running
     if not context.settings.safe:
         return Outcome(tier, after, running, tuple(events), changed=changed)
@@ -454,7 +461,7 @@ def settled(
 def failed(
     tier: str, context: PolicyContext[Simple, SimpleState], error: str, events: Sequence[Event] = ()
 ) -> Outcome[SimpleState]:
-    """Return an outcome that left the buffer unchanged."""
+    """Return the outcome of a tier that failed and left the buffer unchanged."""
     return Outcome(
         tier, context.buffer, context.running, tuple(events), succeeded=False, error=error
     )

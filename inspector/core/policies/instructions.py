@@ -1,8 +1,8 @@
-"""Keep the client's instructions among the messages of a buffer that a proxy forwards, whatever the policy does.
+"""Keep the client's instructions in a buffer that a proxy forwards, whatever the policy does.
 
-Such instructions are what other clients send as the system prompt: messages of the system, and what the client wrote in
-the user's name before the first answer (AGENTS.md, reminders). Window, commands and proxy use `acting` for such a
-buffer, so that they show and send the same.
+Such instructions are messages that other clients send in the system prompt: system messages, and messages before the
+first answer that the client wrote with the role of the user (AGENTS.md, reminders). Window, commands and proxy use
+`acting` for such a buffer, so that they show and send the same.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ AnyContext = PolicyContext[Any, Any]
 
 
 def acting(policy: Policy[Any, Any], context: AnyContext) -> Policy[Any, Any]:
-    """Return the policy as it acts on this buffer: it keeps the instructions in place if the client does."""
+    """Return the policy, wrapped in `InstructionKeeper` if the client keeps its instructions in messages."""
     if isinstance(policy, InstructionKeeper) or not context.moment.keeps_instructions:
         return policy
     return InstructionKeeper(policy)
 
 
 class InstructionKeeper(Policy[Any, Any]):
-    """A policy that sees the instructions as part of the system prompt, and whose outcomes contain them again."""
+    """Wraps a policy: shows it the instructions as part of the system prompt, and restores them in its outcomes."""
 
     def __init__(self, inner: Policy[Any, Any]) -> None:
         self._inner = inner
@@ -101,7 +101,7 @@ class InstructionKeeper(Policy[Any, Any]):
         return self._completed(context, (yield from self._inner.run_due(self._bare(context))))
 
     def _bare(self, context: AnyContext) -> AnyContext:
-        """Return the context without the instructions. The measure of a harness that counts its prompt stays equal."""
+        """Return the context with the instructions moved into the prompt. The harness's own count does not change."""
         bare, estimator = without_instructions(context.buffer), self.prompt_estimator
         if estimator is None or bare is context.buffer:
             return context.with_buffer(bare)
@@ -113,7 +113,7 @@ class InstructionKeeper(Policy[Any, Any]):
     def _completed(
         self, context: AnyContext, outcomes: Sequence[Outcome[Any]]
     ) -> tuple[Outcome[Any], ...]:
-        """Return the outcomes with the instructions in their buffers; an unchanged buffer is that of the context."""
+        """Return the outcomes with the instructions restored in their buffers."""
         bare = without_instructions(context.buffer).messages
         completed: list[Outcome[Any]] = []
         for outcome in outcomes:
@@ -138,10 +138,10 @@ def without_instructions(buffer: Buffer) -> Buffer:
 
 
 def with_instructions(before: Buffer, after: Buffer) -> Buffer:
-    """Return `after`, made from `without_instructions(before)`, with each instruction after the same message as before.
+    """Restore the instructions in `after`, which was made from `without_instructions(before)`.
 
-    If all messages before an instruction were removed, it follows their replacement, so that the conversation still
-    begins with the same message.
+    Each instruction follows the same message as in `before`. If all messages before an instruction were removed, the
+    instruction follows their replacement.
     """
     instructions = _instructions(before.messages)
     if not instructions:
@@ -161,7 +161,7 @@ def with_instructions(before: Buffer, after: Buffer) -> Buffer:
 def _anchor_instructions(
     before: Buffer, instructions: set[str], remaining: set[str]
 ) -> tuple[list[Message], dict[str, list[Message]]]:
-    """Return (instructions in front of everything, the others by the id of the remaining message that they follow)."""
+    """Return (instructions at the beginning, other instructions by id of the remaining message that they follow)."""
     leading: list[Message] = []
     following: dict[str, list[Message]] = {}
     anchor, is_leading = "", True
@@ -183,7 +183,7 @@ def _instructions(messages: Sequence[Message]) -> set[str]:
 
 
 def _is_by_client(message: Message) -> bool:
-    """Did the client write the whole message in the user's name?"""
+    """Did the client, not the user, write the whole message, although its role is user?"""
     if message.role != "user" or not message.parts:
         return False
     if not all(isinstance(part, Text) for part in message.parts):

@@ -1,10 +1,10 @@
-"""No compaction at all: what every other policy is compared with in a replay."""
+"""No compaction at all: the baseline with which replays compare every other policy."""
 
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings
 
 
 class NonePolicy(SimplePolicy[SimpleSettings]):
-    """Never fires, whatever the model says to it."""
+    """A policy without tiers. It never compacts, not even after an overflow."""
 
     name = "none"
     title = "No compaction"

@@ -1,10 +1,10 @@
-"""opencode: old tool outputs are pruned; then a summary, with a tail of the newest turns.
+"""opencode: prunes old tool outputs, then replaces all but a tail of the newest turns by a summary.
 
-docs/policies.md says what its source leaves open and what is done here. Further: what the client wrote in the user's
-name belongs to the turn before it; pruning is checked after every call, while opencode checks when the agent has
-finished (two newest turns are protected, so it prunes once a turn here as well); the tail is measured by characters
-over 4, pruning by those of the output alone; the wording of the request is ours. A user message precedes the summary,
-and one that asks to continue follows the tail.
+docs/policies.md says how the gaps in its source are filled. In addition: a message that the client wrote with the role
+of the user belongs to the turn before it; pruning is checked after every request, while opencode checks when the agent
+has finished (the two newest turns are protected, so it prunes once per turn here as well); sizes of the tail are
+characters divided by 4, and for pruning only those of the output count; the wording of the request is this project's
+own. A user message precedes the summary, and a request to continue follows the tail.
 """
 
 from collections.abc import Iterator, Sequence
@@ -62,13 +62,13 @@ class OpencodeSettings(SimpleSettings):
 
     @property
     def usable(self) -> int:
-        """Tokens at which it compacts: the window less the output budget less min(20,000, output budget)."""
+        """Return the tokens at which opencode compacts: window - output budget - min(20,000, output budget)."""
         output = min(self.max_output_tokens, self.context_window_tokens // 4)
         return max(1, self.context_window_tokens - output - min(self.reserved, output))
 
     @property
     def tail_tokens(self) -> int:
-        """Tokens of the tail: 25% of `usable`, between 2,000 and 15,000."""
+        """Return the tokens of the tail: 25% of `usable`, between 2,000 and 15,000."""
         return min(self.tail_max, max(self.tail_min, int(self.usable * self.tail_share)))
 
 
@@ -122,14 +122,14 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
         raise self.unknown(name)
 
     def before_call(self, context: OpencodeContext) -> AllDone[SimpleState]:
-        """Compact if due. What could be pruned is not computed here, because that takes longest."""
+        """Compact if due. Overrides the default to avoid the slow computation of prunable outputs."""
         if not context.moment.overflow and self.tokens(context) < context.settings.usable:
             return ()
         return ((yield from _compact(context)),)
 
 
 def find_prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tuple[list[int], int]:
-    """Return the places of the outputs that pruning would clear, and their tokens. O(messages)."""
+    """Return (indices of the outputs that pruning would clear, newest first; their tokens). O(messages)."""
     names = {call.id: call.name for message in messages for call in message.calls}
     places: list[int] = []
     turns = seen = freed = 0
@@ -201,7 +201,8 @@ def _split_before_prompt(
 ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """Return (messages to summarise, the user's last message) for a compaction after an overflow.
 
-    That message is sent again, and what follows it is dropped. Both are empty if the user wrote only one message.
+    The user's last message is sent again, and the messages after it are dropped. Both results are empty if the user
+    wrote only one message.
     """
     turns = [at for at, message in enumerate(messages) if message.from_user]
     if len(turns) < 2:
@@ -224,12 +225,14 @@ def _request_summary(head: Sequence[Message], instructions: str) -> Conversation
 
 
 def find_tail_start(messages: Sequence[Message], budget: int) -> int:
-    """Return where the tail begins: the newest turns that fit the budget, then as much of the next one as fits.
+    """Return the index at which the tail begins.
+
+    The tail has the newest turns that fit into the budget, then the end of the next older turn as far as it fits.
 
     Returns:
-        The number of messages if there is no tail.
+        The index of the first message of the tail; the number of messages if there is no tail.
     """
-    sizes = [0] * (len(messages) + 1)  # tokens from each place to the end
+    sizes = [0] * (len(messages) + 1)  # tokens from each message to the end
     for at in range(len(messages) - 1, -1, -1):
         sizes[at] = sizes[at + 1] + CHARACTERS.tokens(weight(CHARACTERS, messages[at]))
     turns = [at for at, message in enumerate(messages) if message.from_user]
@@ -253,7 +256,7 @@ _SPEAKERS = {"user": "User", "system": "System"}
 
 
 def _describe_parts(message: Message) -> Iterator[str]:
-    """Yield a line for each part, for the summariser: results cut, without thinking and opaque parts."""
+    """Yield a line for each part, for the summariser. Results are cut; thinking and opaque parts are left out."""
     speaker = _SPEAKERS.get(message.role, "Assistant")
     for part in message.parts:
         match part:

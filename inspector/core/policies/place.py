@@ -1,7 +1,7 @@
-"""A policy at a place of a session: the only file that makes a `PolicyContext`.
+"""Make the `PolicyContext` of a policy at a point of a session. No other module makes one.
 
-Window, commands, sweep, replay, proxy and agent ask here which settings hold, which buffer the harness has, what it
-would have learned by then, what it may know, and what its own count of the buffer is.
+Window, commands, sweep, replay, proxy and agent get from here the settings that apply, the harness's buffer, its
+calibration and other state at that point, its further input, and its own count of the buffer.
 """
 
 from dataclasses import dataclass, replace
@@ -24,31 +24,34 @@ from inspector.core.usage import cache_ttl
 FAILED = ("error", "aborted")
 """Finish reasons of a call without a usable answer."""
 FORCED = "forced by hand"
-"""The overflow that a tier is given which needs one but is run manually."""
+"""The overflow text for a tier that needs an overflow but is run manually."""
 NO_WINDOW = Window(None, "unknown")
 _LOOK = 64
-"""How many calls to look back for usage."""
+"""Number of requests to search backwards for usage."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """What the user chose for a policy. The rest of a `PolicyContext` follows from the place in the session."""
+    """The user's choices for a policy. The other fields of a `PolicyContext` follow from the point in the session."""
 
     settings: SettingPairs = ()
-    """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
+    """(name, value) pairs that override the policy's defaults, as `--set` takes them."""
     remote: bool = False
-    """The provider can compact remotely."""
+    """True if the provider can compact remotely."""
     summary: str = ""
-    """Session memory for L2."""
+    """The session memory for Roku's tier L2."""
     recorded: bool = False
-    """Use the newest summary that the session itself had recorded by the place, instead of `summary`."""
+    """Use the newest summary that the session had recorded at that point instead of `summary`."""
     instructions: str = ""
-    """What a manual compaction should keep."""
+    """The user's instructions for a manual compaction."""
 
 
 def preset(policy: Policy[Any, Any], window: Window, client: str = "") -> SettingPairs:
-    """Return the settings that hold unless overridden: those of the client that wrote the session (`Session.client`),
-    and the model's window if the user gave it, which holds for every policy."""
+    """Return the settings that apply unless overridden.
+
+    These are the settings that follow from the client that wrote the session (`Session.client`), and the model's window
+    if the user set it, which then applies to every policy.
+    """
     return (
         *policy.of_client(client),
         *window_pairs(window.tokens if window.source == "user" else None),
@@ -64,12 +67,12 @@ def settings_for(
 
 @lru_cache(maxsize=64)
 def _parsed(policy: Policy[Any, Any], pairs: SettingPairs, window: int | None) -> Any:
-    """Parse the settings. Cached, because every panel asks at each step of the playhead."""
+    """Parse the settings. Cached, because every panel needs them at each step of the playhead."""
     return policy.settings(pairs, window)
 
 
 def own_pairs(policy: Policy[Any, Any], pairs: SettingPairs) -> SettingPairs:
-    """Return the pairs that name a setting of the policy: `--set` may be for several policies."""
+    """Return the pairs that name a setting of this policy, because `--set` may address several policies."""
     settings = policy.settings()
     return tuple(pair for pair in pairs if has_setting(settings, pair[0]))
 
@@ -83,14 +86,14 @@ def context_at(
     client: str = "",
     tier: str = "",
 ) -> PolicyContext[Any, Any]:
-    """Return what the policy reads before request `at` (`len(requests)`: after the last one). O(messages).
+    """Return the policy's context before request `at`; `len(requests)` means after the last request. O(messages).
 
     Args:
-        client: the program that wrote the session (`Session.client`).
-        tier: the tier that is run manually; empty for none.
+        client: The program that wrote the session (`Session.client`).
+        tier: The tier that is run manually; empty for none.
 
     Raises:
-        InspectorError: for an impossible setting.
+        InspectorError: A setting is impossible.
     """
     settings = settings_for(policy, choice.settings, window, client)
     moment = chosen_moment(policy, choice, thread, at, tier)
@@ -101,7 +104,7 @@ def context_at(
 def chosen_moment(
     policy: Policy[Any, Any], choice: PolicyChoice, thread: Thread, at: int, tier: str = ""
 ) -> PolicyInput:
-    """Return what the policy may know before request `at`, with the user's choices. `tier` as in `context_at`."""
+    """Return the policy's further input before request `at`, with the user's choices. `tier` as in `context_at`."""
     return moment_at(
         thread,
         at,
@@ -113,15 +116,15 @@ def chosen_moment(
 
 
 def summary_at(choice: PolicyChoice, thread: Thread, at: int) -> str:
-    """Return the session memory for L2: the user's text, or the newest summary that the session had recorded."""
+    """Return the session memory for Roku's L2: the user's text, or the newest summary recorded at that point."""
     return recorded_summary(thread, at) if choice.recorded else choice.summary
 
 
 def moment_at(thread: Thread, at: int, **more: Any) -> PolicyInput:
-    """Return what a policy may know before request `at` (`len(requests)`: after the last one).
+    """Return a policy's further input before request `at`; `len(requests)` means after the last request.
 
     Args:
-        more: fields that the user chose.
+        more: Fields of `PolicyInput` that the user chose.
     """
     requests = thread.requests
     last = requests[at - 1] if 0 < at <= len(requests) else None
@@ -141,7 +144,7 @@ def moment_at(thread: Thread, at: int, **more: Any) -> PolicyInput:
 
 
 def filed_at(thread: Thread, at: int) -> Filed:
-    """Return what the file holds beside the messages of request `at`. O(compactions)."""
+    """Return the records of the file other than the messages of request `at`. O(compactions)."""
     kept_counts = {
         compaction.summary.id: compaction.kept
         for compaction in thread.compactions
@@ -151,7 +154,7 @@ def filed_at(thread: Thread, at: int) -> Filed:
 
 
 def reports_at(thread: Thread, at: int) -> tuple[CallReport, ...]:
-    """Return `PolicyInput.reports` before request `at`. Reads few calls if usage is recorded at all."""
+    """Return `PolicyInput.reports` before request `at`. Reads only a few requests if usage is recorded."""
     reports: list[CallReport] = []
     for n in range(at - 1, max(0, at - _LOOK, *_summaries_until(thread, at)) - 1, -1):
         request = thread.requests[n]
@@ -176,10 +179,10 @@ def _last_of_answer(sent: View, after: View) -> str:
 
 
 def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
-    """Return the buffer of request `at` (`len(requests)`: after the last record) as the harness has it.
+    """Return the harness's buffer at request `at`; `len(requests)` means after the last record.
 
-    A harness that counts its prompt knows the tokens that are not in the file, so they count, in the harness's own
-    tokens. If it ran the session itself and the file records its state, it had the buffer as recorded.
+    A harness that counts its prompt knows the tokens not in the file, so they are added, in the harness's own tokens.
+    If the harness ran the session itself and the file records its state, the buffer is the recorded one.
     """
     buffer = thread.place(at).buffer()
     if policy.prompt_estimator is None or recorded_state(policy, thread, at) is not None:
@@ -189,9 +192,9 @@ def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
 
 
 def recorded_state(policy: Policy[Any, Any], thread: Thread, at: int) -> PolicyState | None:
-    """Return the running state before request `at` that the transcript records.
+    """Return the running state of the policy that the transcript records before request `at`.
 
-    None if another policy ran, or none, or if the record is damaged: every number can be worked out without it.
+    Return None if another policy ran, or none, or if the record is damaged; all numbers can be computed without it.
     """
     state = thread.states[at] if at < len(thread.states) else None
     if state is None or state.policy != policy.reference:
@@ -204,10 +207,9 @@ def recorded_state(policy: Policy[Any, Any], thread: Thread, at: int) -> PolicyS
 
 
 def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> Any:
-    """Return the running state at `at` of a session as recorded: the recorded state, else a calibration by the calls
-    before it.
+    """Return the policy's running state before request `at`: the recorded state or, if there is none, a calibration.
 
-    Only the last calls are read: older samples no longer count in the calibration.
+    The calibration reads only the last requests before `at`, because older samples no longer count.
     """
     recorded = recorded_state(policy, thread, at)
     if recorded is not None:
@@ -227,7 +229,7 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
 
 
 def _requests_to_learn(policy: Policy[Any, Any], thread: Thread, at: int) -> list[Request]:
-    """Return the requests with usage before `at` that the policy would have learned from, oldest first."""
+    """Return the requests before `at` whose usage the policy's calibration uses, oldest first."""
     first = max(0, at - MAX_SAMPLES)
     if policy.estimates_after_compaction:
         first = max(first, *_summaries_until(thread, at), 0)
@@ -241,7 +243,7 @@ def _requests_to_learn(policy: Policy[Any, Any], thread: Thread, at: int) -> lis
 
 
 def _summaries_until(thread: Thread, at: int) -> list[int]:
-    """Return the requests before which a summary was recorded, up to `at`."""
+    """Return the indices, up to `at`, of the requests that follow a recorded summary."""
     summaries = (
         compaction.before_request
         for compaction in thread.compactions
@@ -251,9 +253,9 @@ def _summaries_until(thread: Thread, at: int) -> list[int]:
 
 
 def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> int:
-    """Return the policy's own count before request `at`, in tokens, which decides which tier fires.
+    """Return the policy's own count before request `at`, in tokens, which decides whether a tier fires.
 
-    O(1) for a harness that calibrates an estimator, O(messages) for the others.
+    O(1) for a harness that calibrates an estimator, O(messages) for any other.
     """
     recorded = recorded_state(policy, thread, at)
     if (
@@ -270,7 +272,7 @@ def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int
 
 
 def counts_by_itself(policy: Policy[Any, Any], thread: Thread, at: int) -> bool:
-    """Does the policy estimate before request `at`, because nothing was reported since a recorded compaction?"""
+    """Does the policy use its plain estimate before request `at`, as nothing was reported since a compaction?"""
     if not policy.estimates_after_compaction:
         return False
     places = _summaries_until(thread, at)

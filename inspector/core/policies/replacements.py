@@ -1,4 +1,4 @@
-"""Replacements for messages that a policy removes: summaries, placeholders in tool results, messages without parts."""
+"""Make the messages with which policies replace others: summaries, cleared tool results, messages with fewer parts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -10,9 +10,9 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 
 def inserted(kind: str, role: Role, text: str, made_from: Sequence[Message]) -> Message:
-    """Return a summary message. Its id depends only on `kind` and the ids of `made_from`, so equal steps agree.
+    """Return a summary message. Its id depends only on `kind` and the ids of `made_from`, so it is reproducible.
 
-    The message has the mark `summary`, which is never sent: by it every policy recognises the summaries of others.
+    The message has the flag `summary`, by which every policy recognises summaries. The flag is never sent.
     """
     key = sha1(
         "\n".join(message.id for message in made_from).encode("utf-8", "replace"),
@@ -22,12 +22,12 @@ def inserted(kind: str, role: Role, text: str, made_from: Sequence[Message]) -> 
 
 
 def clear_result(message: Message, placeholder: str = PLACEHOLDER) -> Message:
-    """Return a tool result without its content, images included. Only for a message with a result."""
+    """Replace the content of a tool result, including images, by a placeholder. The message must have a result."""
     return replace_content(message, placeholder, "placeholder")
 
 
 def replace_content(message: Message, content: str, mark: Mark | None = None) -> Message:
-    """Return the same result with other content; call id and error flag stay. Only for a message with a result."""
+    """Replace the content of a tool result; keep call id and error flag. The message must have a result."""
     result = message.result
     assert result is not None
     parts = (ToolResult(result.call_id, content, result.is_error),)
@@ -47,7 +47,7 @@ def replace_content(message: Message, content: str, mark: Mark | None = None) ->
 def remove_parts(
     messages: Iterable[Message], is_removed: Callable[[Part], bool]
 ) -> tuple[Message, ...]:
-    """Remove parts, and messages that hold nothing else. A message that keeps all its parts is the same object."""
+    """Remove parts, and messages without other parts. A message that keeps all its parts is the same object."""
     remaining = []
     for message in messages:
         parts = tuple(part for part in message.parts if not is_removed(part))

@@ -1,10 +1,10 @@
-"""Settings as `KEY=VALUE`, read into the fields of a frozen dataclass by any spelling that the harness uses.
+"""Read `KEY=VALUE` settings into the fields of a frozen dataclass, in any spelling that the harness uses.
 
-A field's metadata may hold `names` (further spellings), `low` and `high` (inclusive limits), `word` (accepted instead
-of a number) and `derived` (computed from the others, cannot be set).
+The metadata of a field may have `names` (further spellings), `low` and `high` (inclusive limits), `word` (accepted
+instead of a number) and `derived` (computed from other fields, cannot be set).
 
-The window is a setting like the others: a number, or `model` for the window of the session's model. The default is
-`model` for a harness that asks its model for the window, else the harness's own window.
+The window is also a setting: a number, or `model` for the window of the session's model. The default is `model` if the
+harness uses the window of its model, and the harness's own window if not.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,18 +18,19 @@ from inspector.core.words import per_cent
 
 
 class UnknownSetting(InspectorError):
-    """The policy has no setting of that name. The message lists the ones that it has."""
+    """The policy has no setting of this name. The message lists the settings that exist."""
 
 
 S = TypeVar("S")
 SettingPairs: TypeAlias = tuple[tuple[str, str], ...]
-"""(name, value) of the settings that were chosen, as written. The values of the others depend on the window."""
+"""(name, value) of each explicitly set setting, as text. Defaults are left out, because they depend on the window."""
 WindowFrom: TypeAlias = Literal["own", "model", "unknown", "set"]
-"""Where the window comes from: the policy, the model, the policy because the model's is unknown, or a setting."""
+"""Source of the window: own: the policy; model: the model; unknown: the policy, as the model's is unknown; set: a
+setting."""
 MODEL = "model"
-"""The value of a window setting that means the window of the session's model."""
+"""Value of a window setting that selects the window of the session's model."""
 DERIVED = MappingProxyType({"derived": True})
-"""Metadata of a field that is computed."""
+"""Metadata of a field that is computed from others and cannot be set."""
 WHOSE = {
     "own": "its own",
     "model": "the model's",
@@ -56,14 +57,14 @@ def setting(
     low: float | None = None,
     high: float | None = None,
 ) -> Any:
-    """Return a dataclass field with its meaning, its further names and its hard limits (inclusive)."""
+    """Return a dataclass field with a description, further names and inclusive hard limits."""
     return field(
         default=default, metadata={"what": what, "names": tuple(names), "low": low, "high": high}
     )
 
 
 def window_setting(default: int, *, low: int = 1, high: int | None = None) -> Any:
-    """Return the field of the window. The dataclass needs another field `window_from` that says where it comes from."""
+    """Return the field of the window. The dataclass also needs a field `window_from` for its source."""
     names = ("window", "context_window_tokens", "context_window")
     what = f"the window; {MODEL} = that of the session's model"
     return field(
@@ -74,17 +75,17 @@ def window_setting(default: int, *, low: int = 1, high: int | None = None) -> An
 
 @dataclass(frozen=True, slots=True)
 class _SettingsType:
-    """What is the same for all settings of a class."""
+    """Data that all instances of a settings class share."""
 
     settable: tuple[Field[Any], ...]
     by_spelling: Mapping[str, str]
-    """The field's name by each of its spellings."""
+    """Names of fields by plain spelling."""
     hints: Mapping[str, Any]
-    """The field's type by its name."""
+    """Types of fields by name."""
 
 
 _TYPES: WeakKeyDictionary[type, _SettingsType] = WeakKeyDictionary()
-"""Settings are read a thousand times a second, at every request of a replay."""
+"""Cached, because a replay reads settings at every request, about a thousand times a second."""
 
 
 def _type_of(settings: object) -> _SettingsType:
@@ -113,7 +114,7 @@ _FIRST = ("window", "ratio", "retain")
 
 
 def form_fields(settings: object) -> list[Field[Any]]:
-    """Return the fields in the order of a form: the settings that are changed most come first."""
+    """Return the fields in the order of the settings form, with the most frequently changed settings first."""
     return sorted(
         settable_fields(settings),
         key=lambda option: not any(word in option.name for word in _FIRST),
@@ -126,21 +127,21 @@ def has_setting(settings: object, key: str) -> bool:
 
 
 def window_pairs(window: int | None) -> SettingPairs:
-    """Return the user's window of the model as a setting, which holds for every policy unless `--set` overrides it."""
+    """Return the window that the user set as a setting for every policy, which `--set` may override."""
     return () if window is None else (("window", str(window)),)
 
 
 def read_settings(
     start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
 ) -> S:
-    """Return `start` with the right window and the given values.
+    """Return `start` with the applicable window and the given values.
 
     Args:
-        window: tokens of the session's model; None if unknown.
-        follows: use that window unless the values set another.
+        window: Window of the session's model in tokens; None if unknown.
+        follows: True if the model's window is the default.
 
     Raises:
-        InspectorError: for an unknown name or an impossible value.
+        InspectorError: A name is unknown, or a value is impossible.
     """
     return apply_pairs(*take_window(start, values, window, follows=follows))
 
@@ -148,7 +149,7 @@ def read_settings(
 def take_window(
     start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
 ) -> tuple[S, SettingPairs]:
-    """Return `start` with the right window, and the values that do not set it. Arguments as in `read_settings`."""
+    """Return (`start` with the applicable window, the values of other settings). Arguments as in `read_settings`."""
     by_spelling, values = _type_of(start).by_spelling, tuple(values)
     name = by_spelling["window"]
     windows = [text for key, text in values if by_spelling.get(plain_name(key)) == name]
@@ -168,14 +169,14 @@ def take_window(
 
 
 def share_of(tokens: int, window: int, window_from: WindowFrom) -> str:
-    """Return the label of a line: `75%`, or `48k` if the window is not the gauge's, so that a share would mislead."""
+    """Return the label of a watermark: `75%`, or `48k` if the window is the policy's own, not that of the gauge."""
     if window_from == "own":
         return f"{tokens:,}" if tokens < 1_000 else f"{tokens / 1_000:.0f}k"
     return per_cent(tokens / window)
 
 
 def describe_window(tokens: int, window_from: WindowFrom) -> str:
-    """Return the window and where it comes from: `64,000, its own`."""
+    """Describe the window with its source: `64,000, its own`."""
     return f"{tokens:,}, {WHOSE[window_from]}"
 
 
@@ -214,12 +215,12 @@ def check_limits(settings: S) -> S:
 
 
 def plain_name(name: str) -> str:
-    """Return a name without case and separators: the same for all its spellings."""
+    """Return a name in lower case without separators, which is equal for all its spellings."""
     return "".join(char for char in name.lower() if char.isalnum())
 
 
 def _parse_value(key: str, text: str, hint: Any, word: str) -> Any:
-    """Return the text as the type of its field. `word` is also accepted by that field."""
+    """Convert the text to the type of its field. `word`: a word that the field accepts, for the error message."""
     if get_origin(hint) is Literal:
         return _parse_choice(key, text, get_args(hint))
     if get_origin(hint) is tuple:
@@ -253,4 +254,4 @@ _PARSERS: Mapping[type, tuple[Callable[[str], Any], str]] = {
     int: (lambda text: int(text.replace("_", "").replace(",", "")), "a whole number"),
     float: (float, "a number"),
 }
-"""What reads a text as a value of the type, and what a person calls such a value. The first type that fits counts."""
+"""(parser, phrase for the error message) by type. The first type that fits a field is used."""

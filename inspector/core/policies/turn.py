@@ -1,8 +1,8 @@
-"""One turn of an agent while it runs: its buffer, what its policy did, its observer, and how it ended.
+"""A turn of an agent in progress: its buffer, the outcomes of its policy, its observer, and its result.
 
-The observer is called, synchronously, before a tier fires, before an outcome is applied, before the model is asked and
-before tools are run. It may read the turn, replace its buffer and running state, or raise, which ends the turn.
-`Policy.turn` (`harness.py`) defines the order of the steps.
+The observer is called synchronously: before a tier fires, before an outcome is applied, before the model is asked and
+before tools are run. The observer may read the turn, replace its buffer and running state, or raise, which ends the
+turn. `Policy.turn` (`harness.py`) defines the order of the steps.
 """
 
 from collections.abc import Callable, Container, Iterable
@@ -26,7 +26,7 @@ AllDone: TypeAlias = Conversation[tuple[Outcome[R], ...]]
 
 @dataclass(frozen=True, slots=True)
 class TurnResult(Generic[R]):
-    """How a turn ended. `error` is empty unless it failed; then `buffer` is the buffer at that moment."""
+    """The result of a turn. `error` is empty unless the turn failed; `buffer` is then the buffer at the failure."""
 
     buffer: Buffer
     running: R
@@ -35,42 +35,42 @@ class TurnResult(Generic[R]):
     answer: Answer | None = None
     error: str = ""
     done: bool = False
-    """The model has stopped calling tools, so no turn follows automatically."""
+    """True if the model called no tools, so that no turn follows automatically."""
 
 
 class TurnObserver(Protocol):
     """Receives the steps of a turn as they happen."""
 
     def before_tier(self, turn: "TurnContext[Any, Any]", verdict: Verdict) -> None:
-        """Called when this tier is about to fire. If the observer changes the buffer, it may not fire after all."""
+        """Called when a tier is about to fire. If the observer changes the buffer, the tier may no longer be due."""
         ...
 
     def outcome(self, turn: "TurnContext[Any, Any]", outcome: Outcome[Any]) -> None:
-        """Called when a tier has ended; the turn still holds the buffer before it."""
+        """Called when a tier has ended. The turn still has the buffer before the tier."""
         ...
 
     def before_call(self, turn: "TurnContext[Any, Any]") -> None:
-        """Called before the model is asked. The buffer that the turn holds afterwards is sent."""
+        """Called before the model is asked. The turn's buffer after this call is sent."""
         ...
 
     def before_tools(self, turn: "TurnContext[Any, Any]", calls: tuple[ToolCall, ...]) -> None:
-        """Called before the answer's calls are run. The turn already holds the answer."""
+        """Called before the answer's calls are run. The turn's buffer already has the answer."""
         ...
 
 
 class TurnContext(Generic[S, R]):
-    """A turn while it runs: the policy's context, its events and outcomes."""
+    """A turn in progress: the policy's context, events and outcomes."""
 
     def __init__(self, start: PolicyContext[S, R], observer: TurnObserver | None = None) -> None:
         self.now = start
-        """What the policy reads at this point of the turn."""
+        """The policy's context at this point of the turn."""
         self.events: list[Event] = []
         self.outcomes: list[Outcome[R]] = []
         self._observer = observer
 
     @property
     def buffer(self) -> Buffer:
-        """The buffer at this point of the turn."""
+        """Return the buffer at this point of the turn."""
         return self.now.buffer
 
     @buffer.setter
@@ -79,7 +79,7 @@ class TurnContext(Generic[S, R]):
 
     @property
     def running(self) -> R:
-        """The policy's running state at this point of the turn."""
+        """Return the policy's running state at this point of the turn."""
         return self.now.running
 
     @running.setter
@@ -87,13 +87,13 @@ class TurnContext(Generic[S, R]):
         self.now = self.now.with_running(running)
 
     def update_moment(self, **changes: Any) -> None:
-        """Change what the policy may know from here on (fields of `PolicyInput`)."""
+        """Change fields of the policy's further input (`PolicyInput`)."""
         self.now = self.now.with_moment(**changes)
 
     def announce(
         self, due: Callable[[PolicyContext[S, R]], Iterable[Verdict]], tiers: Container[str]
     ) -> None:
-        """Announce to the observer each of `tiers` that is due. Without an observer nothing is computed."""
+        """Tell the observer about each of `tiers` that is due. Without an observer, nothing is computed."""
         announced = set[str]()
         while self._observer is not None:
             due_now = [
@@ -106,7 +106,7 @@ class TurnContext(Generic[S, R]):
             self._observer.before_tier(self, new[0])
 
     def apply(self, *outcomes: Outcome[R]) -> None:
-        """Apply the outcomes of tiers, each of which began where the previous one ended."""
+        """Apply the outcomes of tiers, each of which started from the result of the previous outcome."""
         for outcome in outcomes:
             if self._observer is not None:
                 self._observer.outcome(self, outcome)
@@ -115,13 +115,13 @@ class TurnContext(Generic[S, R]):
             self.outcomes.append(outcome)
 
     def ask(self, max_tokens: int | None, stream: bool = True) -> Conversation[Answer]:
-        """Ask the model. The answer is not added yet, so `buffer` is still what was sent."""
+        """Ask the model and return its answer, without adding it to the buffer."""
         if self._observer is not None:
             self._observer.before_call(self)
         return (yield AskModel(self.buffer, max_tokens, stream))
 
     def run_tools(self, calls: tuple[ToolCall, ...]) -> Conversation[tuple[Message, ...]]:
-        """Run the calls and return their results, which are not added yet."""
+        """Run the calls and return their results, without adding them to the buffer."""
         if not calls:
             return ()
         if self._observer is not None:
@@ -133,11 +133,11 @@ class TurnContext(Generic[S, R]):
         self.buffer = self.buffer.with_messages((*self.buffer.messages, *messages))
 
     def log(self, name: str, **fields: object) -> None:
-        """Add an event that belongs to no tier."""
+        """Add an event that does not belong to a tier."""
         self.events.append(Event(name, fields))  # type: ignore[arg-type]
 
     def ended(self, answer: Answer | None = None, error: str = "") -> TurnResult[R]:
-        """Return the result of the turn. An answer without calls is the last of the run."""
+        """Return the result of the turn. An answer without calls is the last answer of the run."""
         is_last = answer is not None and not list_calls(answer)
         return TurnResult(
             self.buffer,

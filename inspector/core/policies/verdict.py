@@ -1,4 +1,4 @@
-"""The input of a policy beside the buffer, and its output: tiers, verdicts, watermarks and circuit breaker."""
+"""The further input of a policy beside the buffer, and its output: tiers, verdicts, watermarks, circuit breaker."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -9,10 +9,10 @@ from inspector.core.usage import FIVE_MINUTES_S, Usage
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """What the provider reported for an earlier call, and which part of the buffer it covers."""
+    """The provider's report on an earlier request, and the part of the buffer that the report covers."""
 
     upto: str
-    """Id of the last message of its answer; without an answer, of the last message that was sent."""
+    """Id of the last message of the answer or, without an answer, of the last message that was sent."""
     usage: Usage | None = None
     finish: str = ""
     model: str = ""
@@ -20,44 +20,44 @@ class CallReport:
 
 @dataclass(frozen=True, slots=True)
 class PolicyInput:
-    """What a policy may know besides the buffer, its settings and its running state."""
+    """The further input of a policy, beside the buffer, its settings and its running state."""
 
     step: int = 0
     """Number of the turn, as it appears in events."""
     model: str = ""
     usage: Usage | None = None
-    """What the provider reported for the previous call; None if nothing."""
+    """Reported usage of the previous request; None if not reported."""
     finish: str = ""
-    """How that call ended, in the provider's own word."""
+    """Finish reason of the previous request, in the provider's own word."""
     reports: tuple[CallReport, ...] | None = None
-    """The newest calls since the latest recorded compaction, oldest first, back to one that reported usage and did not
-    fail. None if unknown: then `usage` and `finish` are those of the newest answer in the buffer."""
+    """Reports of the requests since the latest recorded compaction, oldest first, back to one that has usage and did
+    not fail. None if unknown; `usage` and `finish` are then those of the newest answer in the buffer."""
     summary: str = ""
     """An existing session memory summary (Roku L2)."""
     remote: bool = False
-    """The provider can compact remotely."""
+    """True if the provider can compact remotely."""
     instructions: str = ""
-    """What the user wants kept (manual compaction)."""
+    """The user's instructions for a manual compaction."""
     overflow: str = ""
-    """What the model said when it refused the buffer as too long; empty if it did not."""
+    """Error text of the model that refused the buffer as too long; empty if it did not refuse."""
     router: bool = True
-    """There is a model to call."""
+    """True if there is a model to call."""
     max_tokens: int | None = None
-    """Output tokens that the next call asks for."""
+    """Most output tokens that the next request allows."""
     output_ceiling: int | None = None
-    """The most output tokens that the model accepts; None if unknown."""
+    """Most output tokens that the model supports; None if unknown."""
     output_cap: bool = True
-    """The provider lets the client set the output budget."""
+    """True if the provider lets the client limit the output."""
     agent: str = ""
-    """The sub-agent whose buffer it is; empty for the main agent."""
+    """Id of the sub-agent that the buffer belongs to; empty for the main agent."""
     idle_s: float | None = None
-    """Seconds since the last successful call; None if unknown."""
+    """Seconds since the last successful request; None if unknown."""
     filed: Filed = NOTHING_FILED
-    """What the session's file holds beside the messages."""
+    """The records of the session's file other than the messages."""
     cache_ttl_s: int = FIVE_MINUTES_S
-    """How long the provider keeps what the session writes to its cache."""
+    """Lifetime of the session's entries in the provider's cache, in seconds."""
     keeps_instructions: bool = False
-    """The client's instructions among the messages stay, whatever the policy does (`instructions.py`)."""
+    """True if every policy must keep the client's instructions among the messages (`instructions.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,36 +67,38 @@ class TierName:
     name: str
     title: str
     what: str
-    """One sentence: what it does to the buffer."""
+    """The effect on the buffer, one sentence."""
     calls_model: bool = False
     after_turn: bool = False
-    """It fires after a turn, not before a call."""
+    """True if the tier fires after a turn rather than before a request."""
     needs_overflow: bool = False
-    """It fires only if the model refused the buffer (`PolicyInput.overflow`)."""
+    """True if the tier fires only after the model refused the buffer (`PolicyInput.overflow`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Would this tier fire now, and why: `118,402 ≤ 120,000 (60% of 200,000): 1,599 tokens to go`."""
+    """Whether a tier would fire now, and why: `118,402 ≤ 120,000 (60% of 200,000): 1,599 tokens to go`."""
 
     tier: str
     due: bool
     why: str
     tokens: int | None = None
-    """The size that was compared."""
+    """The size that was compared with the limit; None if the tier compares no size."""
     limit: int | None = None
-    """The watermark that it was compared with."""
+    """The limit of the tier, such as its watermark; None if it has none."""
 
 
 Verdicts: TypeAlias = tuple[Verdict, ...]
 
 
 def compare_to_limit(tokens: int, limit: int, of: str, *, fires_on: bool = False) -> str:
-    """Return `118,402 ≤ 120,000 (60% of 200,000): 1,599 to go`.
+    """Compare tokens with a limit: `118,402 ≤ 120,000 (60% of 200,000): 1,599 to go`.
 
     Args:
-        of: what the limit is, for the brackets.
-        fires_on: the tier fires on the limit (>=), not only above it (>).
+        tokens: The size of the buffer.
+        limit: The limit of the tier.
+        of: Description of the limit, for the brackets.
+        fires_on: True if the tier fires at the limit (>=), False if only above it (>).
     """
     over, under = ("≥", "<") if fires_on else (">", "≤")
     if tokens > limit or (fires_on and tokens == limit):
@@ -113,25 +115,25 @@ class Watermark:
     setting: str
     tiers: tuple[str, ...]
     fires_on: bool = False
-    """The tiers fire on the line (>=), not above it (>)."""
+    """True if the tiers fire at the watermark (>=), False if only above it (>)."""
 
     @property
     def least(self) -> int:
-        """The smallest buffer that fires the line's tiers."""
+        """Return the smallest size, in tokens, at which the tiers fire."""
         return self.tokens if self.fires_on else self.tokens + 1
 
     def fires(self, tokens: int) -> bool:
-        """Does a buffer of that size, by the policy's own count, fire the line's tiers?"""
+        """Do the tiers fire for a buffer of this size, by the policy's own count?"""
         return tokens >= self.least
 
     def to_go(self, tokens: int) -> int:
-        """Return the tokens until it does; 0 or negative if it is over the line."""
+        """Return the tokens until the tiers fire; 0 or negative if they fire already."""
         return self.tokens - tokens + (not self.fires_on and tokens <= self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerState:
-    """A policy's circuit breaker: after `limit` failures in a row it opens."""
+    """A policy's circuit breaker, which opens after `limit` consecutive failures."""
 
     open: bool
     failures: int

@@ -1,1 +1,1 @@
-"""A policy over a whole recorded session: what it would have compacted, what that costs and what is regretted."""
+"""Replay a policy over a recorded session: its compactions, their costs, and the removed facts needed again later."""

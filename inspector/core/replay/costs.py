@@ -1,16 +1,15 @@
-"""What a replay would have sent and cost: the size of any buffer at a request, the provider's prefix cache, the calls
-for summaries, the prices.
+"""Compute what the requests of a replay would have cost: buffer sizes, cache reads and writes, summary calls, prices.
 
-The size of the recorded buffer is the reported one. The size of any other buffer is what the provider would have
-counted for it, by the measure of all numbers on the screen (`tokens.sizing`).
+The size of the recorded buffer is the reported size. The size of any other buffer is the predicted count of the
+provider, computed as for all numbers on screen (`tokens.sizing`).
 
 The recorded buffer costs what the provider reported. For any other buffer the cache is simulated, in the same way for
-every policy: the prefix that it has in common with the buffer sent before is read, everything else is written. So a
-changed prefix is written again, and so is everything after a recorded pause that is longer than the lifetime of an
-entry: five minutes, an hour if the session wrote for an hour, or what the provider documents for a model that it caches
-without being told to. If the recorded call missed the cache although its buffer only grew (the client was restarted, or
-changed its tools), so does the policy's call. A session without a cache has none under a policy. The minimum size of a
-cached block is ignored.
+every policy: the prefix that the buffer shares with the previous request is read, everything else is written. After a
+pause that is longer than the lifetime of a cache entry, everything is written again. The lifetime is five minutes, one
+hour if the session wrote one-hour entries, or the documented lifetime if the provider caches automatically. If the
+recorded request missed the cache although its buffer only grew (the client was restarted, or changed its tools), the
+policy's request misses it too. If the session used no cache, the policy uses none. The minimum size of a cached block
+is ignored.
 """
 
 from collections import deque
@@ -54,23 +53,23 @@ _RECENT = 4
 
 
 class Sizes:
-    """The sizes of buffers of one thread. Made once, used for every policy."""
+    """Computes the sizes of buffers of one thread. One instance serves every policy."""
 
     def __init__(self, thread: Thread) -> None:
         self.pressures = known_pressures(thread)
         self._estimator = self.pressures.by
         self._recent = deque[tuple[tuple[Message, ...], int]]([((), 0)], _RECENT)
         self.slope = self.pressures.scale(None).slope
-        """Tokens of the provider per counted token of this session."""
+        """Provider tokens per estimated token in this session."""
         self.end = self.pressures.end.tokens or 0
-        """Tokens of the buffer after the last record."""
+        """Tokens of the buffer at the end of the thread."""
 
     def weigh(self, messages: View | Iterable[Message]) -> int:
-        """Return the counted weight of messages. Additive; each message of a thread's views is added up once."""
+        """Return the estimator's weight of messages. Weights are additive, and cached for the views of a thread."""
         return messages_weight(self._estimator, messages)
 
     def weigh_buffer(self, messages: tuple[Message, ...]) -> int:
-        """Return the counted weight of a buffer. Quick for one of the last, and for one that begins with the last."""
+        """Return the estimator's weight of a buffer. Quick for recent buffers and for extensions of the last one."""
         for recent, weight in self._recent:
             if recent is messages:
                 return weight
@@ -83,7 +82,7 @@ class Sizes:
         return weight
 
     def tokens(self, weight: int) -> int:
-        """Return the tokens of some messages alone, not of a whole buffer."""
+        """Convert the weight of some messages, not of a whole buffer, to tokens."""
         return round(self.slope * self._estimator.tokens(weight))
 
     def unseen(self, index: int) -> int:
@@ -91,7 +90,7 @@ class Sizes:
         return self.pressures.scale(index).unseen
 
     def sizer(self, index: int) -> Sizer:
-        """Return the measure of buffers, messages and texts at request `index`."""
+        """Return the sizer of buffers, messages and texts at request `index`."""
         return sizer(self.pressures, index)
 
     def size(
@@ -100,10 +99,10 @@ class Sizes:
         """Return (tokens, kind of the number) of messages that are sent at request `index`.
 
         Args:
-            index: The request.
-            weight: The counted weight of the messages.
+            index: Index of the request.
+            weight: The estimator's weight of the messages.
             prompt: The system prompt and tools sent with them.
-            recorded: Is it the recorded buffer?
+            recorded: True for the recorded buffer, whose reported size is used.
         """
         pressure = self.pressures[index]
         if recorded and pressure.tokens is not None:
@@ -117,14 +116,14 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Tokens and US dollars of one request with the calls for its compactions, or of many."""
+    """Tokens and US dollars of one request with its summary calls, or of several requests."""
 
     input: int = 0
-    """Neither read from the cache nor written to it; 0 if the cache is simulated."""
+    """Tokens neither read from the cache nor written to it; 0 if the cache is simulated."""
     cache_read: int = 0
     cache_write: int = 0
     cache_write_1h: int = 0
-    """The part of `cache_write` that is kept for an hour."""
+    """The part of `cache_write` with a lifetime of one hour."""
     output: int = 0
     """Tokens of the recorded answers."""
     summariser_input: int = 0
@@ -133,20 +132,20 @@ class Spending:
     cost_usd: Decimal | None = Decimal(0)
     """None if a price is not known."""
     summaries_usd: Decimal | None = Decimal(0)
-    """The part of it for the calls for summaries."""
+    """The part of `cost_usd` for summary calls."""
     estimated_usd: Decimal | None = Decimal(0)
-    """The part of it for recorded requests and calls for summaries that report no usage."""
+    """The part of `cost_usd` for recorded requests and summary calls without reported usage."""
     most_usd: Decimal | None = Decimal(0)
-    """`cost_usd` if every summary had the length that its call allows; None if one has no limit."""
+    """`cost_usd` if every summary had the maximum length of its call; None if a call has no limit."""
 
     @property
     def prompt(self) -> int:
-        """Return the tokens sent, without the calls for summaries."""
+        """Return the tokens sent, without summary calls."""
         return self.input + self.cache_read + self.cache_write
 
 
 def total(spent: Iterable[Spending]) -> Spending:
-    """Return the sum, field by field; without a cost if one of them has none."""
+    """Return the sum, field by field. The sum of a cost is None if any of the costs is None."""
     listed = list(spent)
     sums = dict[str, Any]()
     for field in fields(Spending):
@@ -158,7 +157,7 @@ def total(spent: Iterable[Spending]) -> Spending:
 def spent(
     usage: Usage, model: str, time: str, calls: Sequence[SummaryCall] = (), summary_model: str = ""
 ) -> Spending:
-    """Price one request, and the calls for a summary around it."""
+    """Return the tokens and price of one request and its summary calls."""
     writer = summary_model or model
     price = call_cost(model, usage, time)
     summaries_price = calls_cost(calls, writer, time)
@@ -180,35 +179,34 @@ def spent(
 
 @dataclass(frozen=True, slots=True)
 class CacheFacts:
-    """What a session shows of the provider's cache at one of its requests."""
+    """The provider's cache at one request, as far as the session shows it."""
 
     caches: bool = True
-    """Does the provider cache at all?"""
+    """True if the provider caches at all."""
     ttl_s: int = FIVE_MINUTES_S
-    """Lifetime of the written entries in seconds."""
+    """Lifetime of the written entries, in seconds."""
     most: int | None = None
-    """Tokens that the request read although it missed the cache with a buffer that only grew; None without a miss."""
+    """Tokens read by a request that missed the cache although its buffer only grew; None for other requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class _KnownFacts:
-    """The facts of a thread, which it begins with when it has grown."""
+    """Cached facts of a thread, which are reused when the thread has grown."""
 
     requests: Sequence[Request]
     facts: tuple[CacheFacts, ...]
     first_write: int | None
-    """The first request that wrote to the cache: from then on it is known how long entries live, and that there is a
-    cache."""
+    """Index of the first request that wrote to the cache, which shows the entries' lifetime; None if no request did."""
 
 
 _KNOWN = KnownByThread[_KnownFacts]()
 
 
 def cache_facts(thread: Thread) -> tuple[CacheFacts, ...]:
-    """Return the facts at each request; remembered for the last few threads. O(requests that are new).
+    """Return the cache facts of each request. O(new requests); the results of the last few threads are cached.
 
-    The lifetime is that of the newest call that wrote to the cache; before the first such call, that of the first. If
-    no call wrote, the provider caches without being told to.
+    The lifetime is that of the last request that wrote to the cache; before the first such request, that of the first.
+    If no request wrote, the provider caches automatically.
     """
     return _KNOWN.get(thread, "", lambda former: _find_facts(thread, former)).facts
 
@@ -255,7 +253,7 @@ def _uses_cache(usage: Usage) -> bool:
 
 
 def _find_misses(requests: Sequence[Request]) -> dict[int, int]:
-    """Return what each request read that missed the cache although its buffer only grew, by request."""
+    """Return, by request, the tokens read by requests that missed the cache although their buffer only grew."""
     read_by_request = {}
     for before, after in pairwise(requests):
         if before.usage is None or after.usage is None or not is_prefix(before.view, after.view):
@@ -272,16 +270,16 @@ def call_place(
     pressures: Pressures,
     size: Sizer | None = None,
 ) -> CallPlace:
-    """Return the measure and prices of the calls for summaries that a step before request `at` would make.
+    """Return the conditions of summary calls before request `at`: sizer, expected output, cache, model and time.
 
     O(requests) the first time for a thread.
 
     Args:
-        thread: The thread that the step is taken in.
-        calls: The side calls beside the conversation.
-        at: The request (the number of requests: after the last one).
-        pressures: Those of the thread.
-        size: The measure of the buffer there; None: that of `pressures`.
+        thread: The thread with the request.
+        calls: The side calls of the session.
+        at: Index of the request; the number of requests means after the last request.
+        pressures: The pressures of the thread.
+        size: Sizer of the buffer; None for the sizer of `pressures`.
     """
     end = len(thread.requests)
     request = thread.place(at)
@@ -293,7 +291,7 @@ def call_place(
 
 
 def _cached_before(thread: Thread, at: int, pressures: Pressures) -> SentBuffer | None:
-    """Return what the provider's cache holds of the request before `at`; None if it holds nothing."""
+    """Return the part of the request before `at` that is still in the provider's cache; None if nothing is."""
     facts = cache_facts(thread)
     last = thread.requests[at - 1]
     request = thread.requests[at] if at < len(thread.requests) else None
@@ -314,7 +312,7 @@ class Meter:
     def __init__(
         self, sizes: Sizes, model: str, summary_model: str = "", expected: ExpectedOutput = TYPICAL
     ) -> None:
-        """Begin before the first request. `expected`: the tokens of a summary that no model has written."""
+        """Begin before the first request. `expected`: expected length of a summary that no model has written."""
         self._sizes, self._model, self._summary_model, self._expected = (
             sizes,
             model,
@@ -338,19 +336,19 @@ class Meter:
         at: int = 0,
         needs_after: Sequence[AnsweredNeed] = (),
     ) -> Spending:
-        """Price one call, and the calls for summaries around it.
+        """Price one request and the summary calls before and after it.
 
         Args:
             sent: The buffer, or the recorded request.
-            tokens: The size of that buffer.
+            tokens: The size of the buffer, in tokens.
             output: Tokens of the answer.
-            needs: The needs of the policy before the call.
-            model: The model whose prices hold; empty: that of the previous request.
-            time: When it was sent (ISO 8601).
-            cache: What the session shows of the provider's cache at this request.
-            reported: What the call used; None if it is not recorded.
-            at: Index of the request, for the measure of the calls for summaries.
-            needs_after: The needs of the policy after the answer.
+            needs: The answered needs of the policy before the request; those for summaries are priced.
+            model: The model whose prices apply; empty for the model of the previous request.
+            time: When the request was sent (ISO 8601).
+            cache: The provider's cache at this request.
+            reported: The reported usage; None if it is not recorded.
+            at: Index of the request, at which summary calls are sized.
+            needs_after: The answered needs of the policy after the answer.
         """
         calls = self._summaries(needs, sent.prompt, at, cache, time)
         self._model = model or self._model
@@ -386,7 +384,7 @@ class Meter:
         return summary_calls(needs, prompt, self._sizes.sizer(at), self._expected, cached)
 
     def _read(self, sent: Buffer | Request, tokens: int) -> int:
-        """Return the tokens of the prefix that was sent before. If prompt or tools change, nothing is read."""
+        """Return the tokens of the prefix shared with the previous request; 0 if prompt or tools changed."""
         last, before = self._last, self._tokens
         if last is None or (sent.prompt is not last.prompt and sent.prompt != last.prompt):
             return 0
@@ -395,7 +393,7 @@ class Meter:
         return max(0, min(before, tokens))
 
     def _cached(self, cache: CacheFacts, time: str) -> SentBuffer | None:
-        """Return what the provider's cache holds of the last buffer at a time; None if it holds nothing."""
+        """Return the part of the last buffer that is in the provider's cache at a time; None if nothing is."""
         pause = seconds_between(self._time, time)
         if self._last is None or not cache.caches or (pause is not None and pause > self._ttl_s):
             return None
@@ -404,7 +402,7 @@ class Meter:
 
 
 def _changed(last: Buffer | Request, sent: Buffer | Request) -> tuple[Message, ...]:
-    """Return the messages of the last buffer from the first that changed. O(what changed) between requests."""
+    """Return the messages of the last buffer from the first change on. O(changed messages) between requests."""
     if isinstance(last, Request) and isinstance(sent, Request):
         same = shared(last.view, sent.view)
         before, after = last.view.tail(same), sent.view.tail(same)

@@ -1,17 +1,16 @@
-"""A policy driven over a whole recorded session: what its buffer would have been at every request.
+"""Run a policy over a recorded session, and compute its buffer at every request.
 
-The recording provides the messages: what the user typed, the model answered, the tools returned. Each is used once.
-Summaries of the recorded harness are left out, and so is what its client attached again after one: a policy that is
-driven over the session makes its own. (A summary that the file begins with stays, because the messages that it replaces
-are not in the file.) Answers that a recorded compaction removed before any request sent them are included. A rewind or
-an edit in the recording is applied, a recorded compaction is not.
+The recording provides the messages: user prompts, answers of the model, results of tools. Each is used once. Summaries
+of the recorded harness, and the messages that its client re-attached after them, are left out, because the policy makes
+its own. (A summary at the beginning of the file is kept, because the messages that it replaces are not in the file.)
+Answers that a recorded compaction removed before any request sent them are included. A rewind or an edit in the
+recording is applied, a recorded compaction is not.
 
-The policy decides what is done with the messages. It gets the reports that it would get in use: after each call the
-usage that the provider reported if the buffer is the recorded one, else the size computed by `costs.Sizes`. If the
-recording reports nothing, the policy gets no report. Nothing is written, and a file has the content that the session
-last read.
+After each request the policy gets the usage report that it would get in real use: the provider's reported usage if the
+buffer is the recorded one, or the size computed by `costs.Sizes` if it is not. If the recording reports no usage, the
+policy gets no report. Nothing is written, and a file has the content that the session last read.
 
-A buffer larger than the window is refused: the policy takes its step after an overflow once, and then it is sent.
+A buffer larger than the window is refused once: the policy runs its step for an overflow, and the result is sent.
 """
 
 from collections import deque
@@ -44,26 +43,26 @@ from inspector.core.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One request of the replay. `start` -> `before` -> `buffer`, which is sent -> `answered` -> `after`."""
+    """One request of the replay. Order: `start`, the outcomes `before`, `buffer` (sent), `answered`, `after`."""
 
     index: int
     arrival: Arrival
     start: Buffer
-    """The buffer before the call, with the messages that arrived."""
+    """The buffer before any tier ran, with the newly arrived messages."""
     buffer: Buffer
-    """The buffer that would have been sent."""
+    """The buffer that the policy would have sent."""
     tokens: int
     kind: PressureKind
     refused: int
-    """Tokens of the buffer that the model refused before this one; 0 if it refused none."""
+    """Tokens of the buffer that was refused as too large before `buffer` was sent; 0 if none was refused."""
     before: tuple[Outcome[Any], ...]
     answered: Buffer
-    """The buffer with the recorded answer and its results."""
+    """The sent buffer with the recorded answer."""
     after: tuple[Outcome[Any], ...]
     needs: tuple[AnsweredNeed, ...]
-    """The needs of the tiers before the call."""
+    """Needs of the tiers that ran before the request, with their replies."""
     needs_after: tuple[AnsweredNeed, ...]
-    """The needs of the tiers after its answer."""
+    """Needs of the tiers that ran after the answer, with their replies."""
     running: Any
     usage: Usage | None
     """The usage that was reported to the policy."""
@@ -76,12 +75,12 @@ class Replayed:
 
     @property
     def fired(self) -> tuple[str, ...]:
-        """Return the names of the tiers that changed something."""
+        """Return the names of the tiers that changed the buffer or reported an event."""
         return tuple(outcome.tier for outcome in self.outcomes if outcome.events or outcome.changed)
 
 
 class Ground:
-    """What all replays and reports of a thread have in common, computed once."""
+    """Data that all replays and reports of a thread share, computed once."""
 
     def __init__(
         self,
@@ -95,10 +94,10 @@ class Ground:
 
         Args:
             thread: The thread.
-            window: Tokens from which on a buffer is refused; None: no buffer is.
-            pins: Texts that should stay, beside what the user wrote; None: no pins are followed.
-            calls: The side calls beside the conversation.
-            facts: The facts of messages that were read already; None: read them.
+            window: Largest buffer in tokens; larger ones are refused. None if there is no limit.
+            pins: Texts that should stay in the buffer, in addition to the user's wishes; None to follow no pins.
+            calls: The side calls of the session.
+            facts: An index of facts to share with other replays; None for a new index.
         """
         self.thread, self.window = thread, window
         self.pins = PinIndex(() if pins is None else collect_pins(thread, pins))
@@ -106,7 +105,7 @@ class Ground:
         self.facts, self.cache = facts or FactIndex(), cache_facts(thread)
         self.calls = calls
         self.expected = expected_output(thread, calls, self.sizes.sizer(len(thread.requests)))
-        """Tokens assumed for a summary that no model has written."""
+        """Expected length of a summary that no model has written."""
 
 
 def replay_requests(
@@ -117,32 +116,32 @@ def replay_requests(
     *,
     remote: bool = False,
 ) -> Iterator[Replayed]:
-    """Drive `policy` over the thread, request by request. O(messages in the policy's buffer) a request."""
+    """Run `policy` over the thread, and yield each request. O(messages in the policy's buffer) per request."""
     driver = _Driver(ground, policy, settings, answer, remote)
     for request in ground.thread.requests:
         yield driver.next(request)
 
 
 USUAL_PROMPT = 30_000
-"""Most tokens that clients add to the messages without recording them, in nearly all sessions. If a file that begins in
-the middle lacks more, these are messages from before its beginning."""
+"""Most tokens of system prompt and tools that nearly all clients send without recording them. If a file that begins in
+the middle of a conversation lacks more tokens, they are from messages before its beginning."""
 
 
 _GONE = ("summarised", "dropped")
 
 
 class EarlierMessages:
-    """The messages from before the beginning of a file that begins in the middle.
+    """The unrecorded messages before the beginning of a file that begins in the middle of a conversation.
 
-    They are not recorded, and removed when a policy summarises or drops messages for the first time: it would not have
-    left the oldest ones.
+    They count as removed when a policy summarises or drops messages for the first time, because a policy removes the
+    oldest messages first.
     """
 
     def __init__(self, thread: Thread) -> None:
         self._is_late, self._are_gone = thread.begins_late, False
 
     def are_removed_by(self, done: Iterable[Outcome[Any]]) -> bool:
-        """Have these outcomes of a policy removed them just now?"""
+        """Do these outcomes of a policy remove the earlier messages? True at most once."""
         fates = {fate for outcome in done for fate in outcome.changed.values()}
         if self._are_gone or not self._is_late or fates.isdisjoint(_GONE):
             return False
@@ -150,7 +149,7 @@ class EarlierMessages:
         return True
 
     def left(self, unseen: int) -> int:
-        """Return what the next call still sends of the unseen tokens."""
+        """Return how many of the `unseen` tokens (not in the file) the next request still sends."""
         return min(unseen, USUAL_PROMPT) if self._are_gone else unseen
 
 
@@ -176,20 +175,20 @@ class _Driver:
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
         by = policy.prompt_estimator
         self._counts = None if by is None else known_counts(ground.thread, by)
-        """The own count of a harness that counts its prompt, with the part that is not recorded."""
+        """The harness's own count, including tokens not in the file; None if its policy does not count the prompt."""
         self._reported: deque[tuple[int, int]] = deque(maxlen=MAX_SAMPLES)
-        """(raw estimate of the recorded part, prompt tokens that the provider reported, or would have)."""
+        """(raw estimate of the recorded part, prompt tokens reported by the provider or predicted)."""
         self._earlier = EarlierMessages(ground.thread)
         self._messages: tuple[Message, ...] = ()
         self._recorded = True
-        """Is the buffer still the recorded one?"""
+        """True while the policy's buffer equals the recorded one."""
         self._usage: Usage | None = None
         self._finish = self._model = ""
         self._reports: tuple[CallReport, ...] = ()
         self._time = ""
 
     def next(self, request: Request) -> Replayed:
-        """Replay one request: the tiers before it, the call with its answer, the tiers after it."""
+        """Replay one request: run the tiers before it, send it, add its answer, run the tiers after it."""
         arrival, following = self._ground.arrivals[request.index : request.index + 2]
         start = self._start(request, arrival)
         self._calibrate(request)
@@ -222,14 +221,14 @@ class _Driver:
         )  # fmt: skip
 
     def _calibrate(self, request: Request) -> None:
-        """Calibrate a policy that counts its prompt by the reports so far."""
+        """Calibrate a policy that counts its own prompt by the reports so far."""
         if self._counts is not None:
             unseen = self._earlier.left(self._counts.at(request.index).belief.unseen)
             samples = [(raw + unseen, reported) for raw, reported in self._reported]
             self._running = self._policy.calibrated(self._running, self._settings, samples)
 
     def _start(self, request: Request, arrival: Arrival) -> Buffer:
-        """Return the policy's buffer with the arrived messages: the recorded one until anything is compacted."""
+        """Return the policy's buffer with the newly arrived messages: the recorded buffer until a compaction."""
         self._files.see(arrival.new)
         self._recorded = self._recorded and not arrival.compacted
         prompt = request.prompt
@@ -244,7 +243,7 @@ class _Driver:
                 message for message in messages if message.id not in arrival.gone or message.summary
             )
             messages = tuple(
-                message  # the policy has changed it, or it is one of the policy's own
+                message  # changed or made by the policy
                 if message.summary or message.mark == "placeholder"
                 else arrival.swapped.get(message.id, message)
                 for message in remaining
@@ -261,7 +260,7 @@ class _Driver:
             if done[-1].buffer.messages is not buffer.messages:
                 self._recorded = False
             if self._earlier.are_removed_by(done):
-                self._reported.clear()  # the reports are of buffers that held them
+                self._reported.clear()  # those reports include the earlier messages
             if len(done[-1].buffer.messages) < len(buffer.messages):
                 self._reports = ()
         return done
@@ -293,7 +292,7 @@ class _Driver:
     def _report(
         self, request: Request, sent: Buffer, tokens: int, kind: PressureKind, following: Arrival
     ) -> Usage | None:
-        """Report to the policy what the provider reported, or would have."""
+        """Pass the usage to the policy that the provider reported, or would have reported for the policy's buffer."""
         usage = request.usage
         if usage is not None and kind != "reported":
             usage = Usage(input=tokens, output=usage.output, reasoning=usage.reasoning)

@@ -1,10 +1,12 @@
-"""Did a compaction pay for itself? Its cost once (the call for the summary, the cache writes) against the savings of
-each later request that sends less.
+"""Compute whether a compaction paid for itself.
 
-The comparison is with the same requests on the buffer that was not compacted, as if the window had no limit: each of
-them would have read the freed tokens from the cache, or written them again if the cache was lost in any case. A saving
-ends at the next summary, which would have removed the same messages. Prices are those of each request's model, day and
-size. All amounts are US dollars.
+Its one-time cost (the summary call and the cache writes) is compared with the savings of every later request, which
+sends fewer tokens.
+
+The comparison is with the same requests on a buffer that was not compacted, as if the window had no limit: each request
+would have read the freed tokens from the cache, or written them again if the cache had expired in any case. Savings end
+at the next summary, which would have removed the same messages. Prices are those of each request's model, day and size.
+All amounts are in US dollars.
 """
 
 from bisect import bisect_left
@@ -21,7 +23,7 @@ from inspector.core.usage import FIVE_MINUTES_S
 from inspector.core.words import plural
 
 THRASH = 3
-"""Number of compactions in a row that did not pay for themselves, from which on a warning is shown."""
+"""Number of consecutive compactions without a gain from which on a warning is shown."""
 
 
 class CompactionStep(NamedTuple):
@@ -29,35 +31,36 @@ class CompactionStep(NamedTuple):
 
     before_request: int
     ends: bool
-    """Is it a summary, which ends the savings of earlier compactions?"""
+    """True for a summary, which ends the savings of earlier compactions."""
     freed: int
-    """Tokens by which the buffer became smaller."""
+    """Tokens freed by the compaction."""
     summary_usd: Decimal | None
-    """Cost of the calls for it; None if a price is not known."""
+    """Cost of the summary calls; None if a price is not known."""
     inside: int = 0
-    """Tokens before it, if the provider compacted inside the next call; the price is part of that call's. Else 0."""
+    """Tokens of the buffer before a compaction that the provider made during the next request, whose price includes the
+    compaction; 0 for any other compaction."""
     inside_output: int = 0
-    """Tokens of the summary of such a compaction."""
+    """Tokens of the summary that the provider made during the next request; 0 for any other compaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Economics:
-    """The cost and the savings of one compaction; None if a price is not known."""
+    """The cost and the savings of one compaction. Amounts are None if a price is not known."""
 
     cost_usd: Decimal | None = None
-    """The one-time cost: the calls for the summary, and what the next request cost more than without it."""
+    """The one-time cost: the summary calls, and the extra cost of the next request."""
     saved_per_request_usd: Decimal | None = None
-    """Average saving of a later request; if there is none, what one would save."""
+    """Average saving of a later request; if there is no later request, what one would save."""
     saved_usd: Decimal | None = None
     """Savings of all later requests."""
     paid_after_requests: int | None = None
     """Number of later requests until the savings reached the cost; None if they never did."""
     requests: int = 0
-    """Later requests that could save."""
+    """Number of later requests, up to the next summary."""
 
     @property
     def paid(self) -> bool | None:
-        """Did it pay for itself in this session? None if a price is not known."""
+        """Did the compaction pay for itself in this session? None if a price is not known."""
         return None if self.cost_usd is None else self.paid_after_requests is not None
 
 
@@ -65,7 +68,7 @@ UNKNOWN = Economics()
 
 
 def paid_words(after: int | None) -> str:
-    """`paid after 16 requests`, `paid at once`, `never paid`."""
+    """Describe when a compaction paid for itself: `paid after 16 requests`, `paid at once`, `never paid`."""
     if after is None:
         return "never paid"
     return f"paid after {plural(after, 'request')}" if after else "paid at once"
@@ -73,10 +76,10 @@ def paid_words(after: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Thrash:
-    """Compactions in a row, none of which paid."""
+    """Consecutive compactions of which none paid for itself."""
 
     first: int
-    """The request after the first of them."""
+    """Index of the request after the first of these compactions."""
     last: int
     compactions: int
 
@@ -84,13 +87,13 @@ class Thrash:
 class _RequestPrice(NamedTuple):
     rates: Bill
     write: Decimal
-    """A token that is not read from the cache."""
+    """Price of a token that is not read from the cache, in US dollars."""
     lost: bool
-    """What was sent before is not in the cache any more."""
+    """True if the previous request is no longer in the cache."""
 
     @property
     def gain(self) -> Decimal:
-        """What it saves to send a token less."""
+        """Return the saving, in US dollars, of sending one token fewer."""
         return self.write if self.lost else self.rates.cache_read
 
 
@@ -104,8 +107,8 @@ def economics(
 
     Args:
         thread: The thread.
-        cache: What is known of the provider's cache at each request.
-        spent: What each request used.
+        cache: The provider's cache at each request.
+        spent: Tokens and cost of each request.
         steps: The compactions.
     """
     prices = _prices(thread, cache, spent) if steps else None
@@ -133,7 +136,7 @@ def _economics(
     ends: Sequence[int],
     prices: Sequence[_RequestPrice],
 ) -> Economics:
-    """Return the economics of a step. `beside`: all steps before the same request, which share its extra cost."""
+    """Return the economics of a step. `beside`: all steps before the same request; they share the extra cost."""
     if step.summary_usd is None:
         return UNKNOWN
     at, freed = step.before_request, max(0, step.freed)
@@ -159,7 +162,7 @@ def _extra_cost(
     spent: Sequence[Spending],
     prices: Sequence[_RequestPrice],
 ) -> Decimal:
-    """Return what the prompt of the next request cost more than without the compactions before it."""
+    """Return the extra cost of the next request's prompt, in US dollars, caused by the compactions before it."""
     inside = max(step.inside for step in steps)
     if at >= len(spent) or not (at or inside):
         return Decimal(0)
@@ -185,7 +188,7 @@ def _prompt_usd(request: Spending, price: Bill) -> Decimal:
 def _prices(
     thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spending]
 ) -> list[_RequestPrice] | None:
-    """Return the prices at each request; None if one has no price."""
+    """Return the prices at each request; None if a request has no price."""
     prices = list[_RequestPrice]()
     time, ttl_s = "", FIVE_MINUTES_S
     for (request, model), facts, spending in zip(named_models(thread), cache, spent, strict=True):
@@ -204,7 +207,7 @@ def _prices(
 def thrash(compactions: Sequence[tuple[int, Economics]]) -> tuple[Thrash, ...]:
     """Find runs of at least `THRASH` compactions that did not pay for themselves.
 
-    Those before one request count as one, and paid if one of them did.
+    Compactions before the same request count as one, which paid if any of them did.
 
     Args:
         compactions: (request after the compaction, its economics), in order.

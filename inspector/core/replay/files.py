@@ -1,6 +1,7 @@
-"""Files as a recording holds them: what a policy re-attaches in a step, a preview or a replay.
+"""Provide file contents from a recording, for policies that re-attach files in a step, a preview or a replay.
 
-No file of this machine is read. A file is what the buffer still holds of it, else what a reading call printed last.
+No file of this machine is read. The content of a file is the part that is still in the buffer, or else the last output
+of a call that read the file.
 """
 
 from collections.abc import Iterable
@@ -13,16 +14,16 @@ from inspector.core.session import Thread
 
 
 class RecordedFiles:
-    """An answerer that reads files from the messages so far. Everything else goes to the answerer within."""
+    """An answerer that reads files from the messages so far. It passes all other needs to the wrapped answerer."""
 
     def __init__(self, answer: Answerer) -> None:
         self._answer = answer
         self._calls: dict[str, str] = {}
-        """Path by id of a call that has not been answered yet."""
+        """Path by call id, for calls without a result so far."""
         self._files: dict[str, str] = {}
 
     def see(self, messages: Iterable[Message]) -> None:
-        """Take in what the tools printed: that is what the files hold."""
+        """Remember the file contents that reading tools printed in these messages."""
         for message in messages:
             for call in message.calls:
                 if not writes(call) and (path := path_of(call)):
@@ -47,9 +48,9 @@ class RecordedFiles:
 
 
 def with_recorded_files(answer: Answerer, thread: Thread, at: int) -> Answerer:
-    """Return an answerer that reads files from what `thread` recorded before request `at`.
+    """Return an answerer that reads files from the messages of `thread` before request `at`.
 
-    The messages are gone through when the first file is asked for: O(messages).
+    The messages are read when the first file is needed: O(messages).
     """
     files: list[RecordedFiles] = []
 
@@ -65,7 +66,7 @@ def with_recorded_files(answer: Answerer, thread: Thread, at: int) -> Answerer:
 
 
 def _messages_before(thread: Thread, at: int) -> Iterable[Message]:
-    """Every message of the thread, in file order, up to the last one of the buffer of request `at`."""
+    """Yield the messages of the thread, in file order, up to the last message in the buffer of request `at`."""
     view = thread.place(at).view
     last = next(view.backwards(), None)
     for message in thread.messages:

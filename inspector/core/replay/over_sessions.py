@@ -1,4 +1,4 @@
-"""Policies compared over several sessions: the means of their figures, with intervals."""
+"""Compare policies over several sessions by the means of their figures, with intervals."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -9,26 +9,26 @@ from inspector.core.replay.report import RECORDED
 from inspector.core.words import per_cent, plural
 
 FEW = 10
-"""Sessions below which policies that are close to each other look the same."""
+"""With fewer sessions than this, policies with similar figures cannot be distinguished."""
 FIGURES_NOTE = "Cost: relative to the recorded cost of each session. Needed again: facts per 1,000 tokens freed."
 
 
 class PolicySummary(NamedTuple):
-    """One policy over several sessions. Costs are shares of the recorded cost of the same session."""
+    """Figures of one policy over several sessions. Costs are shares of the recorded cost of the same session."""
 
     policy: str
     sessions: int
     infeasible: int
-    """Sessions in which a request would not have fitted into the window."""
+    """Number of sessions in which a request would not have fitted into the window."""
     cost: Interval | None
-    """None if no session has a price, or none is feasible."""
+    """Mean cost; None if no session is feasible and has a price."""
     needed_per_1000: Interval | None
     in_front: int
-    """Sessions in which no other policy was better on both counts."""
+    """Number of sessions in which no other policy was better on both cost and facts needed again."""
 
 
 def summarise_standings(sessions: Iterable[Sequence[Standing]]) -> list[PolicySummary]:
-    """Put together the standings of the same policies on several sessions. Infeasible ones enter no mean."""
+    """Summarise the standings of policies over several sessions. Infeasible standings enter no mean."""
     by_policy = defaultdict[str, list[tuple[Standing, float | None]]](list)
     for standings in sessions:
         recorded = next(
@@ -64,7 +64,7 @@ def spell_cost(interval: Interval | None) -> tuple[str, str]:
 
 
 def spell_needed(interval: Interval | None) -> tuple[str, str]:
-    """Return the facts needed again for each 1,000 tokens freed, and the interval of that."""
+    """Return the mean number of facts needed again per 1,000 tokens freed, and its interval."""
     return _spell(interval, lambda value: f"{value:.2f}")
 
 
@@ -75,7 +75,7 @@ def _spell(interval: Interval | None, spell: Callable[[float], str]) -> tuple[st
 
 
 def few_sessions_words(summaries: Sequence[PolicySummary]) -> str:
-    """Say that so few sessions cannot tell close policies apart; empty if there are enough."""
+    """Return a warning that too few sessions were compared; empty if there are enough."""
     if not summaries or summaries[0].sessions >= FEW:
         return ""
     return f"{plural(summaries[0].sessions, 'session')} cannot tell close policies apart: see the intervals."

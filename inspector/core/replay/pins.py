@@ -1,8 +1,8 @@
-"""Pins: sentences that should stay in the buffer, and the state of each at every request.
+"""Follow pins, the sentences that should stay in the buffer, and find the state of each at every request.
 
-A pin is *verbatim* if a message holds its text, *paraphrased* if a sentence says nearly the same
-(`core.facts.wording`), else *gone*. Each message is compared with the pins once, and a buffer is followed by the
-messages that were added and removed: O(messages) for all requests together.
+A pin is *verbatim* if a message contains its text, *paraphrased* if a sentence says nearly the same
+(`core.facts.wording`), and *gone* in all other cases. Each message is compared with the pins once, and only added and
+removed messages are processed at each request: O(messages) for all requests together.
 """
 
 import re
@@ -22,7 +22,7 @@ from inspector.core.session import Compaction, Thread
 _WORD = re.compile(r"\w+")
 
 NOT_RECORDED = "not recorded in this file"
-"""State of a given text that no message holds, such as one of a CLAUDE.md in a system prompt: it may not be gone."""
+"""State of a given text that no message contains, such as a sentence of CLAUDE.md: it may be in the system prompt."""
 UNANNOUNCED = "a change that nothing announced"
 
 PinOrigin: TypeAlias = Literal["given", "instruction", "constraint"]
@@ -31,32 +31,32 @@ PinState: TypeAlias = Literal["verbatim", "paraphrased", "gone"]
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A text that is followed from the first request whose buffer holds it."""
+    """A text that is followed from the first request whose buffer contains it."""
 
     text: str
     origin: PinOrigin = "given"
     message: str = ""
-    """Id of the first message that holds it; empty if none does."""
+    """Id of the first message that contains the text; empty if no message does."""
     request: int = 0
-    """Index of that request; 0 if there is none."""
+    """Index of the first request whose buffer contains the text; 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class PinSpan:
-    """Requests `first` to `last`, both included, in which a pin has one state."""
+    """A run of requests, `first` to `last` inclusive, during which a pin has the same state."""
 
     first: int
     last: int
     state: PinState
     evidence: str = ""
-    """paraphrased: the sentence; gone: what removed it, in words."""
+    """The paraphrase, if the state is paraphrased; a description of what removed the pin, if it is gone."""
     message: str = ""
-    """Id of the message that holds it; empty if it is gone."""
+    """Id of the message with the text or the paraphrase; empty if the pin is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class PinHistory:
-    """The states of a pin at all requests from its first on."""
+    """The states of a pin at every request from the pin's first request on."""
 
     pin: Pin
     spans: tuple[PinSpan, ...]
@@ -67,7 +67,7 @@ class PinHistory:
         return all(span.state != "gone" for span in self.spans)
 
     def at(self, request: int) -> PinSpan | None:
-        """Return its state at a request; None before its first."""
+        """Return the span that includes a request; None before the pin's first request."""
         return next((span for span in self.spans if span.first <= request <= span.last), None)
 
 
@@ -86,9 +86,9 @@ def describe_fate(history: PinHistory) -> str:
 
 
 def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
-    """Return (never gone, all) of the manual pins and the constraints, without pins that the file does not hold.
+    """Return (number of pins that were never gone, number of pins), counting manual pins and constraints only.
 
-    Instructions are left out: they are finished some day.
+    Instructions do not count, because they end when they have been followed; nor do pins that are not in the file.
     """
     counted = [
         history.kept
@@ -112,22 +112,22 @@ class _PinFinder:
     """Collects the pins of a thread, message by message."""
 
     def __init__(self, given_texts: Iterable[str]) -> None:
-        """Begin with the texts that the user pinned."""
+        """Start with the texts that the user pinned."""
         self._given = {text: Pin(text) for text in map(join_lines, given_texts) if text}
         self._unplaced = {text: Saying(text) for text in self._given}
-        """The given texts that no message has held so far."""
+        """The given texts that no message so far contains."""
         self._bare = {saying.bare for saying in self._unplaced.values()}
         self._wishes = list[Pin]()
 
     def read(self, message: Message, request: int) -> None:
-        """Add the wishes of a message, and place the given texts that it is the first to hold."""
+        """Add the wishes of a message, and locate the given texts that appear in it for the first time."""
         for fact in wishes(message):
             self._add(fact, message, request)
         if self._unplaced:
             self._place("\n".join(texts(message)), message, request)
 
     def _add(self, fact: Fact, message: Message, request: int) -> None:
-        """Add a wish as a pin, unless an earlier one says the same."""
+        """Add a wish as a pin, unless there is a pin with the same text."""
         kind = fact.kind
         if kind != "constraint" and kind != "instruction":
             return
@@ -138,7 +138,7 @@ class _PinFinder:
             self._wishes.append(Pin(text, kind, message.id, request))
 
     def _place(self, whole: str, message: Message, request: int) -> None:
-        """Place the given texts that a message is the first to hold."""
+        """Set the first message and request of the given texts that the text `whole` of a message contains."""
         held = [text for text, saying in self._unplaced.items() if saying.is_in(whole)]
         for text in held:
             self._given[text] = Pin(text, "given", message.id, request)
@@ -152,7 +152,7 @@ class _PinFinder:
 
 
 def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence[Message]]]:
-    """Yield for each request (messages removed since the previous one, messages added). O(what changed)."""
+    """Yield (messages removed, messages added) since the previous request, for each request. O(changed messages)."""
     last = EMPTY_VIEW
     for view in thread.typed or [request.view for request in thread.requests]:
         rewritten = view.rewritten_since(last)
@@ -167,15 +167,15 @@ def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence
 
 
 class PinIndex:
-    """Finds pins in messages, and reads each message once. Not safe for several threads of execution."""
+    """Finds pins in messages, and reads each message once. Not thread-safe."""
 
     def __init__(self, pins: Sequence[Pin]) -> None:
-        """Index the pins by their rarest words, so that a message is compared with few of them."""
+        """Index the pins by a word of each, so that a message is compared with few pins."""
         self.pins = tuple(pins)
         self._sayings = [Saying(pin.text) for pin in pins]
         self._speech = Speech()
         self._inner = [frozenset(_WORD.findall(saying.bare)[1:-1]) for saying in self._sayings]
-        """The words of each but the first and the last, which may be part of a longer word."""
+        """The words of each pin without its first and last word, which may be parts of longer words in a message."""
         self._by_word = dict[str, list[int]]()
         self._wordless = list[int]()
         for n, inner in enumerate(self._inner):
@@ -185,17 +185,17 @@ class PinIndex:
                 self._wordless.append(n)
         self._by_content = _index_by_content(self._sayings)
         self._read: dict[int, tuple[Message, tuple[int, ...]]] = {}
-        """By identity of the message, which is held so that no other object can get it."""
+        """(message, numbers of pins) by `id()` of the message, which is kept alive so that its id is not reused."""
 
     def held(self, message: Message) -> tuple[int, ...]:
-        """Return the numbers of the pins whose text a message holds. O(text) the first time."""
+        """Return the numbers of the pins whose text a message contains. O(text) the first time."""
         entry = self._read.get(id(message))
         if entry is None:
             entry = self._read[id(message)] = message, tuple(self._search(message))
         return entry[1]
 
     def _search(self, message: Message) -> Iterator[int]:
-        """Yield the numbers of the pins whose text a message holds. O(text)."""
+        """Yield the numbers of the pins whose text a message contains. O(text)."""
         text = "\n".join(texts(message))
         words = set(_WORD.findall(text))
         likely = [*self._wordless]
@@ -206,21 +206,21 @@ class PinIndex:
             yield from (n for n in likely if self._sayings[n].is_in_line(line))
 
     def likely_paraphrased(self, message: Message, among: Set[int]) -> set[int]:
-        """Return those of some pins that the message may paraphrase, by its words. O(text)."""
+        """Return the pins of `among` that the message may paraphrase, judged by its words. O(text)."""
         likely = set[int]()
         for word in self._speech.words(message) & self._by_content.keys():
             likely |= self._by_content[word] & among
         return likely
 
     def paraphrase(self, number: int, message: Message) -> tuple[float, str] | None:
-        """Return (similarity, sentence) of a message's sentence that is most like a pin; None if none is like it."""
+        """Return (similarity, sentence) of the best paraphrase of a pin in a message; None if there is none."""
         return self._speech.paraphrase(self._sayings[number], message)
 
 
 def _index_by_content(sayings: Sequence[Saying]) -> dict[str, set[int]]:
-    """Return the sayings by those of their content words of which whoever says enough of one says at least one.
+    """Index sayings by content word, so that every paraphrase contains at least one indexed word of its saying.
 
-    A few words of each can be left out: those that most of the others have, too.
+    The most frequent words of each saying are left out, as far as this still holds.
     """
     frequency = Counter(word for saying in sayings for word in saying.content)
     by_content = defaultdict[str, set[int]](set)
@@ -234,19 +234,19 @@ def _index_by_content(sayings: Sequence[Saying]) -> dict[str, set[int]]:
 
 
 class PinTracker:
-    """Follows the pins through one sequence of buffers: report the changes, then `settle` each request."""
+    """Follows the pins through a sequence of buffers: report the changes of the buffer, then `settle` each request."""
 
     def __init__(self, index: PinIndex) -> None:
         """Begin with an empty buffer."""
         self._index = index
         self._buffer: dict[int, Message] = {}
-        """The messages of the buffer, by identity."""
+        """The messages of the buffer, by `id()`."""
         self._verbatim: list[dict[int, Message]] = [{} for _ in index.pins]
         self._nearly: list[dict[int, tuple[float, str]]] = [{} for _ in index.pins]
         self._paraphrased = defaultdict[int, set[int]](set)
-        """The same by message: the pins that it paraphrases."""
+        """Numbers of the pins that a message paraphrases, by `id()` of the message."""
         self._watched = set[int]()
-        """Pins that no message holds verbatim: their paraphrases count."""
+        """Pins that no message contains verbatim, whose paraphrases are searched."""
         self._begun = set[int]()
         self._touched = set[int]()
         self._cause = [""] * len(index.pins)
@@ -259,7 +259,7 @@ class PinTracker:
         self._last = -1
 
     def prompt(self, system: str | None) -> None:
-        """Follow the system prompt that is sent now."""
+        """Set the current system prompt, which is followed like a message; None if it is not recorded."""
         former = self._system
         if system == (former.text if former is not None else None):
             return
@@ -269,7 +269,7 @@ class PinTracker:
         self.change(removed, added)
 
     def become(self, messages: Iterable[Message], cause: str = "") -> None:
-        """Follow a change of the buffer to these messages. O(messages)."""
+        """Replace the messages of the buffer. `cause` describes the change. O(messages)."""
         now = {id(message): message for message in messages}
         if self._system is not None:
             now[id(self._system)] = self._system
@@ -278,7 +278,7 @@ class PinTracker:
         self.change(removed, added, cause)
 
     def change(self, removed: Iterable[Message], added: Iterable[Message], cause: str = "") -> None:
-        """Follow messages that were removed from the buffer, and messages that were added. `cause` in words."""
+        """Remove messages from the buffer and add others. `cause` describes the change."""
         fallen = set[int]()
         for message in removed:
             self._buffer.pop(id(message), None)
@@ -307,14 +307,14 @@ class PinTracker:
                 self._watch(n)
 
     def _watch(self, n: int) -> None:
-        """Begin to search the paraphrases of a pin: no message holds it verbatim."""
+        """Start searching for paraphrases of a pin that no message contains verbatim."""
         checkpoint()
         self._watched.add(n)
         for message in self._buffer.values():
             self._compare(n, message)
 
     def _compare(self, n: int, message: Message) -> None:
-        """Note how similar a message is to a pin, if it is a paraphrase."""
+        """Record the similarity of a message to a pin, if the message paraphrases the pin."""
         similarity = self._index.paraphrase(n, message)
         if similarity is not None:
             self._nearly[n][id(message)] = similarity
@@ -322,7 +322,7 @@ class PinTracker:
             self._touched.add(n)
 
     def settle(self, request: int) -> None:
-        """Note the states of the pins at a request, whose buffer is the current one."""
+        """Record the states of the pins at a request whose buffer is the current one."""
         self._last = request
         for n in self._starts.pop(request, ()):
             self._begun.add(n)
@@ -342,7 +342,7 @@ class PinTracker:
         self._nearly[n].clear()
 
     def _enter(self, n: int, request: int) -> None:
-        """End the open span of a pin if its state has changed, and begin the next one."""
+        """If the state of a pin has changed, end its current span and start the next."""
         span = self._open[n]
         now = self._now(n, request)
         if span is not None:
@@ -354,7 +354,7 @@ class PinTracker:
         self._open[n] = now
 
     def _is_still_in(self, n: int, message: str, current: str) -> bool:
-        """Does a message, by id, still hold a pin? `current`: the message that its state names now."""
+        """Does the message with id `message` still contain or paraphrase a pin? `current`: id in the new span."""
         if message == current:
             return True
         holders = self._verbatim[n] or self._nearly[n]
@@ -383,9 +383,9 @@ class PinTracker:
 
 
 def recorded_pins(thread: Thread, index: PinIndex) -> tuple[PinHistory, ...]:
-    """Return the histories of the pins in the recorded session.
+    """Return the histories of the pins over the recorded session.
 
-    O(messages), and O(buffer) at each request whose buffer was not only appended to.
+    O(messages), plus O(buffer) at each request whose buffer changed other than by appending.
     """
     if not index.pins:
         return ()

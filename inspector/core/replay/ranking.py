@@ -1,9 +1,9 @@
-"""Which of several policies is better: a front of cost against what was needed again, never a single winner.
+"""Rank policies by cost and by facts needed again. The result is a front (Pareto), never a single winner.
 
-A policy under which a request would not have fitted into the window is infeasible and takes no part. Of the others
-those form the front that no other policy beats on both counts: what the session costs, and how many removed facts were
-needed again for each 1,000 tokens that were freed. One session cannot choose between them; over several sessions each
-figure has an interval (percentile bootstrap of the mean, 95%).
+A policy is infeasible, and not ranked, if one of its requests would not have fitted into the window. The front consists
+of the feasible policies that no other feasible policy beats on both figures: the cost of the session, and the number of
+removed facts that were needed again per 1,000 tokens freed. One session cannot choose between them; over several
+sessions each figure has an interval (percentile bootstrap of the mean, 95%).
 """
 
 import random
@@ -18,7 +18,8 @@ from inspector.core.words import dollars, plural
 
 _RESAMPLES = 2_000
 _MANY_STEPS, _SMALL_STEP = 20, 0.01
-"""Steps of a policy from which on their number is mentioned, and share of the window below which a step is small."""
+"""A policy with at least `_MANY_STEPS` compactions is mentioned if it frees less than the share `_SMALL_STEP` of the
+window each time (median)."""
 ONE_SESSION = "One session cannot choose a policy: name several files to compare over sessions."
 FORGOTTEN = (
     "What the recorded agent had already forgotten cannot be needed again: "
@@ -27,7 +28,7 @@ FORGOTTEN = (
 
 
 class Interval(NamedTuple):
-    """The mean of some values, and the bounds between which it lies with 95% confidence."""
+    """The mean of some values, and the bounds of its 95% confidence interval."""
 
     mean: float
     low: float
@@ -36,14 +37,14 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One policy on one session, by the two figures that rank it."""
+    """The two figures by which one policy is ranked on one session."""
 
     policy: str
     cost_usd: Decimal | None
     needed_per_1000: float | None
-    """Removed facts that were needed again, for each 1,000 tokens that were freed; None if nothing was freed."""
+    """Removed facts that were needed again, per 1,000 tokens freed; None if nothing was freed or it is unknown."""
     too_large: int
-    """Requests that would not have fitted into the window."""
+    """Number of requests that would not have fitted into the window."""
     in_front: bool = False
 
     @property
@@ -53,7 +54,7 @@ class Standing:
 
 
 def rank_policies(reports: Sequence[ReplayReport]) -> tuple[Standing, ...]:
-    """Return the standing of each policy on one session, in their order."""
+    """Return the standing of each policy on one session, in the order of the reports."""
     standings = [_measure_standing(report) for report in reports]
     return tuple(
         Standing(
@@ -74,12 +75,12 @@ def _measure_standing(report: ReplayReport) -> Standing:
         needed = report.losses.needed_later / (freed / 1_000)
     too_large = (
         0 if report.policy == RECORDED else report.over
-    )  # what was sent has fitted, whatever the window is said to be
+    )  # recorded requests did fit, whatever window is assumed
     return Standing(report.policy, report.spent.cost_usd, needed, too_large)
 
 
 def _is_in_front(standing: Standing, others: Sequence[Standing]) -> bool:
-    """Is it feasible, and does no feasible policy beat it on both counts?"""
+    """Is a policy feasible, and does no other feasible policy beat it?"""
     if not standing.is_feasible or standing.cost_usd is None:
         return False
     return not any(_beats(other, standing) for other in others if other is not standing)
@@ -94,7 +95,7 @@ def _beats(other: Standing, standing: Standing) -> bool:
 
 
 def describe_ranking(reports: Sequence[ReplayReport]) -> list[str]:
-    """Say which policies are infeasible, which form the front, and what limits the comparison: sentences."""
+    """Return sentences about the infeasible policies, the front, and the limits of the comparison."""
     standings = rank_policies(reports)
     sentences = []
     infeasible = [standing for standing in standings if not standing.is_feasible]
@@ -130,7 +131,7 @@ def _describe_standing(standing: Standing) -> str:
 
 
 def _describe_small_steps(reports: Sequence[ReplayReport]) -> list[str]:
-    """Name policies that compact very often for little: each step makes the provider's cache be written again."""
+    """Return a sentence for each policy that compacts often but frees little: every time the cache is written again."""
     sentences = []
     for report in reports:
         freed = [step.tokens_before - step.tokens_after for step in report.compactions]

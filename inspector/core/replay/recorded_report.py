@@ -1,4 +1,4 @@
-"""What the recording itself did, as a report like that of a policy."""
+"""Report the compactions and costs of the recorded session itself, in the form of a policy's report."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -45,17 +45,17 @@ def recorded(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
-    """Return the figures of the recorded session.
+    """Return the report of the recorded session.
 
-    A recorded summary among the side calls costs what it did. O(messages), and O(buffer) at each request whose buffer
-    was not only appended to.
+    A summary call that is recorded as a side call has its recorded cost. O(messages), plus O(buffer) at each request
+    whose buffer changed other than by appending.
 
     Args:
-        ground: The thread.
-        losses: Find what compactions and silent drops lost? Without it takes a fifth of the time.
-        drops: The silent drops of the thread, by request; None: find them.
-        progress: Called after each request with the number of requests done, and of all.
-        cancelled: Asked after each request.
+        ground: The shared data of the thread.
+        losses: True to find the facts that compactions and silent drops lost. False takes a fifth of the time.
+        drops: The silent drops of the thread, by request; None to find them here.
+        progress: Called after each request with (requests done, all requests).
+        cancelled: Called after each request; True stops the work.
 
     Raises:
         Cancelled: `cancelled` returned True.
@@ -72,13 +72,13 @@ def recorded(
 
 
 def recorded_facts_lost(ground: Ground, drops: Mapping[int, Drop]) -> Losses:
-    """Return what the recorded compactions and silent drops lost, without sizes and cost: much quicker than `recorded`.
+    """Return the facts that the recorded compactions and silent drops lost. O(messages).
 
-    O(messages).
+    Computes no sizes and costs, and so is much quicker than `recorded`.
 
     Args:
-        ground: The thread.
-        drops: Its silent drops, by request.
+        ground: The shared data of the thread.
+        drops: The silent drops of the thread, by request.
     """
     ledger = LossLedger(ground.facts, lambda _: 0)
     walk = _RecordedWalk(ground, drops, ledger)
@@ -100,7 +100,7 @@ class _RecordedWalk:
             ledger,
         )
         self.compactions = defaultdict[int, list[tuple[int, Compaction]]](list)
-        """The compactions before each request, with their numbers."""
+        """(number, compaction) of the compactions before each request."""
         for n, compaction in enumerate(ground.thread.compactions):
             if compaction.before_request >= first_place(ground.thread):
                 at = min(compaction.before_request, len(ground.thread.requests))
@@ -137,7 +137,7 @@ class _RecordedBook(ReportBook):
     def __init__(self, ground: Ground, drops: Mapping[int, Drop], follows: bool) -> None:
         super().__init__(ground)
         self._follows = follows
-        """Does the ledger follow the facts?"""
+        """True if lost facts are followed."""
         self._drops, self._pins = drops, ground.pins
         self._walk = _RecordedWalk(ground, drops, self.ledger)
         self._recorded = self._walk.compactions
@@ -153,7 +153,7 @@ class _RecordedBook(ReportBook):
         self._model = ground.thread.model
 
     def enter(self, request: Request) -> None:
-        """Add a request of the recording."""
+        """Add the row of a recorded request, and the compactions before it."""
         index = request.index
         if self._follows:
             self._walk.enter(request)
@@ -175,7 +175,7 @@ class _RecordedBook(ReportBook):
         return recorded_pins(self._thread, self._pins)
 
     def close(self) -> None:
-        """Add the compactions after the last request, and the calls for them."""
+        """Add the compactions after the last request, and their summary calls."""
         end = len(self._thread.requests)
         if self._follows:
             self._walk.close()
@@ -185,7 +185,7 @@ class _RecordedBook(ReportBook):
             self._enter_compactions(end, called)
 
     def _enter_compactions(self, index: int, called: Spending) -> None:
-        """Add the compactions before a request; several of one name (messages edited one by one) are one step."""
+        """Add the compactions before a request. Several with one name, such as single edits, become one step."""
         steps = dict[str, Compacted]()
         for _, compaction in self._recorded[index]:
             step, earlier = self._recorded_step(index, compaction), steps.get(compaction.name)
@@ -208,7 +208,7 @@ class _RecordedBook(ReportBook):
         return Compacted(at, kind, before, after, messages_before, messages_after)
 
     def _summaries(self, index: int, time: str) -> Spending:
-        """Price the calls for the recorded summaries before a request; none for what no model wrote."""
+        """Return the cost of the summary calls for the recorded compactions before a request."""
         spendings = []
         for number, compaction in self._recorded[index]:
             calls = self._calls.get(number, ())
@@ -224,7 +224,7 @@ class _RecordedBook(ReportBook):
         return total(spendings)
 
     def _assumed_call(self, index: int, compaction: Compaction) -> SummaryCall | None:
-        """Return the most likely call for a recorded summary that the file does not hold; None if there was none."""
+        """Return the expected summary call of a compaction whose call is not recorded; None if it needed no call."""
         if compaction.kind != "summary" or compaction.trigger == SERVER_SIDE or not index:
             return None
         sent = compaction_sizes(self._thread, self._sizes.pressures, compaction).before.tokens

@@ -1,10 +1,10 @@
-"""Loss and regret: the facts that a policy removed, and those of them that the recorded session needed again.
+"""Find losses and regrets: the facts that a policy removed, and the removed facts that the session needed again.
 
-The recording continues after each compaction of the policy, so the future is known. A fact of the removed messages is
-gone if no message of the new buffer has it: *paraphrased* if the replacement says it in other words, else *lost*. It is
-*regretted* if a later answer, tool call or user message refers to it while it is gone. A file that is read again
-although the buffer held it before is a repaired regret: its price is the tokens of reading it again. See docs/regret.md
-for where this errs.
+The recording continues after each compaction of the policy, so later needs are known. A fact of the removed messages is
+gone if no message of the new buffer contains it: it is *paraphrased* if the replacement says it in other words, and
+*lost* if not. It is *needed again* (a regret) if a later answer, tool call or user message refers to it while it is
+gone. Reading a file again that the buffer contained before is a repaired regret, whose price is the tokens of the
+second reading. docs/regret.md describes the errors of this method.
 """
 
 import re
@@ -36,7 +36,7 @@ _IS_SET = re.compile(r"(?:, ?\w+)* *(?::=|=(?!=))")
 
 
 def _is_used(text: str, fact: Fact) -> bool:
-    """Does the text name the fact, as a whole? A name that the text defines or sets is not used."""
+    """Does the text use the fact as a whole word? A name that the text itself defines or sets is not used."""
     at, length = text.find(fact.text), len(fact.text)
     is_named = False
     while at >= 0:
@@ -62,12 +62,12 @@ How: TypeAlias = Literal["answer", "call", "user"]
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A step of a policy: its tier, and the request that followed it."""
+    """A compaction step: its tier, and the request after it."""
 
     before_request: int
     tier: str
     is_readable: bool = True
-    """False: the replacement cannot be read, so what the agent could not know is not known."""
+    """False if the replacement cannot be read, so that it is unknown which facts the model still had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,34 +77,34 @@ class Loss:
     fact: Fact
     at: At
     message: str
-    """Id of the last message that held it."""
+    """Id of the last message that contained the fact."""
     echo: Echo = NOT_CARRIED
-    """Does the replacement say it in other words?"""
+    """Whether the replacement says the fact in other words."""
 
     @property
     def paraphrased(self) -> bool:
-        """Is it carried in other words?"""
+        """Does the replacement say the fact in other words?"""
         return self.echo.verdict == "carried"
 
 
 @dataclass(frozen=True, slots=True)
 class Regret:
-    """A fact that was needed again when it was gone."""
+    """A fact that was needed again after it was removed."""
 
     fact: Fact
     at: At
-    """The step that lost it."""
+    """The step that removed the fact."""
     needed_by: int
-    """The request whose answer, or whose user message, refers to the fact."""
+    """Index of the request whose answer or user message refers to the fact."""
     message: str
-    """Id of the message that refers to it."""
+    """Id of the message that refers to the fact."""
     how: How
     repaired: bool = False
-    """Does the call read the removed content again? Then the fact itself may still have been in the buffer."""
+    """True if a call reads the removed content again. The fact itself may then still have been in the buffer."""
     price: int = 0
-    """Tokens of the answer to the call that refers to it."""
+    """Tokens of the result of the call that refers to the fact."""
     result: str = ""
-    """Id of the message with that answer; empty without one."""
+    """Id of the message with that result; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ class Losses:
 
     facts: int = 0
     paraphrased: int = 0
-    """Facts that every replacement said in other words."""
+    """Facts that every replacement says in other words."""
     lost: int = 0
     needed_later: int = 0
-    """Distinct facts among the regrets, lost or paraphrased."""
+    """Number of distinct facts among the regrets, lost or paraphrased."""
     regrets: tuple[Regret, ...] = ()
     losses: tuple[Loss, ...] = ()
-    """In order. A fact that came back and was lost again is there twice."""
+    """All losses in order. A fact that returned and was lost again is listed twice."""
 
     @property
     def kept(self) -> int:
@@ -130,7 +130,7 @@ class Losses:
 
     @cached_property
     def is_readable(self) -> bool:
-        """Can every replacement be read? If not, `lost` is an upper bound and `needed_later` a lower one."""
+        """Can every replacement be read? If not, `lost` is an upper bound and `needed_later` a lower bound."""
         return all(loss.at.is_readable for loss in self.losses)
 
     @property
@@ -140,12 +140,12 @@ class Losses:
 
     @property
     def lost_words(self) -> str:
-        """Return `lost` in words: `12`, `at most 12`."""
+        """Return `lost` as text: `12`, `at most 12`."""
         return f"{self.lost:,}" if self.is_readable else f"at most {self.lost:,}"
 
     @property
     def needed_words(self) -> str:
-        """Return `needed_later` in words: `3`, `at least 3`, `unknown`."""
+        """Return `needed_later` as text: `3`, `at least 3`, `unknown`."""
         if not self.needs_are_known:
             return "unknown"
         return f"{self.needed_later:,}" if self.is_readable else f"at least {self.needed_later:,}"
@@ -163,28 +163,28 @@ NOTHING_LOST = Losses()
 
 
 class LossLedger:
-    """Follows one replay: call `arrive` and `change` in order, and `losses` at the end."""
+    """Follows the facts of one replay: call `arrive` and `change` in order, then `losses`."""
 
     def __init__(self, index: FactIndex, price: Callable[[Message], int]) -> None:
         self._index, self._price = index, price
         self._buffer, self._speech = BufferFacts(index), Speech()
         self._removed: dict[int, At] = {}
         self._lost: dict[int, Loss] = {}
-        """Facts that are gone. One that returned is noticed when it is referred to, or removed again."""
+        """Losses of the facts that are gone, by fact. A returned fact is noticed when it is next used or removed."""
         self._lost_sentences = set[int]()
-        """The sentences among them."""
+        """The lost facts that are sentences."""
         self._by_run = RunIndex()
-        """The facts among them by a run of words that every text with the fact has."""
+        """The lost facts by a run of words that every text with the fact contains."""
         self._touched = set[int]()
         self._quoted = set[int]()
-        """Sentences of removed messages that another message still holds, as a summary that cites the user."""
+        """Sentences of removed messages that another message still contains, such as a summary that quotes the user."""
         self._ever_lost = set[int]()
         self._losses: list[Loss] = []
         self._regrets: list[Regret] = []
         self._reads = _Reads()
 
     def arrive(self, messages: Iterable[Message], request: int) -> None:
-        """Follow messages of the recording that enter the buffer, before or after the call `request`."""
+        """Add messages of the recording to the buffer, before or after request `request`."""
         for message in messages:
             number = self._index.number(message)
             if number in self._buffer:
@@ -194,11 +194,11 @@ class LossLedger:
             self._follow(message, number, request)
 
     def change(self, after: Sequence[Message], at: At | None) -> None:
-        """Follow a change of the buffer. O(buffer).
+        """Replace the messages of the buffer. O(buffer).
 
         Args:
             after: The messages after the change.
-            at: The policy's step that changed it; None if the recording did.
+            at: The policy's step that changed the buffer; None if the recording did.
         """
         removed, added = self._buffer.changes(after)
         self._forget_returned(removed)
@@ -227,7 +227,7 @@ class LossLedger:
             ]
 
     def _drop_unquoted(self) -> list[int]:
-        """Return the quoted sentences that the buffer no longer holds, and quote them no more."""
+        """Remove from `_quoted`, and return, the sentences that the buffer no longer contains."""
         unquoted = [fact for fact in self._quoted if not self._buffer.holds(fact)]
         self._quoted.difference_update(unquoted)
         return unquoted
@@ -248,18 +248,18 @@ class LossLedger:
         )
 
     def _carried(self) -> Mapping[Fact, Mapping[At, bool]]:
-        """Return by fact and step whether a lost fact was carried in other words, or by its name alone."""
+        """Return, by fact and step, whether the replacement still had a lost fact, paraphrased or by name only."""
         carried = defaultdict[Fact, dict[At, bool]](dict)
         for loss in self._losses:
             carried[loss.fact][loss.at] = loss.paraphrased
         for regret in self._regrets:
             carried[regret.fact].setdefault(
                 regret.at, True
-            )  # its content was removed, its name was not
+            )  # the content was removed, but not the name
         return carried
 
     def _lose_message(self, number: int, at: At) -> None:
-        """Note the facts that were lost with a message; of a summary only those that the recording had before."""
+        """Record the facts that were lost with a message; of a summary, only facts that the recording had before."""
         message = self._index.messages[number]
         for fact in self._index.facts_of(number):
             is_rule = self._index.facts[fact].kind == "constraint"
@@ -283,7 +283,7 @@ class LossLedger:
         self._losses.append(loss)
 
     def _forget(self, facts: Iterable[int]) -> None:
-        """Note that lost facts are in the buffer again."""
+        """Stop treating facts as lost, because they are in the buffer again."""
         for fact in facts:
             if fact in self._lost:
                 del self._lost[fact]
@@ -292,7 +292,7 @@ class LossLedger:
                     self._by_run.remove(run, fact)
 
     def _forget_returned(self, removed: Sequence[int]) -> None:
-        """Forget the lost facts that returned with messages which are removed now, or were cited in them."""
+        """Forget the lost facts that the messages being removed now contain or quote: they had returned."""
         if not self._lost or not removed:
             return
         self._forget({fact for number in removed for fact in self._index.facts_of(number)})
@@ -305,16 +305,16 @@ class LossLedger:
             self._quoted |= cited
 
     def _prose(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield the messages that are not results of tools: those cite no one's words."""
+        """Yield the messages without tool results, which do not quote anybody."""
         return (number for number in numbers if self._index.messages[number].role != "tool")
 
     def _keys(self, fact: int) -> tuple[WordRun, ...]:
-        """Return the words by which the fact is looked for, and those of its other name."""
+        """Return the run of words by which a fact is searched, and that of its other name if it has one."""
         key, other = key_run(self._index.words_in(fact)), other_name(self._index.facts[fact])
         return (key,) if other is None else (key, other[0])
 
     def _named_in(self, text: str) -> set[int]:
-        """Return the facts that are gone and that the text names. O(text)."""
+        """Return the lost facts that the text names. O(text)."""
         line = join_lines(text)
         return {fact for fact in self._by_run.find(line) if self._is_named(fact, text, line)}
 
@@ -326,7 +326,7 @@ class LossLedger:
         return saying.is_in_line(line)
 
     def _refer(self, message: Message, request: int) -> None:
-        """Regret the lost facts that a message names, unless their text is still in the buffer."""
+        """Record a regret for each lost fact that a message names, unless its text is still in the buffer."""
         text = used(message) if self._by_run else ""
         if not text:
             return
@@ -342,7 +342,7 @@ class LossLedger:
         self._forget(named)
 
     def _regret(self, loss: Loss, message: Message, request: int, caller: ToolCall | None) -> None:
-        """Note that a message needs a lost fact. `caller`: its tool call that names the fact; None if none does."""
+        """Record that a message needs a lost fact. `caller`: its tool call that names the fact; None if none does."""
         how: How = "answer" if caller is None else "call"
         if message.role != "assistant":
             how = "user"
@@ -351,7 +351,7 @@ class LossLedger:
         self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
 
     def _follow(self, message: Message, number: int, request: int) -> None:
-        """Follow the calls that read removed content again, and what their answers cost."""
+        """Record calls of a message that read removed content again, and the price of awaited results."""
         for call in message.calls:
             former = self._reads.call(call)
             if former is not None and former not in self._buffer and former in self._removed:
@@ -366,7 +366,7 @@ class LossLedger:
                 )
 
     def _reread(self, call: ToolCall, at: At, message: Message, request: int) -> int:
-        """Return the place of the regret for content that is read again: that of its lost path, else a new one."""
+        """Return the index of the regret for content that is read again: that of its lost path, or a new regret."""
         target = read_by(call)
         for place in range(len(self._regrets) - 1, -1, -1):
             regret = self._regrets[place]
@@ -384,7 +384,7 @@ class LossLedger:
 
 
 def _is_carried(carried: Mapping[Fact, Mapping[At, bool]], names: Iterable[Fact]) -> bool:
-    """Was a fact with several names carried by one of them at each step that removed it?"""
+    """Was a fact with several names carried under one of the names at each step that removed it?"""
     by_step = defaultdict[At, list[bool]](list)
     for name in names:
         for at, is_carried in carried[name].items():
@@ -393,7 +393,7 @@ def _is_carried(carried: Mapping[Fact, Mapping[At, bool]], names: Iterable[Fact]
 
 
 class _Reads:
-    """The newest result of each reading call. A file that was written since is not read again because of its loss."""
+    """The latest result of each reading call. Reading a file that was written since then is not a regret."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
@@ -402,7 +402,7 @@ class _Reads:
         self._expected: dict[str, list[int]] = {}
 
     def call(self, call: ToolCall) -> int | None:
-        """Note a call. Return the message that answered the same call before; None if none did."""
+        """Record a call. Return the number of the message that answered the same call before; None if none did."""
         if writes(call):
             for key in self._keys.pop(path_of(call), ()):
                 self._last.pop(key, None)
@@ -416,11 +416,11 @@ class _Reads:
         return self._last.get(key)
 
     def expect(self, call_id: str, regret: int) -> None:
-        """Note that the answer to this call is the price of a regret."""
+        """Register that the result of this call is the price of a regret."""
         self._expected.setdefault(call_id, []).append(regret)
 
     def answered(self, call_id: str, number: int, is_error: bool) -> Sequence[int]:
-        """Note a result. Return the regrets that it is the price of."""
+        """Record a result. Return the indices of the regrets whose price it is."""
         key = self._waiting.pop(call_id, None)
         if key is not None and not is_error:
             self._last[key] = number

@@ -1,15 +1,14 @@
-"""A replay in figures: per request, per compaction, in total, and what was lost. And the recorded session in the same
-figures: the base line that every policy is compared with.
+"""Collect the figures of a replay: per request, per compaction, in total, and the lost facts.
 
-The command line prints reports, a sweep compares them, and the view of several policies shows them. Totals are exactly
-the sums over the requests.
+The recorded session is reported in the same figures, as the baseline of every policy. The command line prints reports,
+a sweep compares them, and the view of several policies shows them. Totals are exactly the sums over the requests.
 
-For the recorded session, sizes, cache and prices are those that the provider reported. A call that reports nothing is
-computed as in a replay. The file seldom holds the call for a recorded summary: it is assumed to be one more request on
-the buffer that was summarised, reading what the cache still holds, which is the cheapest possible. Both are counted in
-`estimated_usd`, too: without them the cost equals the bill of these calls (`findings.spending`). A compaction before
-the first request is left out, because every policy begins after it. A summary that cannot be read counts like the
-others (`summary_calls`).
+For the recorded session, sizes, cache and costs are those that the provider reported. A request without a report is
+computed as in a replay. Files seldom record the summary call of a compaction. Such a call is assumed to be one more
+request on the buffer that was summarised, with the best possible use of the cache. The costs of both are also in
+`estimated_usd`; without them, the cost equals the bill of the recorded requests (`findings.spending`). A compaction
+before the first request is left out, because every policy begins after it. A summary that cannot be read counts like
+any other (`summary_calls`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,13 +37,13 @@ from inspector.core.tokens.pressure import PressureKind
 
 T = TypeVar("T")
 RECORDED, TITLE = "recorded", "Session as recorded"
-"""Name and title of the report of what the recording itself did."""
+"""Name and title of the report of the recorded session."""
 CompactedKind: TypeAlias = Literal["summary", "micro"]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRow:
-    """A request of a replay in figures."""
+    """The figures of one request of a replay."""
 
     index: int
     tokens: int
@@ -53,13 +52,13 @@ class RequestRow:
     messages: int
     fired: tuple[str, ...]
     refused: int
-    """Tokens of the buffer that was larger than the window, before the policy's step; 0 if none was."""
+    """Tokens of the buffer that was refused because it was larger than the window; 0 if none was refused."""
     spent: Spending
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A step that changed the buffer. Sizes in tokens, as computed by `costs.Sizes`."""
+    """The figures of a step that changed the buffer. Sizes are in tokens, as computed by `costs.Sizes`."""
 
     at: At
     kind: CompactedKind
@@ -69,11 +68,11 @@ class Compacted:
     messages_before: int
     messages_after: int
     summary_usd: Decimal | None = Decimal(0)
-    """Cost of the calls for it; None if a price is not known."""
+    """Cost of the summary calls; None if a price is not known."""
     is_estimated: bool = False
-    """Is the cost estimated, because these calls report no usage?"""
+    """True if the cost is estimated, because the summary calls report no usage."""
     economics: Economics = UNKNOWN
-    """Did it pay for itself?"""
+    """Whether and when the step paid for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +87,17 @@ class ReplayReport:
     compactions: tuple[Compacted, ...]
     losses: Losses
     failures: int
-    """Steps that did not succeed."""
+    """Number of steps that failed."""
     spent: Spending
     """The sum over the rows."""
     pins: tuple[PinHistory, ...] = ()
-    """The pins, and their states at each request."""
+    """The pins and their states at every request."""
     expected: ExpectedOutput = TYPICAL
-    """Tokens assumed for a summary that no model has written."""
+    """Expected length of a summary that no model has written."""
 
     @property
     def summaries_most_usd(self) -> Decimal | None:
-        """Return `spent.summaries_usd` if every summary had the length that its call allows; None without a limit."""
+        """Return the cost of summaries if each had the maximum length of its call; None if a call has no limit."""
         spent = self.spent
         if spent.most_usd is None or spent.cost_usd is None or spent.summaries_usd is None:
             return None
@@ -111,12 +110,12 @@ class ReplayReport:
 
     @property
     def overflows(self) -> int:
-        """Return the number of requests whose buffer was larger than the window before the policy's step."""
+        """Return the number of requests whose buffer was refused because it was larger than the window."""
         return sum(row.refused > 0 for row in self.rows)
 
     @property
     def over(self) -> int:
-        """Return the number of requests larger than the window even after the policy's step: one ends a session."""
+        """Return the number of sent requests larger than the window. In real use, one such request ends the session."""
         return 0 if self.window is None else sum(row.tokens > self.window for row in self.rows)
 
 
@@ -131,19 +130,19 @@ def replay_report(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
-    """Drive `policy` over the thread and return its figures.
+    """Run `policy` over the thread and return its figures.
 
-    A need that the answerer cannot meet fails for the policy, as in use.
+    A need that the answerer cannot meet fails for the policy, as in real use.
 
     Args:
-        ground: The thread.
-        policy: The policy.
-        settings: Its settings.
-        answer: Who meets its needs.
-        remote: May the policy use the provider's own compaction?
-        summary_model: The model whose prices hold for summaries; empty: the session's own.
-        progress: Called after each request with the number of requests done, and of all.
-        cancelled: Asked after each request.
+        ground: The shared data of the thread.
+        policy: The policy to run.
+        settings: The settings of the policy.
+        answer: Answers the needs of the policy.
+        remote: True if the policy may use the provider's own compaction.
+        summary_model: The model whose prices apply to summaries; empty for the model of the session.
+        progress: Called after each request with (requests done, all requests).
+        cancelled: Called after each request; True stops the replay.
 
     Raises:
         Cancelled: `cancelled` returned True.
@@ -162,7 +161,7 @@ def counted_items(
     progress: Callable[[int, int], None] | None,
     cancelled: Callable[[], bool] | None,
 ) -> Iterator[T]:
-    """Yield each item, and report the progress after it. Raises Cancelled."""
+    """Yield each item, and report the progress after each. Raises Cancelled if `cancelled` returns True."""
     for done, item in enumerate(items, 1):
         yield item
         if progress is not None:
@@ -189,7 +188,7 @@ class ReportBook:
         self.failures = 0
 
     def _add_compactions(self, steps: Iterable[Compacted], spent: Spending) -> None:
-        """Add the compactions around one request; the summaries among them share the cost of the calls."""
+        """Add the compactions around one request. The summaries among them share the cost of the summary calls."""
         listed = list(steps)
         payers = [step for step in listed if step.kind == "summary"] or listed
         price = spent.summaries_usd
@@ -224,7 +223,7 @@ class ReportBook:
         )
 
     def _priced(self, compaction: Compacted) -> CompactionStep:
-        """Return the compaction with what its economics need; one that the provider made may be part of a call."""
+        """Return the compaction as a priced step for `economics`. The provider's own may be part of a request."""
         at, freed = compaction.at.before_request, compaction.tokens_before - compaction.tokens_after
         step = CompactionStep(at, compaction.kind == "summary", freed, compaction.summary_usd)
         if compaction.at.tier != SERVER_SIDE:
@@ -235,11 +234,11 @@ class ReportBook:
                 inside=compaction.tokens_before, inside_output=usage.summary_output
             )
         before = self._thread.requests[at - 1].usage if at else None
-        paused = before is not None and before.compacted  # that call did nothing else
+        paused = before is not None and before.compacted  # the previous request only compacted
         return step._replace(summary_usd=self.rows[at - 1].spent.cost_usd) if paused else step
 
     def pins(self) -> tuple[PinHistory, ...]:
-        """Return the pins, with their states at the requests so far."""
+        """Return the pins with their states at the requests so far."""
         raise NotImplementedError
 
 
@@ -299,7 +298,7 @@ class _ReplayBook(ReportBook):
     def _steps(
         self, outcomes: Sequence[Outcome[Any]], messages: Any, index: int, before_request: int
     ) -> list[Compacted]:
-        """Follow the outcomes of tiers, and return the compactions among them."""
+        """Record the outcomes of tiers, and return those that changed the buffer."""
         compactions = list[Compacted]()
         for outcome in outcomes:
             self.failures += not outcome.succeeded and bool(outcome.error)

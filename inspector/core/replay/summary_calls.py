@@ -1,8 +1,8 @@
-"""What a call for a summary uses and costs: one rule for previews, steps, replays and the recording.
+"""Compute the usage and cost of summary calls, by one rule for previews, steps, replays and the recording.
 
-The prefix that was sent before is read from the provider's cache: the system prompt and the tools if the call sends the
-same system prompt, then the messages up to the first that differs. Everything else is fresh input. The output is what a
-model wrote; if none did, as many tokens as recorded summaries have, and at most what the call allows.
+The prefix that the call shares with an earlier request is read from the provider's cache: system prompt and tools if
+both are equal, then the messages up to the first difference. Everything else is uncached input. The output is the
+summary that a model wrote; if no model wrote one, it is the expected length, and at most the limit of the call.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,23 +28,23 @@ TYPICAL_SOURCE = "typical of the summaries that Claude Code recorded in 21 compa
 
 @dataclass(frozen=True, slots=True)
 class ExpectedOutput:
-    """Tokens that a model most likely writes for a summary."""
+    """Expected length of a summary, in tokens."""
 
     tokens: int = TYPICAL_OUTPUT
     source: str = TYPICAL_SOURCE
-    """Where the number comes from, in words."""
+    """The source of the number, as a phrase."""
 
 
 TYPICAL = ExpectedOutput()
 
 
 def expected_output(thread: Thread, calls: Sequence[SideCall], size: Sizer) -> ExpectedOutput:
-    """Return the most likely size of a summary of this thread. O(compactions).
+    """Return the expected length of a summary of this thread. O(compactions).
 
     Args:
-        thread: The next summary is expected to be like the recorded ones.
-        calls: The side calls: the reported output of calls for summaries counts first.
-        size: The measure of a summary whose call reports nothing.
+        thread: The thread. Its recorded summaries predict the next.
+        calls: The side calls of the session. The reported outputs of summary calls have precedence.
+        size: Sizes recorded summaries if no summary call reports its output.
     """
     reported = [
         call.usage.output
@@ -71,30 +71,30 @@ def _is_summary_call(call: SideCall, thread: Thread) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SentBuffer:
-    """A buffer that the provider's cache holds: it was sent, and its entry has not expired."""
+    """A sent buffer that is in the provider's cache."""
 
     prompt: Prompt
     messages: tuple[Message, ...]
     tokens: int
-    """Its size, with the tokens that are not in the file."""
+    """Size of the buffer, including tokens not in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryCall:
-    """One call for a summary, or several together."""
+    """One summary call, or the sum of several."""
 
     usage: Usage
-    """What it used, or will most likely use."""
+    """The reported or expected usage."""
     most_output: int | None
-    """Most tokens that it may write; None if there is no limit."""
+    """Largest possible output in tokens; None if there is no limit."""
     count: int = 1
 
     def cost(self, model: str, time: str = "") -> Decimal | None:
-        """Return its price in US dollars; None if it is not known."""
+        """Return the price in US dollars; None if it is not known."""
         return call_cost(model, self.usage, time)
 
     def most_cost(self, model: str, time: str = "") -> Decimal | None:
-        """Return the price with the longest answer that is allowed; None if there is no limit."""
+        """Return the price of the longest allowed answer; None if there is no limit, or the price is not known."""
         if self.most_output is None:
             return None
         return call_cost(model, replace(self.usage, output=self.most_output), time)
@@ -115,7 +115,7 @@ def sum_calls(calls: Sequence[SummaryCall]) -> SummaryCall:
 
 
 def calls_cost(calls: Iterable[SummaryCall], model: str, time: str = "") -> Decimal | None:
-    """Return the price of all calls; None if one is not known. Each is priced separately: prices depend on size."""
+    """Return the sum of the prices of calls, which depend on the size of each; None if a price is not known."""
     return sum_prices(call.cost(model, time) for call in calls)
 
 
@@ -128,14 +128,14 @@ def summary_calls(
 ) -> list[SummaryCall]:
     """Return the model calls among the needs of a step, in their order. O(messages of the calls).
 
-    A call that failed costs nothing. What one call sends the next may read from the cache.
+    A failed call costs nothing. A call may read from the cache what an earlier call of the step sent.
 
     Args:
-        needs: The needs with their answers.
-        prompt: The prompt of the agent's own calls: a call with the same system prompt sends its tools, too.
-        size: The measure of texts and messages.
-        expected: What a model would write if the offline summariser answered.
-        cached: What the provider's cache holds; None if it expired, or there is no cache.
+        needs: The needs with their replies.
+        prompt: The prompt of the agent's own requests. A call with the same system prompt also sends the tools.
+        size: Sizes texts and messages.
+        expected: The expected output of a model, for replies of the offline summariser.
+        cached: The buffer in the provider's cache; None if it expired, or there is no cache.
     """
     in_cache = [cached] if cached is not None else []
     calls_made = []
@@ -165,7 +165,7 @@ class PricedCalls:
     cost: Decimal | None
     """None if a price is not known."""
     most_cost: Decimal | None
-    """The price with the longest answers that are allowed; None if one has no limit, or a price is not known."""
+    """The price of the longest allowed answers; None if a call has no limit, or a price is not known."""
 
 
 NO_CALLS = PricedCalls(SummaryCall(Usage(), 0, 0), Decimal(0), Decimal(0))
@@ -173,28 +173,28 @@ NO_CALLS = PricedCalls(SummaryCall(Usage(), 0, 0), Decimal(0), Decimal(0))
 
 @dataclass(frozen=True, slots=True)
 class CallPlace:
-    """The measure and the prices of calls for summaries at one place of a session."""
+    """The sizer, expected output, cache and prices that apply to summary calls at one point of a session."""
 
     size: Sizer
     expected: ExpectedOutput
     cached: SentBuffer | None
-    """What the provider's cache holds of the previous request; None if that expired, or there is no cache."""
+    """The part of the previous request in the provider's cache; None if it expired, or there is no cache."""
     model: str
     time: str
-    """The day of the prices (ISO 8601); empty: today."""
+    """The day of the prices (ISO 8601); empty for today."""
 
     def price(self, needs: Iterable[AnsweredNeed], prompt: Prompt) -> PricedCalls:
-        """Price the model calls among the needs of a step. `prompt`: the prompt of the agent's own calls."""
+        """Price the model calls among the needs of a step. `prompt`: the prompt of the agent's own requests."""
         calls = summary_calls(needs, prompt, self.size, self.expected, self.cached)
         most = sum_prices(call.most_cost(self.model, self.time) for call in calls)
         return PricedCalls(sum_calls(calls), calls_cost(calls, self.model, self.time), most)
 
 
 def recorded_summary_call(sent_tokens: int, cached: int, output: int) -> SummaryCall:
-    """Return the call for a recorded summary that the file does not hold: one more request on the buffer that was cut.
+    """Return the assumed call of a recorded summary whose call is not in the file: one more request on the buffer.
 
     Args:
-        sent_tokens: The size of that buffer.
+        sent_tokens: The size of the buffer that was summarised.
         cached: Tokens of the previous request that are still in the cache.
         output: Tokens of the summary.
     """
@@ -203,7 +203,7 @@ def recorded_summary_call(sent_tokens: int, cached: int, output: int) -> Summary
 
 
 def _sending(need: Summarize | RemoteCompact, prompt: Prompt, size: Sizer) -> SentBuffer:
-    """Return the buffer that a call sends; its text counts in the tokens, and is no message."""
+    """Return the buffer that a call sends. The call's text counts in the tokens but is not a message."""
     text = need.text if isinstance(need, Summarize) else ""
     tokens = size.text(text) if text else 0
     if need.instructions == (prompt.system or ""):
@@ -215,7 +215,7 @@ def _sending(need: Summarize | RemoteCompact, prompt: Prompt, size: Sizer) -> Se
 
 
 def _shared_tokens(sent: SentBuffer, sending: SentBuffer, size: Sizer) -> int:
-    """Return the tokens of the common prefix of two buffers. Prompt and tools come first."""
+    """Return the tokens of the common prefix of two buffers; 0 if system prompt or tools differ."""
     if sent.prompt != sending.prompt:
         return 0
     same = common_length(sent.messages, sending.messages)
@@ -225,7 +225,7 @@ def _shared_tokens(sent: SentBuffer, sending: SentBuffer, size: Sizer) -> int:
 def _output(
     reply: Answer, limit: int | None, size: Sizer, expected: ExpectedOutput
 ) -> tuple[int, int | None]:
-    """Return (tokens that are most likely written, most tokens that may be)."""
+    """Return (expected output, largest possible output), in tokens."""
     if reply.by == OFFLINE:
         return min(expected.tokens, limit or expected.tokens), limit
     written = (size.text(reply.text) if reply.text else 0) + size.rows(reply.messages)

@@ -1,4 +1,4 @@
-"""learn-claude-code v5: micro, auto and manual compaction, large outputs on disk."""
+"""learn-claude-code v5: micro, auto and manual compaction, and large outputs saved to disk."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -32,7 +32,7 @@ Turn: TypeAlias = TurnContext[LearnSettings, LearnState]
 
 
 class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
-    """learn-claude-code as a `Policy`. It never compares its estimate with what the provider reports."""
+    """learn-claude-code as a `Policy`. It does not calibrate its estimate with reported usage."""
 
     name = "learn-claude-code"
     title = "learn-claude-code v5"
@@ -104,9 +104,9 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         raise self.unknown(name)
 
     def before_call(self, context: LearnContext) -> AllDone[LearnState]:
-        """Move new large outputs to disk, micro-compact, and auto-compact if due.
+        """Move large outputs to disk, micro-compact, and auto-compact if due.
 
-        A refusal of the buffer changes nothing. The list of a sub-agent is only compacted as a whole.
+        An overflow makes no difference. The list of a sub-agent is not micro-compacted.
         """
         settings = context.settings
         done: list[Outcome[LearnState]] = []

@@ -1,8 +1,9 @@
-"""The layers: micro-compaction, large outputs on disk, and a summary of the whole list.
+"""The layers of learn-claude-code: micro-compaction, large outputs on disk, and a summary of the whole list.
 
-Micro needs no model, sends no event and is idempotent. Spill happens when a tool returns, before its output enters the
-list. Auto and manual replace nothing before the transcript is saved. Where learn-claude-code raises an exception, the
-outcome has an `error` and leaves the list unchanged; the loop then ends in faithful mode and continues in safe mode.
+Micro needs no model, sends no event and is idempotent. Spill runs when a tool returns, before its output enters the
+list. Auto and manual save the transcript before they replace anything. If learn-claude-code would raise an exception,
+the outcome has an `error` and leaves the list unchanged; the loop then ends in faithful mode and continues in safe
+mode.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,11 +50,11 @@ INSTRUCTIONS = (
 )
 NOT_SAVED, NO_SUMMARY, BLANK = "transcript_not_saved", "provider_failure", "blank_summary"
 _PATH_KEYS = ("path", "file_path")
-"""The argument of learn-claude-code's own tools, and of Claude Code's."""
+"""Names of the path argument in learn-claude-code's own tools and in Claude Code's."""
 
 
 def find_large_results(messages: Sequence[Message], settings: LearnSettings) -> list[int]:
-    """Return the indices of the results to clear: large texts among all but the newest compactable. O(messages)."""
+    """Return the indices of the results to clear: old large texts from compactable tools. O(messages)."""
     compactable: list[int] = []
     calls: set[str] = set()
     for at, message in enumerate(messages):
@@ -62,7 +63,7 @@ def find_large_results(messages: Sequence[Message], settings: LearnSettings) -> 
             compactable.append(at)
     old = compactable[
         : -settings.keep_recent
-    ]  # as there: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing
+    ]  # as in the original: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing
     if settings.safe:
         old = compactable[: max(0, len(compactable) - settings.keep_recent)]
     large = (at for at in old if _size(messages[at]) > settings.micro_min_tokens)
@@ -72,12 +73,12 @@ def find_large_results(messages: Sequence[Message], settings: LearnSettings) -> 
 
 
 def count_freed(messages: Sequence[Message], indices: Sequence[int]) -> int:
-    """Return the tokens that clearing these results frees, by their contents alone."""
+    """Return the tokens that clearing these results frees, counting contents only."""
     return sum(_size(messages[at]) - text_tokens(PLACEHOLDER) for at in indices)
 
 
 def clear_large_results(context: LearnContext) -> Outcome[LearnState]:
-    """Clear old large results. Only contents change."""
+    """Replace the contents of old large results by a placeholder."""
     indices = find_large_results(context.messages, context.settings)
     if not indices:
         return context.unchanged(MICRO)
@@ -95,7 +96,10 @@ def _size(message: Message) -> int:
 
 
 def handle_tool_output(output: str, settings: LearnSettings) -> Conversation[str]:
-    """Return the output, or the preview of a large one. If it cannot be saved, its rest is lost; the turn continues."""
+    """Return a tool's output, or the preview of a large output that is saved to disk.
+
+    If a large output cannot be saved, all but the preview is lost, and the turn continues.
+    """
     if text_tokens(output) <= settings.large_output_tokens:
         return output
     try:
@@ -106,7 +110,7 @@ def handle_tool_output(output: str, settings: LearnSettings) -> Conversation[str
 
 
 def is_large(message: Message, settings: LearnSettings) -> bool:
-    """Is it a text result above the limit, and no preview yet? Lists of blocks do not count."""
+    """Is the message a text result above the limit that is not a preview? Lists of blocks do not count."""
     result = message.result
     if (
         result is None
@@ -118,7 +122,7 @@ def is_large(message: Message, settings: LearnSettings) -> bool:
 
 
 def spill_large_results(context: LearnContext) -> Done[LearnState]:
-    """Move every large result of the list to disk: through this harness it would not have entered the list whole."""
+    """Move every large result of the list to disk, because this harness would not have admitted it to the list."""
     messages = list(context.messages)
     changed: dict[str, FateName] = {}
     for at, message in enumerate(messages):
@@ -136,20 +140,20 @@ def spill_large_results(context: LearnContext) -> Done[LearnState]:
 
 
 def measure_list(messages: Sequence[Message], settings: LearnSettings) -> tuple[int, int]:
-    """Return (tokens of the list, tokens that a compaction would save: all but the newest messages)."""
+    """Return (tokens of the list, tokens that a compaction would save, which are those of all but the newest)."""
     whole = wire_groups(messages)
     total = count_wire_tokens(whole)
     return total, total - count_wire_tokens(whole[-settings.recent_messages :])
 
 
 def is_worth_compacting(messages: Sequence[Message], settings: LearnSettings) -> bool:
-    """Is the list above the threshold, and does a compaction save enough?"""
+    """Is the list above the threshold, and would a compaction save at least `min_savings` tokens?"""
     total, savings = measure_list(messages, settings)
     return total > settings.threshold and savings >= settings.min_savings
 
 
 def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
-    """Summarise the list, whatever the threshold says. With an empty list no model is called."""
+    """Summarise the list, regardless of the threshold. For an empty list no model is called."""
     messages, settings = context.messages, context.settings
     agent, running = context.moment.agent, context.running
     if not messages:
@@ -167,7 +171,7 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
         return _failed(layer, another_failure, NO_SUMMARY, str(failure))
     if settings.safe and not answer.text.strip():
         return _failed(layer, another_failure, BLANK, "the summary is blank")
-    # the summary is in the user's name, so that the system prompt and its cache stay unchanged
+    # the summary has the role of the user, so that the system prompt and its cache stay unchanged
     text = f"{MARKER}\n{answer.text}" + (f"\n\n{files}" if files else "")
     summary = inserted("learn-claude-code", "user", text, messages)
     recent, acknowledged = choose_kept(messages, settings)
@@ -211,7 +215,10 @@ def _failed(layer: Layer, context: LearnContext, error: str, why: str) -> Outcom
 
 
 def write_readable(messages: Sequence[Message], settings: LearnSettings) -> str:
-    """Return a line for each text and tool result, cut to the limits of each and of all. Calls are left out."""
+    """Return the messages as text for the summariser, a line for each text and tool result, without calls.
+
+    Each line, and the whole text, is cut to its limit.
+    """
     lines: list[str] = []
     room = settings.summary_total_chars
     for line in (line for message in messages for line in _lines(message, settings)):
@@ -227,7 +234,7 @@ def _lines(message: Message, settings: LearnSettings) -> Iterator[str]:
         match part:
             case Text(text):
                 yield f"[{wire_role(message)}] {text[: settings.summary_message_chars]}"
-            case ToolResult():  # a list of blocks as Python writes one
+            case ToolResult():  # a list of blocks is written as Python's repr
                 yield f"[tool_result] {str(result_content(message))[: settings.summary_result_chars]}"
             case _:
                 pass
@@ -238,9 +245,9 @@ def choose_kept(
 ) -> tuple[tuple[Message, ...], bool]:
     """Return (messages kept word for word, whether the assistant's acknowledgement precedes them).
 
-    learn-claude-code keeps the last wire messages, whatever they are. If a result would lose its call, safe mode begins
-    at the nearest plain user message instead, or drops such results if there is none; it also leaves out the
-    acknowledgement in front of an assistant message.
+    learn-claude-code keeps the last wire messages, whatever they are. If a result would be separated from its call,
+    safe mode starts at the nearest earlier plain user message instead, or drops such results if there is none. Safe
+    mode also leaves out the acknowledgement before an assistant message.
     """
     whole = wire_groups(messages)
     start = max(0, len(whole) - settings.recent_messages)
@@ -260,7 +267,8 @@ def choose_kept(
 
 
 def _whole_start(whole: list[Wire], start: int) -> int | None:
-    """Return the nearest plain user message at or before `start` after which no result lacks its call. O(messages)."""
+    """Return the index of the last plain user message, up to `start`, after which no result lacks its call; None if
+    there is none. O(messages)."""
     waiting: set[str] = set()
     for at in range(len(whole) - 1, -1, -1):
         for message in reversed(whole[at]):
@@ -273,7 +281,7 @@ def _whole_start(whole: list[Wire], start: int) -> int | None:
 
 
 def _orphans(messages: Sequence[Message]) -> set[str]:
-    """Return the ids of messages with a result that no call precedes."""
+    """Return the ids of messages with a result whose call is not among the earlier messages."""
     calls: set[str] = set()
     orphans: set[str] = set()
     for message in messages:
@@ -284,7 +292,7 @@ def _orphans(messages: Sequence[Message]) -> set[str]:
 
 
 def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Message, ...]:
-    """Return the newest user message if `pin_last_user` is set and it would be removed."""
+    """Return the newest user message if `pin_last_user` is set and the message would be removed."""
     if not settings.pin_last_user:
         return ()
     prompts = (
@@ -295,7 +303,7 @@ def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Mes
 
 
 def restore_files(messages: Sequence[Message], settings: LearnSettings) -> Conversation[str]:
-    """Read files again until there are enough, and return the text to append; empty if none could be read."""
+    """Re-read the most recently used files, up to the limits; return the text to append, empty if none was read."""
     limit = settings.max_restore_tokens_per_file * 4
     results = (message.result for message in messages if message.mark != "placeholder")
     recorded = {

@@ -15,7 +15,7 @@ from inspector.core.policies.settings import (
 
 @dataclass(frozen=True, slots=True)
 class LearnSettings:
-    """All settings of learn-claude-code. Tokens unless the name says another unit."""
+    """All settings of learn-claude-code, in tokens unless the name says another unit."""
 
     context_window: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -74,17 +74,17 @@ class LearnSettings:
 
     @property
     def reserve(self) -> int:
-        """Tokens that the threshold keeps free for the answer."""
+        """Return the tokens that the threshold reserves for the answer."""
         return min(self.max_output, self.max_output_reserve)
 
     @property
     def threshold(self) -> int:
-        """Tokens above which auto compaction may fire. Negative for a small window, which safe mode refuses."""
+        """Return the tokens above which auto compaction may fire. Negative for a small window (safe mode: an error)."""
         return self.context_window - self.reserve - self.overhead
 
 
 def check_learn_settings(settings: LearnSettings) -> LearnSettings:
-    """Return the settings if they keep all limits. Raises InspectorError."""
+    """Return the settings if all values are within their limits. Raises InspectorError."""
     check_limits(settings)
     if settings.safe and settings.threshold <= 0:
         raise InspectorError(
@@ -96,13 +96,13 @@ def check_learn_settings(settings: LearnSettings) -> LearnSettings:
 
 @dataclass(frozen=True, slots=True)
 class LearnState:
-    """Failed summaries in a row. `open`: no further auto compaction in this session."""
+    """Consecutive failed summaries. `open`: True if there is no further auto compaction in this session."""
 
     failures: int = 0
     open: bool = False
 
     def failed(self, settings: LearnSettings) -> "LearnState":
-        """Return the state after one more failed summary, which only safe mode counts."""
+        """Return the state after another failed summary. Only safe mode counts failures."""
         if not settings.safe:
             return self
         failures = self.failures + 1

@@ -1,7 +1,7 @@
-"""learn-claude-code's list: messages in Anthropic's shape, counted by Python's JSON text of each.
+"""Count the tokens of learn-claude-code's list: messages in Anthropic's form, as JSON text written by Python.
 
-Messages that are sent together are one wire message. What a message adds to its wire message is cached on it, so
-counting a list again is cheap.
+Messages that are sent together are one wire message. The characters that each message adds to its wire message are
+cached, so that counting a list again is cheap.
 """
 
 import json
@@ -25,22 +25,22 @@ _TEXT_BLOCK = len(json.dumps({"type": "text", "text": ""})) - len('""')
 
 
 def text_tokens(text: str) -> int:
-    """Return floor(code points / 4)."""
+    """Return the tokens of a text: its code points divided by 4, rounded down."""
     return len(text) // 4
 
 
 def flatten_wires(wires: Iterable[Wire]) -> tuple[Message, ...]:
-    """Return the messages of wire messages."""
+    """Return the messages of all wire messages as one sequence."""
     return tuple(message for wire in wires for message in wire)
 
 
 def wire_role(message: Message) -> str:
-    """Return the role in Anthropic's shape, in which results come from the user."""
+    """Return the role in Anthropic's form, in which tool results have the role of the user."""
     return "user" if message.role == "tool" else message.role
 
 
 def carries_result(wire: Wire) -> bool:
-    """Does the wire message hold a tool result?"""
+    """Does the wire message contain a tool result?"""
     return any(message.result is not None for message in wire)
 
 
@@ -51,7 +51,10 @@ def is_plain_user(wire: Wire) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """Counts the characters of a message's JSON text as a separate wire message. An Estimator only for the cache."""
+    """Counts the characters of a message's JSON text as a separate wire message.
+
+    It is an Estimator only so that its weights are cached.
+    """
 
     name: str = "learn-claude-code wire"
     kind: Kind = "estimated"
@@ -73,7 +76,7 @@ _ALONE = _Alone()
 
 
 def wire_tokens(wire: Wire) -> int:
-    """Return the tokens of one wire message: its whole JSON text, floored once."""
+    """Return the tokens of one wire message, from the length of its JSON text, rounded down once."""
     if len(wire) == 1:
         return weight(_ALONE, wire[0]) // 4
     filled = [message for message in wire if message.parts] or wire[:1]
@@ -84,17 +87,17 @@ def wire_tokens(wire: Wire) -> int:
 
 
 def count_wire_tokens(wires: Sequence[Wire]) -> int:
-    """Return the tokens of a list: the sum over its messages, without system prompt and tools."""
+    """Return the tokens of a list, without system prompt and tools: the sum over its wire messages."""
     return sum(map(wire_tokens, wires))
 
 
 def count_list_tokens(messages: Iterable[Message]) -> int:
-    """Return the tokens of messages in Anthropic's shape. O(messages)."""
+    """Return the tokens of messages in Anthropic's form. O(messages)."""
     return count_wire_tokens(wire_groups(messages))
 
 
 def _blocks(message: Message) -> int:
-    """Return the characters of a message's blocks in a list. (Alone, a single text is the content, not a block.)"""
+    """Return the characters of a message's blocks in a list. A single text on its own is a string, not a block."""
     content = weight(_ALONE, message) - _envelope(message)
     match message.parts:
         case (Text(),):

@@ -1,4 +1,4 @@
-"""Pi: one tier, which compacts everything before a cut point into a summary."""
+"""Pi: a policy with one tier, which replaces everything before a cut point by a summary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -52,7 +52,7 @@ SILENT = "the answer was given, but its prompt was larger than the window"
 
 
 class PiPolicy(Policy[PiSettings, PiState]):
-    """See `Policy`. Pi calibrates nothing: it takes what is reported, or its estimate as it is."""
+    """Pi as a `Policy`. It does not calibrate: it uses the reported usage, or its plain estimate."""
 
     name = "pi"
     title = "Pi"
@@ -69,7 +69,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
 
     def __init__(self, extension: Extension | None = None) -> None:
         self.extension = extension
-        """May veto a compaction, or write its summary."""
+        """Function that may veto a compaction or supply its summary; None if there is none."""
 
     def settings(
         self, values: Sequence[tuple[str, str]] = (), window: int | None = None
@@ -88,7 +88,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         )
 
     def dump(self, running: PiState) -> dict[str, Any]:
-        """Return the state; the frequency is derived from it, for people to read."""
+        """Return the state as JSON. `messages_per_compaction` is derived and only for people to read."""
         return {
             "breaker": {"failures": running.failures, "open": running.open},
             "reports": [asdict(report) for report in running.reports],
@@ -119,7 +119,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         )
 
     def watermarks(self, settings: PiSettings) -> tuple[Watermark, ...]:
-        """Return window - reserve; nothing while the window is unknown."""
+        """Return one watermark at window - reserve; none while the window is unknown."""
         window, reserve = settings.context_window, settings.reserve_tokens
         if not window:
             return ()
@@ -134,7 +134,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         return (give_verdict(context),)
 
     def tier(self, name: str, context: PiContext) -> Done[PiState]:
-        """Compact. Run manually, neither trigger nor guards apply."""
+        """Compact, regardless of trigger and guards. Raises InspectorError for an unknown name."""
         if name.lower() != TIER:
             raise self.unknown(name)
         context = note_reports(context)
@@ -146,10 +146,10 @@ class PiPolicy(Policy[PiSettings, PiState]):
     # when Pi checks the trigger in an agent's run
 
     def before_call(self, context: PiContext) -> AllDone[PiState]:
-        """Recover from an overflow, or check an answer that was not checked yet.
+        """Recover from an overflow, or check the trigger if the newest answer has not been checked.
 
-        The setting `before_llm` checks before each call. `agent_end` checks before each new prompt, even if the end of
-        the agent's run was checked already.
+        The check point `before_llm` checks before each request. `agent_end` checks before each new prompt, even if the
+        trigger was already checked at the end of the agent's run.
         """
         context = note_reports(context)
         if context.moment.overflow:
@@ -159,18 +159,18 @@ class PiPolicy(Policy[PiSettings, PiState]):
         return ((yield from self._compact_if_due(context.with_running(recovered), place)),)
 
     def after_turn(self, context: PiContext) -> AllDone[PiState]:
-        """Check the newest answer, unless it was checked already or is checked later."""
+        """Check the trigger for the newest answer, unless that answer was already checked or is checked later."""
         context = note_reports(context)
         return ((yield from self._compact_if_due(context, _place_after(context))),)
 
     def run_due(self, context: PiContext) -> AllDone[PiState]:
-        """Check the trigger on this buffer, whatever the check point is."""
+        """Check the trigger on this buffer, regardless of the check point."""
         if context.moment.overflow:
             return ((yield from self._recover_once(context)),)
         return ((yield from self._compact_if_due(note_reports(context), len(context.messages))),)
 
     def _compact_if_due(self, context: PiContext, place: int | None) -> Done[PiState]:
-        """Check the first `place` messages and compact them if due; the rest stays. None: no check."""
+        """Check the trigger on the first `place` messages, and compact them if due. None means no check."""
         if place is None:
             return context.unchanged(TIER)
         rest = context.messages[place:]
@@ -181,7 +181,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         return (yield from run_compaction(Job("threshold", rest, extension=self.extension), head))
 
     def _recover_once(self, context: PiContext) -> Done[PiState]:
-        """Drop the failed answer, compact, and try again. A second overflow before any success ends the recovery."""
+        """Drop the failed answer and compact, for another attempt. A second overflow before any success is an error."""
         buffer, running, model = context.buffer, context.running, context.moment.model
         if running.overflowed:
             fields = {
@@ -222,20 +222,20 @@ class PiPolicy(Policy[PiSettings, PiState]):
             else replace(outcome, changed={**outcome.changed, refused.upto: "dropped"})
         )
 
-    # a turn
+    # a turn of the agent
 
     def is_overflow(self, failure: Failure) -> bool:
         return super().is_overflow(failure) or says_overflow(str(failure))
 
     def recover(self, turn: Turn, error: str) -> Conversation[str]:
-        """Run the recovery, which itself reports the second overflow."""
+        """Compact after an overflow. The compaction itself reports a second overflow."""
         turn.update_moment(overflow=error)
         yield from self.compact(turn)
         last = turn.outcomes[-1]
         return "" if last.succeeded else last.error or error
 
     def accept(self, turn: Turn, answer: Answer) -> Conversation[Answer | None]:
-        """Append the answer with its usage, and check it."""
+        """Add the answer and its usage report, and check the trigger if the check point is `after_llm`."""
         settings = turn.now.settings
         if is_overflow(answer.finish, "", answer.usage, settings.context_window):
             raise ContextWindowExceeded(SILENT)
@@ -255,7 +255,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         return answer
 
     def act(self, turn: Turn, answer: Answer) -> Conversation[None]:
-        """Run the tools and check again (each answer is checked once)."""
+        """Run the tools, then check the trigger. Each answer is checked only once."""
         turn.add((yield from turn.run_tools(list_calls(answer))))
         if turn.now.settings.check_point in ("turn_end", "agent_end"):
             yield from self._check_answer(turn, answer)
@@ -270,7 +270,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         turn.apply(*(yield from self.after_turn(turn.now)))
 
     def announce(self, turn: Turn, tiers: Sequence[str]) -> None:
-        """Announce what is due before a call, if Pi checks its trigger there."""
+        """Announce the due tiers before a request, if Pi checks its trigger at that point."""
 
         def look(context: PiContext) -> Verdicts:
             if context.moment.overflow:
@@ -283,7 +283,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
 
 
 def count_checked_messages(messages: Sequence[Message], settings: PiSettings) -> int | None:
-    """Return how many of the messages Pi checks with the newest answer; None if that check is still to come."""
+    """Return the number of messages that Pi's check of the newest answer covers; None if the check is still to come."""
     if settings.check_point == "before_llm":
         return len(messages)
     count = len(messages)
@@ -306,7 +306,7 @@ def count_checked_messages(messages: Sequence[Message], settings: PiSettings) ->
 
 
 def _place_before(context: PiContext) -> int | None:
-    """Return how many messages a check right before a call covers; None for no check."""
+    """Return the number of messages that a check right before a request covers; None for no check."""
     messages, settings = context.messages, context.settings
     place = count_checked_messages(messages, settings)
     if settings.check_point == "agent_end" and place == len(messages):
@@ -318,7 +318,7 @@ def _place_before(context: PiContext) -> int | None:
 
 
 def _place_after(context: PiContext) -> int | None:
-    """Return how many messages a check after a call covers; None for no check."""
+    """Return the number of messages that a check after a request covers; None for no check."""
     messages, settings = context.messages, context.settings
     if settings.check_point == "before_llm" or context.running.checked == last_answer_id(messages):
         return None
@@ -326,7 +326,7 @@ def _place_after(context: PiContext) -> int | None:
 
 
 def _failed_answer(context: PiContext) -> CallReport | None:
-    """Return the report of the refused answer at the end; None if there is none."""
+    """Return the report of a refused answer at the end of the buffer; None if there is none."""
     last = context.messages[-1] if context.messages else None
     reports = read_reports(context)
     if last is None or last.role != "assistant" or not reports:

@@ -1,4 +1,4 @@
-"""One compaction: whether Pi would compact this buffer, its calls for a summary, and the buffer after it."""
+"""Run one compaction of Pi: judge whether it is due, make its summary calls, and build the new buffer."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -90,19 +90,19 @@ TURN_PREFIX = (
     "## Context for Suffix\nWhat the kept end builds on."
 )
 TOOL_RESULT_MAX = 2_000
-"""UTF-16 units of a tool result that the summariser reads."""
+"""Longest tool result that the summariser reads, in UTF-16 units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The numbers of the trigger, and whether it fires."""
+    """The figures of the trigger, and whether it fires."""
 
     fill: Fill
     reserve: int
     limit: int
     over: bool
     guard: str = ""
-    """What keeps the trigger from firing although it is over its limit; empty for nothing."""
+    """The reason for which the trigger does not fire even if the buffer is over the limit; empty if there is none."""
 
     @property
     def due(self) -> bool:
@@ -110,7 +110,7 @@ class Judgement:
 
 
 def judge_trigger(context: PiContext) -> Judgement:
-    """Apply the trigger to this buffer. Cheap if usage is reported: then only the messages after it are read."""
+    """Apply the trigger to this buffer. Cheap if usage is reported, as only the messages after the report are read."""
     settings, messages = context.settings, context.messages
     border = find_border(context)
     is_stale = _is_stale(messages, border)
@@ -137,7 +137,7 @@ def _is_stale(messages: Sequence[Message], border: str) -> bool:
 
 
 def _find_guard(fill: Fill, limit: int, context: PiContext, is_stale: bool) -> str:
-    """Say what keeps the trigger from firing; empty for nothing."""
+    """Return the reason for which the trigger does not fire; empty if there is none."""
     settings, running, reports = context.settings, context.running, read_reports(context)
     if not settings.enabled:
         return "switched off"
@@ -203,7 +203,7 @@ class Veto:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """A summary: by default an extension's own, in place of the model's."""
+    """A summary: of an extension by default, or of the model."""
 
     summary: str
     files: Files = NO_FILES
@@ -211,23 +211,23 @@ class Supplied:
 
 
 Extension: TypeAlias = Callable[[Preparation], Veto | Supplied | None]
-"""A listener to `session_before_compact`; it returns None to let the compaction proceed."""
+"""A listener to `session_before_compact`. It returns None to let the compaction proceed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A compaction to run, and why."""
+    """A compaction to run, and its reason."""
 
     reason: Reason
     rest: tuple[Message, ...] = ()
-    """Messages after the point at which Pi compacts, which stay: results of the newest answer."""
+    """Messages after the point at which Pi compacts, which are kept: results of the newest answer."""
     retry: bool = False
-    """The call is repeated afterwards."""
+    """True if the model request is repeated after the compaction."""
     extension: Extension | None = None
 
 
 def run_compaction(job: Job, context: PiContext) -> Done[PiState]:
-    """Compact. If it fails, nothing is appended: the buffer stays, and the last event says why."""
+    """Compact the buffer. If the compaction fails, the buffer is unchanged, and the last event says why."""
     prepared = _prepare(job, context)
     events = [Event("auto_compaction_start", {"reason": job.reason})]
     if prepared is None:
@@ -266,7 +266,7 @@ def _prepare(job: Job, context: PiContext) -> Preparation | None:
 
 
 def _describe_preparation(prepared: Preparation, context: PiContext) -> Event:
-    """Return the event with the fields of both the design and the code."""
+    """Return the event `session_before_compact`, with the fields of both Pi's design and its code."""
     judgement = judge_trigger(context)
     to_summarise, turn_prefix = prepared.counts
     preparation: dict[str, Json] = {
@@ -290,7 +290,7 @@ def _describe_preparation(prepared: Preparation, context: PiContext) -> Event:
 def _end_unchanged(
     job: Job, context: PiContext, events: Sequence[Event], error: str, aborted: bool
 ) -> Outcome[PiState]:
-    """Return the outcome without a compaction. Neither an error nor a veto: there was nothing to compact."""
+    """Return the outcome without a compaction. Without an error or a veto, there was nothing to compact."""
     fields: dict[str, Json] = {"result": None, "aborted": aborted, "willRetry": False}
     if error:
         fields["errorMessage"] = error
@@ -305,7 +305,7 @@ def _end_unchanged(
 def _append_summary(
     job: Job, prepared: Preparation, supplied: Supplied, context: PiContext, events: Sequence[Event]
 ) -> Outcome[PiState]:
-    """Return the outcome with the summary in place of what was removed."""
+    """Return the outcome in which the summary replaces the removed messages."""
     messages, running = context.messages, context.running
     lead = messages[: count_leading_system(messages)]
     kept_ids = {message.id for message in prepared.kept}
@@ -347,7 +347,7 @@ def _append_summary(
 
 
 def _find_pinned(removed: Sequence[Message], prepared: Preparation) -> tuple[Message, ...]:
-    """Return the newest user message if it is not kept anyway (a proposal of ours)."""
+    """Return the newest user message if no user message is kept. Pi itself does not do so."""
     if any(_is_prompt(message) for message in prepared.kept):
         return ()
     newest = next((message for message in reversed(removed) if _is_prompt(message)), None)
@@ -359,20 +359,20 @@ def _is_prompt(message: Message) -> bool:
 
 
 class SummarizationFailed(Exception):
-    """No summary was obtained. The text is the harness's own sentence."""
+    """No summary was obtained. The message is in Pi's own words."""
 
 
 def request_summary(
     prepared: Preparation, rules: PiRules, reserve: int, focus: str = ""
 ) -> Conversation[str]:
-    """Ask for the summary: one call, or two if a turn is split; then append the file lists.
+    """Request the summary, with one call, or two if a turn is split, and append the lists of files.
 
     Args:
-        reserve: tokens of the window that are kept free; they bound the answer.
-        focus: what the user wants to be kept.
+        reserve: Tokens of the window that are kept free. They limit the length of the answer.
+        focus: The user's wishes for the summary; empty for none.
 
     Raises:
-        SummarizationFailed: if a call fails or its answer is refused.
+        SummarizationFailed: A call fails, or its answer is refused.
     """
     to_summarise, turn_prefix = prepared.counts
     if not (prepared.split and turn_prefix):
@@ -437,7 +437,7 @@ def _ask_model(need: Summarize, failure_text: str, rules: PiRules) -> Conversati
 
 
 def serialise_messages(messages: Iterable[Message], rules: PiRules = SEED) -> str:
-    """serializeConversation: labelled blocks with a blank line between them."""
+    """Return messages as text: labelled blocks separated by blank lines. This is Pi's serializeConversation."""
     return "\n\n".join(
         block for message in messages for block in _serialise_message(message, rules)
     )
@@ -480,7 +480,7 @@ def _serialise_call(call: ToolCall) -> str:
 
 
 def truncate_result(text: str, limit: int = TOOL_RESULT_MAX) -> str:
-    """Return the first `limit` UTF-16 units, with a note of how many were left out."""
+    """Return the first `limit` UTF-16 units of a text, with a note on how many were left out."""
     length = u16(text)
     if length <= limit:
         return text

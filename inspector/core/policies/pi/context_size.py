@@ -1,6 +1,6 @@
-"""How full Pi believes the window to be, how much of it is kept free, and whether a call overflowed.
+"""Compute Pi's own count of the buffer, the part of the window that it keeps free, and whether a request overflowed.
 
-The size is what was reported for the newest answer, or an estimate if nothing was reported.
+The count is the reported usage of the newest answer, or an estimate if no usage was reported.
 """
 
 import re
@@ -23,16 +23,16 @@ from inspector.core.tokens.harnesses import Pi, u16
 from inspector.core.usage import Usage
 
 OVERHEAD = 10
-"""Tokens that the design adds to each message for its structure."""
+"""Tokens that Pi's design adds to each message for its structure."""
 _TOOL_IMAGES, _ALL_IMAGES = Pi(), Pi("pi-newest", images_of=("tool", "user"))
 RECENT = 10
-"""Messages that getDynamicReserveTokens looks at."""
+"""Number of newest messages that getDynamicReserveTokens reads."""
 OUTPUT_PRICE = 5
-"""Price of an output token in input tokens, for our own cost functions."""
+"""Price of an output token in input tokens, for `compaction_cost`, which Pi does not define."""
 RECENT_REPORTS = 16
-"""Reports to remember if none has usage."""
+"""Number of reports to remember if none of them has usage."""
 SUMMARY_TOKENS = 2_000
-"""Assumed length of a summary, for our own cost functions."""
+"""Assumed length of a summary in tokens, for `compaction_cost` and `continue_cost`, which Pi does not define."""
 _BEFORE = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 _AFTER = "\n</summary>"
 _PHRASES = re.compile(
@@ -47,12 +47,12 @@ _NO_BODY = re.compile(r"(?i)^4(?:00|13)\s*(?:status code)?\s*\(no body\)")
 
 
 def make_summary_message(summary: str, removed: Sequence[Message]) -> Message:
-    """Return the user message that holds a compaction's summary in the buffer, in place of `removed`."""
+    """Return the user message with a summary that replaces the messages `removed` in the buffer."""
     return inserted("pi", "user", f"{_BEFORE}{summary}{_AFTER}", removed)
 
 
 def read_summary(message: Message) -> str:
-    """Return the summary in such a message; the whole text if another harness wrote the message."""
+    """Return the summary in a message of `make_summary_message`; the whole text of any other message."""
     text = message.text
     if text.startswith(_BEFORE) and text.endswith(_AFTER):
         return text[len(_BEFORE) : len(text) - len(_AFTER)]
@@ -60,7 +60,7 @@ def read_summary(message: Message) -> str:
 
 
 def read_content(message: Message) -> str:
-    """Return a message's `content` in the design's sense: texts and tool results, without calls and thinking."""
+    """Return a message's `content` as Pi's design defines it: texts and tool results, without calls and thinking."""
     return "".join(_content_texts(message))
 
 
@@ -73,16 +73,16 @@ def _content_texts(message: Message) -> Iterator[str]:
 
 
 def estimate_text(text: str) -> int:
-    """Return ceil(UTF-16 units / 4)."""
+    """Return the tokens of a text: its UTF-16 units divided by 4, rounded up."""
     return -(-u16(text) // 4)
 
 
 @dataclass(frozen=True, slots=True)
 class DesignEstimator:
-    """estimateContextTokens of the design: the content of messages, and prompt and tools if the file holds them."""
+    """estimateContextTokens of Pi's design: counts messages' content, and prompt and tools if they are recorded."""
 
     tokenizer: Tiktoken | None = None
-    """Counts instead of characters / 4, and then without the overhead."""
+    """Tokenizer that counts without overhead; None for characters / 4 with overhead."""
 
     @property
     def name(self) -> str:
@@ -99,7 +99,7 @@ class DesignEstimator:
         return self.text(read_content(message)) + (0 if self.tokenizer else OVERHEAD)
 
     def weigh_prompt(self, prompt: Prompt) -> int:
-        """Count the prompt's text and the JSON of the tools: the design names estimateSystemTokens, undefined."""
+        """Count the prompt's text and the JSON of the tools. The design leaves estimateSystemTokens undefined."""
         tools = dumps([tool.definition for tool in prompt.tools]) if prompt.tools else ""
         return self.text(prompt.system or "") + self.text(tools)
 
@@ -111,7 +111,7 @@ _BY_CHARACTERS, _BY_TOKENIZER = DesignEstimator(), DesignEstimator(Tiktoken("cl1
 
 
 def estimate_message(message: Message, rules: PiRules = SEED) -> int:
-    """Return estimateTokens of Pi's code, without overhead. Of a compaction's summary only the text counts."""
+    """Return estimateTokens of Pi's code, without overhead. Of a summary message, only the summary itself counts."""
     if message.summary:
         return estimate_text(read_summary(message))
     return weight(_ALL_IMAGES if rules.counts_user_images else _TOOL_IMAGES, message)
@@ -123,7 +123,7 @@ _PLAIN_RECORD = Record("message")
 def estimate_messages(
     messages: Iterable[Message], filed: Filed = NOTHING_FILED, rules: PiRules = SEED
 ) -> int:
-    """Return Pi's estimate of the messages and of what its file holds between them without having sent it."""
+    """Return Pi's estimate of the messages and of the unsent records between them in Pi's file, in tokens."""
     total = sum(estimate_record(record, None, rules) for record in filed.trailing)
     first_kept = ""
     for message in messages:
@@ -137,13 +137,13 @@ def estimate_messages(
 
 
 def _records_from(records: Sequence[Record], first_kept: str) -> list[Record]:
-    """Return the records from the first that the compaction kept; none if it kept none of them."""
+    """Return the records from the id `first_kept` on; none if no record has this id."""
     start = next((n for n, record in enumerate(records) if record.id == first_kept), len(records))
     return list(records[start:])
 
 
 def estimate_record(record: Record, message: Message | None, rules: PiRules = SEED) -> int:
-    """Return estimateTokens of a record of the file. `message`: the buffer's message for it, None if it has none."""
+    """Return estimateTokens of a record of the file. `message`: the record's message in the buffer; None if unsent."""
     if record.counted is not None:
         return 0 if record.kind == "system" else -(-record.counted // 4)
     content = record.message or message
@@ -153,12 +153,12 @@ def estimate_record(record: Record, message: Message | None, rules: PiRules = SE
 
 
 def is_made_up(message: Message) -> bool:
-    """Did Pi add this result when it sent a call that has none? Pi's own list does not hold it."""
+    """Is this a result that Pi made up for a call without one? Pi's own list does not contain it."""
     return message.role == "tool" and message.mark == "meta"
 
 
 def estimate_buffer(buffer: Buffer, settings: PiSettings, filed: Filed = NOTHING_FILED) -> int:
-    """Return the profile's estimate of the whole buffer, without any reported usage."""
+    """Return the estimate of the whole buffer by the rules of the profile, without any reported usage."""
     if settings.rules.counts_as_code:
         return estimate_messages(buffer.messages, filed, settings.rules)
     estimator = _BY_TOKENIZER if settings.estimator == "tiktoken" else _BY_CHARACTERS
@@ -166,7 +166,7 @@ def estimate_buffer(buffer: Buffer, settings: PiSettings, filed: Filed = NOTHING
 
 
 def read_reports(context: PiContext) -> tuple[CallReport, ...]:
-    """Return the reports that the moment gives; if it gives none, those in the running state and the newest usage."""
+    """Return the reports in `moment` or, if it has none, those of the running state with the newest usage added."""
     running, moment = context.running, context.moment
     if moment.reports is not None:
         return moment.reports
@@ -180,7 +180,7 @@ def read_reports(context: PiContext) -> tuple[CallReport, ...]:
 
 
 def drop_old_reports(reports: tuple[CallReport, ...]) -> tuple[CallReport, ...]:
-    """Return the reports from the newest that gives a size on: its call did not fail and its usage is not zero."""
+    """Return the reports from the newest with a size on, which has usage above 0 of a call that did not fail."""
     for at in range(len(reports) - 1, -1, -1):
         if _gives_size(reports[at], skips_empty=True):
             return reports[at:]
@@ -193,7 +193,7 @@ def last_answer_id(messages: Sequence[Message]) -> str:
 
 
 def note_reports(context: PiContext) -> PiContext:
-    """Add what was reported, and the number of new messages, to the running state."""
+    """Add the new reports and the number of new messages to the running state."""
     messages, running = context.messages, context.running
     new_count = 0
     for message in reversed(messages):
@@ -208,7 +208,7 @@ def note_reports(context: PiContext) -> PiContext:
 
 
 def calculate_tokens(usage: Usage, total: int = 0) -> int:
-    """calculateContextTokens: the provider's total, or the sum of its four counts if it gives none."""
+    """calculateContextTokens: return the provider's total, or the sum of its four counts if the total is 0."""
     return total or usage.prompt + usage.output
 
 
@@ -218,11 +218,13 @@ def find_last_usage(
     rules: PiRules | None,
     border: str = "",
 ) -> tuple[int, Usage] | None:
-    """Return (messages up to the answer, its usage) of the newest answer with usage. O(messages after it).
+    """Return (number of messages up to the answer, its usage) for the newest answer with usage; None without one.
+
+    O(messages after the answer).
 
     Args:
-        rules: decide which reports give no size; None: all of them give one, as in the design.
-        border: id of a message; answers up to it do not count.
+        rules: The rules that decide which reports have a size; None if all of them do, as in Pi's design.
+        border: Id of a message; answers up to this message are ignored.
     """
     usages = {
         report.upto: report.usage
@@ -244,7 +246,7 @@ def _counts(report: CallReport, rules: PiRules | None) -> bool:
 
 
 def _gives_size(report: CallReport, skips_empty: bool) -> bool:
-    """Does a report give the size of the context: a usage, of a call that did not fail?"""
+    """Has a report the size of the context, which is the usage of a call that did not fail?"""
     if report.usage is None or report.finish in FAILED:
         return False
     return not skips_empty or calculate_tokens(report.usage) > 0
@@ -252,16 +254,16 @@ def _gives_size(report: CallReport, skips_empty: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """contextTokens: how full the window is, and how much of that a provider reported."""
+    """contextTokens: the tokens in the window, and the part of them that the provider reported."""
 
     tokens: int
     reported: int | None = None
     since: int = 0
-    """Messages after the answer whose usage was reported."""
+    """Number of messages after the answer whose usage was reported."""
 
 
 def measure_context(context: PiContext, border: str = "") -> Fill:
-    """Return contextTokens by the profile. The design's `input_tokens` is the whole prompt, cached or not."""
+    """Return contextTokens by the rules of the profile. The design's `input_tokens` includes cached tokens."""
     buffer, settings, filed = context.buffer, context.settings, context.moment.filed
     rules = settings.rules
     last = find_last_usage(
@@ -278,9 +280,9 @@ def measure_context(context: PiContext, border: str = "") -> Fill:
 
 
 def tokens_before(context: PiContext) -> int:
-    """Return tokensBefore of a compaction: contextTokens of the code for all that the model would read.
+    """Return tokensBefore of a compaction: contextTokens, as in Pi's code, of everything that the model would read.
 
-    Every profile counts this way. A usage that is older than the latest compaction counts, too, unlike in the trigger.
+    Every profile counts this way. Unlike in the trigger, usage from before the latest compaction counts.
     """
     messages, rules, filed = context.messages, context.settings.rules, context.moment.filed
     last = find_last_usage(messages, read_reports(context), rules)
@@ -291,12 +293,12 @@ def tokens_before(context: PiContext) -> int:
 
 
 def is_over_limit(tokens: int, window: int, reserve: int, enabled: bool = True) -> bool:
-    """shouldCompact: tokens > window - reserve, strictly; so always true for a window of 0."""
+    """shouldCompact: is tokens > window - reserve? Always true for a window of 0."""
     return enabled and tokens > window - reserve
 
 
 def dynamic_reserve(contents: Sequence[str]) -> int:
-    """getDynamicReserveTokens: the reserve by the mean estimate of the last 10 messages' contents."""
+    """getDynamicReserveTokens: return the reserve for the mean size of the last 10 contents."""
     recent = [estimate_text(text) for text in contents[-RECENT:]]
     total = sum(recent)
     if total > 2_000 * len(recent):
@@ -305,7 +307,7 @@ def dynamic_reserve(contents: Sequence[str]) -> int:
 
 
 def choose_reserve(settings: PiSettings, messages: Sequence[Message]) -> int:
-    """Return the reserve for these messages. Safe mode: a quarter of the window if the reserve would fill it."""
+    """Return the reserve for these messages. In safe mode, a reserve that fills the window becomes a quarter of it."""
     reserve = settings.reserve_tokens
     if settings.dynamic_reserve:
         reserve = dynamic_reserve([read_content(message) for message in messages[-RECENT:]])
@@ -313,32 +315,32 @@ def choose_reserve(settings: PiSettings, messages: Sequence[Message]) -> int:
 
 
 def is_clamped(settings: PiSettings, reserve: int) -> bool:
-    """Does safe mode cut this reserve?"""
+    """Does safe mode reduce this reserve, because it would fill the window?"""
     return settings.safe and settings.context_window > 0 and reserve >= settings.context_window
 
 
 def is_compaction_cheaper(
     tokens: int, threshold: int, compaction_cost: float, continue_cost: float
 ) -> bool:
-    """shouldCompactWithCostAwareness: above the threshold, and compacting costs less than continuing (strictly).
+    """shouldCompactWithCostAwareness: are the tokens above the threshold, and does compacting cost less?
 
-    The design defines neither cost; ours are `compaction_cost` and `continue_cost`.
+    Pi's design defines neither cost. The functions `compaction_cost` and `continue_cost` supply them.
     """
     return tokens > threshold and compaction_cost < continue_cost
 
 
 def compaction_cost(tokens: int) -> float:
-    """Return our cost of compacting, in input tokens: the summariser reads everything and writes a summary."""
+    """Return the cost of compacting, in input tokens: the summariser reads everything and writes a summary."""
     return tokens + OUTPUT_PRICE * SUMMARY_TOKENS
 
 
 def continue_cost(tokens: int, keep: int, calls: int) -> float:
-    """Return our cost of not compacting, in input tokens: what each coming call reads more than it would after one."""
+    """Return the cost of not compacting, in input tokens: the extra tokens that the next `calls` requests read."""
     return max(0, tokens - keep - SUMMARY_TOKENS) * calls
 
 
 def says_overflow(error: str) -> bool:
-    """Does an error's text report an overflow? The text of a 429 must say so, too."""
+    """Does the text of an error report an overflow? A status 429 alone is not enough; its text must say so."""
     return bool(_PHRASES.search(error) or _NO_BODY.match(error))
 
 

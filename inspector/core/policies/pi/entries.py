@@ -1,12 +1,13 @@
-"""Pi's session entries (messages and what lies between them), a buffer as entries, and where Pi cuts them.
+"""Represent a buffer as entries of a Pi session (messages and records between them), and find where Pi cuts them.
 
-A buffer shows what the model sees: the summary first, then what the compaction kept, then what came after. In the
-session the compaction's entry follows what it kept, because a session is only appended to. What else Pi's own file
-holds (metadata, commands that the user ran, answers that failed) is in `Filed`.
+A buffer has the order in which the model reads: the summary, the messages that the compaction kept, later messages. In
+a session file, the compaction's entry follows the entries that it kept, because the file is only appended to. `Filed`
+has the other records of Pi's file (metadata, commands that the user ran, failed answers).
 
-The kept part never begins with a tool's result, so calls and results stay together. If something else came between a
-call and its result (the user ran a command meanwhile), Pi may cut there, and the result loses its call; safe mode never
-does. A call that has no result yet always stays with what follows it, since its result is appended later.
+The kept part never begins with a tool result, so calls and results stay together. If another entry is between a call
+and its result (the user ran a command in the meantime), Pi may cut there, and the result loses its call; safe mode
+never does so. A call without a result so far always stays with the entries after it, because its result is appended
+later.
 """
 
 from collections import defaultdict, deque
@@ -36,20 +37,20 @@ _PATHS = ("path", "file_path")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the session. bashExecution and custom are messages of that role; custom_message is not (a quirk)."""
+    """One line of the session. Entries bashExecution and custom are messages; custom_message is not (a quirk)."""
 
     kind: EntryKind
     id: str = ""
     message: Message | None = None
-    """What the model reads of it; None for metadata."""
+    """The message that the model reads; None for metadata."""
     counted: int | None = None
-    """UTF-16 units that count instead of the message's: those of a bash entry's command and output."""
+    """UTF-16 units that count instead of those of the message: a bash entry's command and output."""
     first_kept: str = ""
-    """compaction: firstKeptEntryId."""
+    """firstKeptEntryId of a compaction; empty for other entries."""
     whole: Message | None = None
-    """What the file says if the model reads less of it: an answer that failed, with its calls."""
+    """The message in the file if the model reads less of it, such as a failed answer with its calls."""
     sent: bool = True
-    """Does the buffer hold it? False for an answer that failed, and a command that the user kept private."""
+    """True if the entry is in the buffer. False for a failed answer, and for a command that the user kept private."""
 
     @property
     def is_message(self) -> bool:
@@ -57,43 +58,43 @@ class Entry:
 
     @property
     def is_prompt(self) -> bool:
-        """Is it the user's own message?"""
+        """Is the entry a user message?"""
         return self.kind == "message" and self.message is not None and self.message.role == "user"
 
     @property
     def may_open(self) -> bool:
-        """May the kept part begin here? Yes for all that the model reads but a tool's result and a compaction."""
+        """May the kept part begin with this entry? Yes for all that the model reads, except results and compactions."""
         if self.kind in _TURNS:
             return True
         return self.is_message and self.message is not None and self.message.role != "tool"
 
     @property
     def summarised(self) -> Message | None:
-        """The message as Pi's summariser reads it."""
+        """Return the message as Pi's summariser reads it; None for metadata."""
         return self.whole or self.message
 
     def is_shown(self, rules: PiRules = SEED) -> bool:
-        """Is it more than metadata?"""
+        """Does the entry count as visible to the model, rather than as metadata?"""
         if self.is_message or self.kind == "system":
             return True
         return rules.cuts_by_visibility and self.kind in _BETWEEN
 
     def starts_turn(self, rules: PiRules = SEED) -> bool:
-        """Does a turn of the conversation begin here?"""
+        """Does a turn of the conversation begin with this entry?"""
         if self.is_prompt or self.kind in _TURNS:
             return True
         return rules.cuts_by_visibility and self.kind == "custom"
 
     def splits_no_turn(self, rules: PiRules = SEED) -> bool:
-        """Does a cut in front of it leave all turns whole? By its type: only in front of a prompt."""
+        """Does a cut before this entry leave all turns whole? Rules that cut by type say so only for prompts."""
         return self.starts_turn(rules) if rules.cuts_by_visibility else self.is_prompt
 
     def walk_tokens(self, rules: PiRules = SEED) -> int:
-        """Return what the walk to the cut point adds for it: 0 if it is not shown."""
+        """Return the tokens that count in the search of the cut point: 0 if the entry is not shown."""
         return self.tokens(rules) if self.is_shown(rules) else 0
 
     def tokens(self, rules: PiRules = SEED) -> int:
-        """Return estimateTokens of what the model reads of it."""
+        """Return estimateTokens of the entry."""
         if self.counted is not None:
             return -(-self.counted // 4)
         return estimate_message(self.summarised, rules) if self.summarised else 0
@@ -106,14 +107,14 @@ def entries_of(
     filed: Filed = NOTHING_FILED,
     rules: PiRules = SEED,
 ) -> list[Entry]:
-    """Return the entries that would show the model these messages.
+    """Return the entries of a session whose buffer is these messages.
 
-    A Pi that cuts by visibility puts the compaction first, as the buffer does, once something follows it.
+    Under rules that cut by visibility, the compaction comes first, as in the buffer, if there are later entries.
 
     Args:
-        border: id of the last message before the compaction. If unknown (another harness compacted), everything
-            counts as newer than the compaction.
-        first_kept: id of the first entry that the compaction kept.
+        border: Id of the last message before the compaction. If it is unknown (another harness compacted), all
+            messages count as newer than the compaction.
+        first_kept: Id of the first entry that the compaction kept.
     """
     trailing = [_unsent_entry(record) for record in filed.trailing]
     if not messages or not messages[0].summary:
@@ -135,7 +136,7 @@ def entries_of(
 
 
 def _sent_entries(messages: Sequence[Message], filed: Filed) -> Iterator[Entry]:
-    """Yield the messages as entries, each after what the file holds in front of it."""
+    """Yield the messages as entries, each after the unsent records that precede it in the file."""
     for message in messages:
         records = filed.records.get(message.id, ())
         yield from map(_unsent_entry, records[:-1])
@@ -163,7 +164,7 @@ def _unsent_entry(record: Record) -> Entry:
 
 
 def count_leading_system(messages: Sequence[Message]) -> int:
-    """Return how many system messages come first: they belong to the prompt, and no tier touches them."""
+    """Return the number of leading system messages, which belong to the prompt and are never compacted."""
     return next(
         (n for n, message in enumerate(messages) if message.role != "system"), len(messages)
     )
@@ -172,7 +173,7 @@ def count_leading_system(messages: Sequence[Message]) -> int:
 def find_border(context: PiContext) -> str:
     """Return the id of the last message that is older than the compaction whose summary begins the buffer.
 
-    It is recorded, or our own; empty if unknown.
+    The file records it or, after a step in this program, the running state. Empty if unknown.
     """
     messages = context.messages
     lead = count_leading_system(messages)
@@ -183,7 +184,7 @@ def find_border(context: PiContext) -> str:
 
 
 def entries_at(context: PiContext) -> list[Entry]:
-    """Return the buffer as entries of a session of Pi's."""
+    """Return the buffer as entries of a Pi session."""
     rest = context.messages[count_leading_system(context.messages) :]
     first_kept, rules = context.running.first_kept, context.settings.rules
     return entries_of(rest, find_border(context), first_kept, context.moment.filed, rules)
@@ -191,7 +192,7 @@ def entries_at(context: PiContext) -> list[Entry]:
 
 @dataclass(frozen=True, slots=True)
 class CutPoint:
-    """Indices into the entries; `turn_start` is -1 if the cut splits no turn, or no start was found."""
+    """A cut as indices into the entries. `turn_start` is -1 if no turn is split, or its start was not found."""
 
     first_kept: int
     turn_start: int = -1
@@ -206,11 +207,11 @@ def find_cut_point(
     owed: Collection[str] = frozenset(),
     rules: PiRules = SEED,
 ) -> CutPoint:
-    """findCutPoint over entries[start:end]. O(end - start).
+    """findCutPoint: return the cut in entries[start:end]. O(end - start).
 
     Args:
-        keep: tokens of the newest entries that stay.
-        owed: ids of calls whose results are still to come.
+        keep: Tokens of the newest entries to keep.
+        owed: Ids of calls whose results are still to come.
     """
     openings = _find_openings(entries, start, end, owed, rules)
     if not openings:
@@ -219,7 +220,7 @@ def find_cut_point(
     while (
         at > start and not entries[at - 1].is_shown(rules) and entries[at - 1].kind != "compaction"
     ):
-        at -= 1  # metadata stays with what follows it
+        at -= 1  # metadata stays with the next entry
     if entries[at].splits_no_turn(rules):
         return CutPoint(at)
     turn_start = next((n for n in range(at, start - 1, -1) if entries[n].starts_turn(rules)), -1)
@@ -229,7 +230,7 @@ def find_cut_point(
 def _find_openings(
     entries: Sequence[Entry], start: int, end: int, owed: Collection[str], rules: PiRules
 ) -> list[int]:
-    """Return the positions at which the kept part may begin: no call before them waits for a result after them."""
+    """Return the positions at which the kept part may begin without separating a call from its result."""
     change = _count_waiting(entries, start, end, owed, rules.keeps_results_with_calls)
     waiting, openings = 0, list[int]()
     for at in range(start, end):
@@ -247,10 +248,10 @@ def _find_reach(
     openings: Sequence[int],
     rules: PiRules,
 ) -> int:
-    """Return the first opening at or after the entry with which the newest reach `keep`; else the first of all.
+    """Return the first opening at or after the entry from which on the newest entries have `keep` tokens.
 
-    If the results at the end are that large, no opening follows: the newest Pi then takes the last one, older ones
-    take the first, which keeps everything.
+    If all entries together have fewer tokens, return the first opening. If no opening follows, because the results at
+    the end are too large, the newest Pi uses the last opening, and older versions the first, which keeps everything.
     """
     total = 0
     for at in range(end - 1, start - 1, -1):
@@ -267,9 +268,9 @@ def _find_reach(
 def _count_waiting(
     entries: Sequence[Entry], start: int, end: int, owed: Collection[str], includes_answered: bool
 ) -> dict[int, int]:
-    """Return by position how many more (or fewer) calls wait for their result from there on.
+    """Return, by position, the change in the number of calls that wait for their result.
 
-    `includes_answered`: also calls that have their result, up to it.
+    `includes_answered`: count also calls with a result, as waiting up to the result.
     """
     change: dict[int, int] = defaultdict(int)
     answered, open_calls = _match_calls(entries, start, end)
@@ -287,7 +288,7 @@ def _count_waiting(
 def _match_calls(
     entries: Sequence[Entry], start: int, end: int
 ) -> tuple[list[tuple[int, int]], list[tuple[str, int]]]:
-    """Return (position of the call, of its result) of answered calls, and (id, position) of those without a result."""
+    """Return ((call position, result position) of answered calls, (id, position) of calls without a result)."""
     answered: list[tuple[int, int]] = []
     open_calls: dict[str, deque[int]] = defaultdict(deque)
     for at in range(start, end):
@@ -308,7 +309,7 @@ def _match_calls(
 
 
 def _start_of_last_answer(entries: Sequence[Entry], start: int, end: int) -> int:
-    """Return where the answer at the very end begins: its calls still get their results."""
+    """Return the position at which the final answer begins, whose calls still get their results."""
     at = end
     while at > start:
         message = entries[at - 1].message
@@ -320,13 +321,13 @@ def _start_of_last_answer(entries: Sequence[Entry], start: int, end: int) -> int
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a compaction's `details` hold. `read`: read, and never edited or written."""
+    """The lists of files in a compaction's `details`. `read` lists files that were read but not modified."""
 
     read: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return the lists as they follow the summary; an empty list is left out."""
+        """Return the lists as text to append to the summary. An empty list is left out."""
         text = ""
         for tag, paths in (("read-files", self.read), ("modified-files", self.modified)):
             if paths:
@@ -338,9 +339,9 @@ NO_FILES = Files()
 
 
 def files_of(messages: Iterable[Message], before: Files) -> Files:
-    """Return the files of the calls `read`, `edit` and `write`, together with those of the previous compaction.
+    """Return the files of the calls `read`, `edit` and `write`, added to those of the previous compaction.
 
-    Calls of other harnesses (Read, file_path) count as the tools of Pi that they resemble.
+    Similar calls of other harnesses (Read, file_path) count as Pi's.
     """
     read, modified = set(before.read), set(before.modified)
     for message in messages:
@@ -360,14 +361,14 @@ def _sort_paths(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def files_in(summary: str) -> Files:
-    """Return the lists that an earlier compaction wrote after its summary: the buffer's only trace of its details."""
+    """Return the lists of files that an earlier compaction appended to its summary."""
     rest, modified = _split_last_block(summary, "modified-files")
     _, read = _split_last_block(rest, "read-files")
     return Files(read, modified)
 
 
 def _split_last_block(text: str, tag: str) -> tuple[str, tuple[str, ...]]:
-    """Return (the text before the block that ends it, the block's lines)."""
+    """Split a text that ends with a block of this tag into (text before the block, lines of the block)."""
     head, opening, paths = text.removesuffix(f"\n</{tag}>").rpartition(f"\n\n<{tag}>\n")
     if not opening or not text.endswith(f"\n</{tag}>"):
         return text, ()
@@ -376,20 +377,20 @@ def _split_last_block(text: str, tag: str) -> tuple[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """prepareCompaction's result. `kept` are the messages from the first kept entry on, in the buffer's order."""
+    """The result of prepareCompaction. `kept`: the messages from the first kept entry on, in buffer order."""
 
     first_kept: str
     to_summarise: tuple[Message, ...]
     turn_prefix: tuple[Message, ...]
     counts: tuple[int, int]
-    """Pi's counts of both: with the user's private commands, which the summariser does not read."""
+    """Pi's counts of both, which include the user's private commands that the summariser does not read."""
     kept: tuple[Message, ...]
     split: bool
     tokens_before: int
     previous_summary: str | None = None
     files: Files = NO_FILES
     lost: tuple[Message, ...] = ()
-    """Neither summarised nor kept (only with `legacy_start`)."""
+    """Messages that are neither summarised nor kept (only with `legacy_start`)."""
 
 
 def prepare(
@@ -400,11 +401,11 @@ def prepare(
     owed: Collection[str] = frozenset(),
     rules: PiRules = SEED,
 ) -> Preparation | None:
-    """prepareCompaction: what to summarise and what to keep. O(entries).
+    """prepareCompaction: choose the messages to summarise and to keep. O(entries).
 
     Args:
-        keep: tokens of the newest entries that stay.
-        owed: ids of calls whose results are still to come.
+        keep: Tokens of the newest entries to keep.
+        owed: Ids of calls whose results are still to come.
 
     Returns:
         None if there is nothing to compact: no entries, the last one a compaction, or nothing to summarise.
@@ -450,7 +451,7 @@ def _holds_messages(entries: Sequence[Entry]) -> bool:
 
 
 def _find_start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
-    """Return where the range to compact begins, and the latest compaction."""
+    """Return (position at which the range to compact begins, the latest compaction or None)."""
     at = next((n for n in range(len(entries) - 1, -1, -1) if entries[n].kind == "compaction"), -1)
     if at < 0:
         return 0, None
@@ -461,7 +462,7 @@ def _find_start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | No
 
 
 def _summarised_messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    """Return what the summariser reads, answers that failed included, without an earlier summary."""
+    """Return the messages that the summariser reads: with failed answers, without an earlier summary."""
     messages = (entry.summarised for entry in entries if entry.kind != "compaction")
     return tuple(message for message in messages if message is not None and not is_made_up(message))
 
@@ -472,6 +473,6 @@ def _count_private(entries: Sequence[Entry]) -> int:
 
 
 def _sent_messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    """Return the messages that the buffer holds."""
+    """Return the messages of these entries that are in the buffer."""
     in_buffer = (entry for entry in entries if entry.sent and entry.kind != "compaction")
     return tuple(entry.message for entry in in_buffer if entry.message is not None)

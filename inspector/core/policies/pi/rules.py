@@ -1,4 +1,4 @@
-"""Where the versions of Pi differ: one rule book, that of the newest Pi, and the older versions as overrides of it."""
+"""The rules that differ between versions of Pi: those of the newest version, and older versions as overrides."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -9,29 +9,29 @@ Profile: TypeAlias = Literal["seed", "upstream", "newest"]
 
 @dataclass(frozen=True, slots=True)
 class PiRules:
-    """The decisions in which versions of Pi differ. The defaults are those of Pi 1.5."""
+    """The rules that differ between versions of Pi. The defaults are those of Pi 1.5."""
 
     version: str = "1.5"
     counts_as_code: bool = True
-    """The trigger counts as Pi's code does. False: as the design, by the reported prompt alone."""
+    """The trigger counts as Pi's code does. False: as Pi's design does, by the reported prompt only."""
     cuts_by_visibility: bool = True
-    """The cut depends on what an entry shows the model. False: on the type of the entry."""
+    """The cut depends on whether the model sees an entry. False: it depends on the type of the entry."""
     counts_user_images: bool = True
     skips_empty_usage: bool = True
-    """A usage whose counts are all zero says nothing about the context."""
+    """A usage record with only zeros is ignored."""
     serialises_thinking: bool = False
     """The summariser reads the assistant's thinking."""
     limits_summary: bool = False
-    """The reserve bounds the length of a summary."""
+    """The reserve limits the length of a summary."""
     focuses_turn_prefix: bool = True
-    """The summary of a turn's beginning follows the user's instructions, too."""
+    """The user's instructions also apply to the summary of a turn's beginning."""
     keeps_previous_summary: bool = True
-    """If the turn right behind a summary is split, that summary is kept. False: it is lost."""
+    """A summary is kept if the turn right after it is split. False: it is lost."""
     refuses_cut_summary: bool = True
-    """A summary that ends at the token limit is a failure."""
+    """A summary that was cut at the token limit is a failure."""
     refuses_empty_summary: bool = False
     keeps_results_with_calls: bool = False
-    """No cut between a call and its result, even if something else came between them."""
+    """A cut never separates a call from its result, even if other entries are between them."""
 
 
 NEWEST = PiRules()
@@ -52,7 +52,7 @@ _BY_PROFILE = {"seed": SEED, "upstream": UPSTREAM, "newest": NEWEST}
 
 @lru_cache
 def find_rules(profile: Profile, is_safe: bool) -> PiRules:
-    """Return the rules of a profile. Safe mode adds the proposals that mend what a version loses."""
+    """Return the rules of a profile. Safe mode adds the proposed fixes for losses in these versions."""
     rules = _BY_PROFILE[profile]
     if not is_safe:
         return rules

@@ -17,12 +17,12 @@ from inspector.core.policies.verdict import CallReport
 
 RESERVE, KEEP = 16_384, 20_000
 MAX_FAILURES = 3
-"""In safe mode, automatic compaction stops after this many failures in a row."""
+"""Number of consecutive failures after which automatic compaction stops in safe mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class PiSettings:
-    """All settings of Pi. Tokens if the name says so."""
+    """All settings of Pi."""
 
     context_window: int = window_setting(200_000, low=0, high=100_000_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -80,7 +80,7 @@ def apply_defaults(settings: PiSettings) -> PiSettings:
     Safe mode takes a keep of 0 literally.
 
     Raises:
-        InspectorError: for an impossible value; in safe mode also for a reserve of 0.
+        InspectorError: A value is impossible, or the reserve is 0 in safe mode.
     """
     check_limits(settings)
     if settings.optimal_config:
@@ -103,29 +103,29 @@ def optimal_config(window: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class PiState:
-    """What Pi remembers from call to call."""
+    """The state that Pi keeps between requests."""
 
     reports: tuple[CallReport, ...] = ()
-    """The newest calls, oldest first, back to one that has usage and did not fail."""
+    """Reports of the newest requests, oldest first, back to one that has usage and did not fail."""
     border: str = ""
     """Id of the last message at the latest compaction: messages up to it are older than the compaction."""
     checked: str = ""
-    """Id of the answer that was checked last: each answer is checked once."""
+    """Id of the last answer that was checked. Each answer is checked once."""
     failures: int = 0
-    """Compactions that failed in a row."""
+    """Number of consecutive failed compactions."""
     overflowed: bool = False
-    """An overflow was recovered from, and no call has succeeded since."""
+    """True if Pi recovered from an overflow and no request has succeeded since."""
     compactions: int = 0
     messages: int = 0
-    """Messages that were added, for the frequency of compactions."""
+    """Number of added messages, for the frequency of compactions."""
     seen: str = ""
-    """Id of the last message that is counted in `messages`."""
+    """Id of the last message that was counted in `messages`."""
     first_kept: str = ""
     """Id of the first entry that the latest compaction kept."""
 
     @property
     def open(self) -> bool:
-        """Does safe mode stop trying after that many failures in a row?"""
+        """Is the breaker of safe mode open, after `MAX_FAILURES` consecutive failures?"""
         return self.failures >= MAX_FAILURES
 
 

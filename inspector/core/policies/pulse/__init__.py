@@ -1,11 +1,11 @@
-"""Pulse Coder: one tier, which summarises everything but the newest user turns.
+"""Pulse Coder: a policy with one tier, which summarises everything except the newest user turns.
 
-Its settings have the names of its environment variables; some switches are ours. As Pulse Coder reads its environment,
-a value that is no number, or not above 0, is ignored in favour of the default. The exception is `COMPACT_TRIGGER=0`,
-which means "always".
+Its settings have the names of Pulse Coder's environment variables; some switches are additions of this project. As in
+Pulse Coder, a value that is not a number above 0 is ignored, and the default is used. The exception is
+`COMPACT_TRIGGER=0`, which means "always".
 
-A turn begins with a user message, but not with one that was sent together with tool results, or between a call and its
-result: so a call and its results are always in the same turn.
+A turn begins with a user message, unless that message was sent together with tool results, or is between a call and its
+result. So a call and its results are always in the same turn.
 """
 
 import math
@@ -48,9 +48,9 @@ from inspector.core.words import per_cent
 TIER = "compact"
 FALLBACK, TOO_LARGE = "fallback", "summary-too-large"
 Trigger: TypeAlias = Literal["pre-loop", "length-retry", "forced"]
-"""Which of the two call sites in the loop compacts; `forced` also if the user runs the tier manually."""
+"""The call site in the loop that compacts; `forced` if the user runs the tier manually."""
 LENGTH = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
-"""`finishReason === "length"` in the providers' own words."""
+"""Finish reasons of the providers that Pulse Coder reads as `length`."""
 PREFIX = "[COMPACTED_CONTEXT]"
 INSTRUCTIONS = (
     "You compress the older part of a conversation between a user and a coding agent, so that the agent can go on "
@@ -70,7 +70,7 @@ _EN_QUAD_TO_ZERO_WIDTH_SPACE = "".join(map(chr, range(0x2000, 0x200B)))
 _SPACE = (
     " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + _EN_QUAD_TO_ZERO_WIDTH_SPACE
 )
-"""What JavaScript's `trim` removes."""
+"""The characters that JavaScript's `trim` removes."""
 TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.50
 WINDOW_NAMES = frozenset({"window", "contextwindow", "contextwindowtokens"})
 NUMBERS = WINDOW_NAMES | {
@@ -80,12 +80,12 @@ NUMBERS = WINDOW_NAMES | {
     "maxcompactionattempts",
     "compactsummarymaxtokens",
 }
-"""Names of what upstream reads from its environment, spelt plainly."""
+"""Plain names of the numbers that Pulse Coder reads from its environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class PulseSettings:
-    """All settings of Pulse Coder. Tokens unless the name says another unit."""
+    """All settings of Pulse Coder, in tokens unless the name says another unit."""
 
     context_window_tokens: int = window_setting(64_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -140,7 +140,7 @@ class PulseSettings:
 
 
 def _is_usable(key: str, text: str) -> bool:
-    """Would Pulse Coder take this value, rather than ignore it?"""
+    """Would Pulse Coder use this value rather than ignore it?"""
     name = plain_name(key)
     if name not in NUMBERS or (name in WINDOW_NAMES and plain_name(text) == MODEL):
         return True
@@ -153,14 +153,14 @@ def _is_usable(key: str, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PulseState:
-    """How often the current call of its loop has compacted. A call of the loop begins with a prompt of the user."""
+    """Number of compactions in the current run of Pulse Coder's loop, which starts with a user prompt."""
 
     attempts: int = 0
     prompt: str = ""
-    """Id of the user message that the counted attempts belong to."""
+    """Id of the user message with which the current run of the loop started."""
 
     def at(self, messages: Sequence[Message]) -> "PulseState":
-        """Return the state for these messages: a new prompt begins a new call of the loop, without attempts."""
+        """Return the state for these messages. A new prompt starts a new run of the loop with 0 attempts."""
         prompts = [m.id for m in messages if m.role == "user" and not m.summary]
         newest = prompts[-1] if prompts else ""
         return self if newest == self.prompt else PulseState(0, newest)
@@ -170,7 +170,7 @@ PulseContext: TypeAlias = PolicyContext[PulseSettings, PulseState]
 
 
 def measure_messages(messages: Sequence[Message], settings: PulseSettings) -> int:
-    """Count the messages by the chosen estimator, rounded once for the whole list. Prompt and tools do not count."""
+    """Return the tokens of the messages, without prompt and tools, rounded once for the whole list."""
     by, counted = estimator(settings.estimator), tuple(messages)
     units = messages_weight(by, counted)
     if isinstance(by, Chars4):
@@ -179,7 +179,7 @@ def measure_messages(messages: Sequence[Message], settings: PulseSettings) -> in
 
 
 def summarise_old(old: Sequence[Message], settings: PulseSettings) -> Conversation[str]:
-    """Return the summary with its prefix; empty if the reply is blank. A failure is passed on."""
+    """Return the summary with its prefix; empty if the reply is blank. Raises Failure if the call fails."""
     parts = _split_into_parts(old, settings)
     while len(parts) > 1:
         level: list[Message] = []
@@ -206,7 +206,7 @@ def _request_summary(messages: Sequence[Message], settings: PulseSettings) -> Co
 def _split_into_parts(
     messages: Sequence[Message], settings: PulseSettings
 ) -> list[tuple[Message, ...]]:
-    """Split the messages into parts of as many whole turns as fit; a larger turn is a part. O(messages)."""
+    """Split the messages into parts of as many whole turns as fit. An oversized turn is its own part. O(messages)."""
     if not settings.summary_part_tokens:
         return [tuple(messages)]
     parts: list[list[Message]] = []
@@ -223,7 +223,7 @@ def _split_into_parts(
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Messages before a compaction: what stays in front (safe mode only), what is summarised, what is kept."""
+    """The parts of a buffer: leading messages to keep (safe mode only), old to summarise, recent to keep."""
 
     lead: tuple[Message, ...]
     old: tuple[Message, ...]
@@ -231,7 +231,7 @@ class Split:
 
 
 def split_old(messages: Sequence[Message], settings: PulseSettings) -> Split:
-    """Split off the old turns. Safe mode keeps leading system messages out of them; Pulse Coder summarises these."""
+    """Split off the old turns. Leading system messages are old turns in Pulse Coder, but kept in safe mode."""
     at = 0
     while settings.safe and at < len(messages) and messages[at].role == "system":
         at += 1
@@ -242,8 +242,8 @@ def split_old(messages: Sequence[Message], settings: PulseSettings) -> Split:
 def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> Done[PulseState]:
     """Summarise the old turns.
 
-    Before a model call (`pre-loop`) this happens only above the trigger; the other call sites force it. Without old
-    turns nothing happens, even if forced.
+    The call site before a model call (`pre-loop`) compacts only at or above the trigger; the others are forced. Without
+    old turns nothing happens, even if forced.
 
     Returns:
         An outcome whose `succeeded` is Pulse Coder's didCompact, and whose `error` is its reason for a fallback.
@@ -277,7 +277,7 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
 def _replace_old(
     parts: Split, text: str, settings: PulseSettings
 ) -> tuple[str, tuple[Message, ...]]:
-    """Return (reason for a fallback, the messages afterwards). Empty reason: the summary replaces the old turns."""
+    """Return (reason for a fallback, new messages). The reason is empty if the summary replaces the old turns."""
     if not text:
         return FALLBACK, _keep_newest_turns(parts, FALLBACK, settings)
     summary = inserted("pulse", settings.summary_role, text, parts.old)
@@ -290,7 +290,7 @@ def _replace_old(
 def _find_changes(
     before: Sequence[Message], after: Sequence[Message], removed: FateName
 ) -> dict[str, FateName]:
-    """Return the fate of each message that did not stay as it was."""
+    """Return the fate of each message that changed or was removed, by id."""
     by_id = {message.id: message for message in after}
     changed: dict[str, FateName] = {}
     for message in before:
@@ -302,7 +302,7 @@ def _find_changes(
 
 
 def _keep_newest_turns(parts: Split, reason: str, settings: PulseSettings) -> tuple[Message, ...]:
-    """Return the newest turns. Safe mode drops further turns until they fit, or one is left."""
+    """Return the newest turns. Safe mode drops more turns until they fit, or only one is left."""
     body: Sequence[Message] = (*parts.old, *parts.recent)
     if reason == FALLBACK or settings.prune_on_oversize:
         body = prune(body)
@@ -321,10 +321,10 @@ def _keep_newest_turns(parts: Split, reason: str, settings: PulseSettings) -> tu
 def _describe_compaction(
     reason: str, trigger: Trigger, before: int, after: int, parts: Split, why: str
 ) -> Event:
-    """Return onCompacted, with the figures that its authors planned.
+    """Return the event of onCompacted, with the figures that Pulse Coder's authors planned.
 
-    `ratio` is after / before, `summaries` the number of earlier summaries that were summarised again. Without a
-    fallback there is no `reason`.
+    `ratio` is tokens after / before, `summaries` the number of earlier summaries that were summarised again. Without a
+    fallback the event has no `reason`.
     """
     fields: dict[str, Json] = {
         "reason": reason,
@@ -339,7 +339,7 @@ def _describe_compaction(
 
 
 def is_trouble(finish: str, usage: Usage | None, settings: PulseSettings) -> bool:
-    """Did the call end because of length? With `length_ratio` only if the prompt was that large, too."""
+    """Did the request end because of length? With `length_ratio`, the prompt must also be that share of the window."""
     if finish.lower() not in LENGTH:
         return False
     if not settings.length_ratio:
@@ -350,7 +350,7 @@ def is_trouble(finish: str, usage: Usage | None, settings: PulseSettings) -> boo
 
 
 def is_forced(context: PulseContext) -> bool:
-    """Did the previous call end in trouble? Safe mode treats a refusal of the buffer in the same way."""
+    """Did the previous request end because of length? Safe mode treats an overflow in the same way."""
     moment, settings = context.moment, context.settings
     return is_trouble(moment.finish, moment.usage, settings) or (
         settings.safe and bool(moment.overflow)
@@ -358,12 +358,12 @@ def is_forced(context: PulseContext) -> bool:
 
 
 def attempt_compaction(context: PulseContext, trigger: Trigger) -> AllDone[PulseState]:
-    """Compact if an attempt is left. A check that does not compact costs no attempt.
+    """Compact if an attempt is left. A check that does not compact uses no attempt.
 
-    With `write_back` off the buffer stays; only the attempt and its event remain.
+    With `write_back` off, the buffer does not change; only the attempt and its event are recorded.
 
     Returns:
-        The outcome; empty if nothing was compacted.
+        A tuple with the outcome; empty if nothing was compacted.
     """
     settings, attempts = context.settings, context.running.attempts
     if attempts >= settings.max_compaction_attempts:
@@ -381,7 +381,7 @@ Turn: TypeAlias = TurnContext[PulseSettings, PulseState]
 
 
 class PulsePolicy(Policy[PulseSettings, PulseState]):
-    """See `Policy`. It never looks at what the provider reports."""
+    """Pulse Coder as a `Policy`. It does not calibrate its estimate with reported usage."""
 
     name = "pulse"
     title = "Pulse Coder"
@@ -399,9 +399,9 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
     def settings(
         self, values: Sequence[tuple[str, str]] = (), window: int | None = None
     ) -> PulseSettings:
-        """Return the settings. Trigger and target follow the window unless set; the window is Pulse Coder's own.
+        """Return the settings. The window is Pulse Coder's own; trigger and target depend on it unless set.
 
-        Safe mode refuses a target at which the next compaction would be due at once.
+        Safe mode refuses a target at which the next compaction would be due immediately.
         """
         usable = [pair for pair in values if _is_usable(*pair)]
         first, others = take_window(PulseSettings(), usable, window, follows=False)
@@ -447,14 +447,13 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
         return (Verdict(TIER, is_due, why, total, limit),)
 
     def tier(self, name: str, context: PulseContext) -> Done[PulseState]:
-        """Compact. Run manually, it is forced and costs no attempt of the loop."""
+        """Compact, forced and without using an attempt of the loop. Raises InspectorError for an unknown name."""
         if name.lower() != TIER:
             raise self.unknown(name)
         return (yield from compact_old_turns(context, "forced"))
 
     def before_call(self, context: PulseContext) -> AllDone[PulseState]:
-        """Compact between two model calls: forced if the last one ended with `length` (`moment.finish`), then while
-        it is due."""
+        """Compact between two requests: forced if the last one ended because of length, then repeatedly while due."""
         context = context.with_running(context.running.at(context.messages))
         done: tuple[Outcome[PulseState], ...] = ()
         if is_forced(context):
@@ -466,7 +465,7 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
             done += more
 
     def recover(self, turn: Turn, error: str) -> Conversation[str]:
-        """Treat a refusal like `length` in safe mode; Pulse Coder itself fails."""
+        """In safe mode, handle an overflow like `length`; Pulse Coder itself fails with the error."""
         if turn.now.settings.safe:
             done = len(turn.outcomes)
             turn.update_moment(overflow=error)
@@ -475,9 +474,9 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
         return error
 
     def accept(self, turn: Turn, answer: Answer) -> Conversation[Answer | None]:
-        """Accept the answer; if it was cut off, compact and ask again while attempts are left.
+        """Accept the answer. If it was cut off, compact and ask again while attempts are left.
 
-        The calls of such an answer are never run.
+        The calls of a cut-off answer are never run.
         """
         if not is_trouble(answer.finish, answer.usage, turn.now.settings):
             turn.add(answer.messages)

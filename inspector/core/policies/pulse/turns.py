@@ -1,4 +1,4 @@
-"""Turns of Pulse Coder's buffer: where they begin, and what pruning takes out of them."""
+"""Find the turns of Pulse Coder's buffer, and prune messages."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,7 +7,7 @@ from inspector.core.message import Message, Opaque, Part, Thinking, ToolCall, To
 from inspector.core.policies.replacements import remove_parts
 
 _GONE = ("reasoning", "thinking", "tool", "_call", "approval")
-"""Words in the kind of an opaque part that holds reasoning or a tool's state."""
+"""Words in the kind of an opaque part that contains reasoning or the state of a tool."""
 
 
 def turn_starts(messages: Sequence[Message]) -> list[int]:
@@ -25,7 +25,7 @@ def turn_starts(messages: Sequence[Message]) -> list[int]:
 def split_by_turns(
     messages: Sequence[Message], keep: int
 ) -> tuple[Sequence[Message], Sequence[Message]]:
-    """Return (old, recent). `recent` holds the newest `keep` turns; everything if there are no more."""
+    """Split messages into (old, recent). `recent` has the newest `keep` turns, or everything if there are fewer."""
     starts = turn_starts(messages)
     at = starts[-keep] if len(starts) > keep else 0
     return messages[:at], messages[at:]
@@ -41,7 +41,7 @@ def split_into_units(messages: Sequence[Message]) -> list[Sequence[Message]]:
 
 
 def prune(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Remove reasoning, calls and results, and keep the text: the mechanical half of the fallback."""
+    """Remove reasoning, calls and results, and keep the text."""
     return remove_parts((message for message in messages if message.role != "tool"), _is_pruned)
 
 

@@ -1,4 +1,4 @@
-"""Roku: five tiers, L0 to L4."""
+"""Roku: a policy with five tiers, L0 to L4."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -46,11 +46,11 @@ from inspector.core.words import per_cent, plural
 TRUNCATED = ("max_tokens", "length")
 Turn: TypeAlias = TurnContext[RokuSettings, RokuState]
 Stage: TypeAlias = tuple[tuple[str, ...], Callable[[RokuContext], AllDone[RokuState]]]
-"""Tiers of which one may fire, and what runs them if they are due."""
+"""(tiers, function): the function runs whichever of the tiers is due. At most one of them fires."""
 
 
 class RokuPolicy(Policy[RokuSettings, RokuState]):
-    """Roku as a `Policy`. It calibrates its estimate by reported sizes."""
+    """Roku as a `Policy`. It calibrates its estimate with reported usage."""
 
     name = "roku"
     title = "Roku"
@@ -96,7 +96,7 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         )
 
     def dump(self, running: RokuState) -> dict[str, Any]:
-        """Return the state; `scale` is derived from the samples, for people to read."""
+        """Return the state as JSON. `scale` is derived from the samples and only for people to read."""
         return {
             "breaker": asdict(running.breaker),
             "scale": running.calibration.scale,
@@ -146,7 +146,7 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         )
 
     def tier(self, name: str, context: RokuContext) -> Done[RokuState]:
-        """Run a tier. L3 and L4 choose their path themselves."""
+        """Run a tier. L3 and L4 choose their path themselves. Raises InspectorError for an unknown name."""
         chosen = compaction.choose_path(context)
         match name.lower():
             case "l0":
@@ -170,7 +170,10 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         )
 
     def before_call(self, context: RokuContext) -> AllDone[RokuState]:
-        """Run L4 and then L0 after an overflow; else L0, the mid tier, and with `placement=preflight` L3."""
+        """Run the stages before a request: L0, the mid tier, and with `placement=preflight` L3.
+
+        After an overflow, run L4 and then L0 instead.
+        """
         done: list[Outcome[RokuState]] = []
         for _, run in _stages(context):
             done += yield from run(context)
@@ -178,17 +181,17 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         return tuple(done)
 
     def after_turn(self, context: RokuContext) -> AllDone[RokuState]:
-        """Run L3 with `placement=end_of_turn`, the default."""
+        """Run L3 if it is due and `placement` is `end_of_turn`, the default."""
         if context.settings.placement == "preflight":
             return ()
         return (yield from compaction.run_high_tier(context))
 
-    # a turn
+    # a turn of the agent
 
     def compact(self, turn: Turn) -> Conversation[None]:
-        """Compact stage by stage, each announced for the buffer that the previous one left.
+        """Compact stage by stage. Each stage is announced for the buffer that the previous stage left.
 
-        L0 may wait for a cold cache.
+        With `l0_gate=cache_ttl`, L0 runs only if the cache is cold.
         """
         settings, moment = turn.now.settings, turn.now.moment
         cold = (
@@ -204,13 +207,13 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         turn.running = replace(turn.running, detector=detector)
 
     def recover(self, turn: Turn, error: str) -> Conversation[str]:
-        """Compact once; the model is asked again whatever that changed."""
+        """Compact once after an overflow. The model is asked again even if the buffer did not change."""
         is_second = bool(turn.now.moment.overflow)
         error_after = yield from super().recover(turn, error)
         return error_after if is_second else ""
 
     def accept(self, turn: Turn, answer: Answer) -> Conversation[Answer | None]:
-        """Accept the answer; if it is truncated, ask once more with the model's full output budget."""
+        """Accept the answer. If it is truncated, ask once more with the model's full output budget."""
         moment = turn.now.moment
         yield from _learn(turn, answer)
         requested, ceiling = moment.max_tokens, moment.output_ceiling
@@ -233,7 +236,7 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         return answer
 
     def act(self, turn: Turn, answer: Answer) -> Conversation[None]:
-        """Run the tools, check their budget and record them; then run L3 if it belongs there."""
+        """Run the tools, check their token budget, record them, and with `placement=end_of_turn` run L3 if due."""
         settings, step = turn.now.settings, turn.now.moment.step
         calls = list_calls(answer)
         results = yield from turn.run_tools(calls)
@@ -295,7 +298,7 @@ def _judge_high_tier(context: RokuContext, total: int) -> Verdicts:
 
 
 def _explain_path(path: compaction.Path, context: RokuContext) -> tuple[str, str]:
-    """Return what follows in the verdicts of (L3a, L3b): why it would not run, or make a digest."""
+    """Return the notes on the path for the verdicts of (L3a, L3b): why the tier would not run, or make a digest."""
     moment, breaker = context.moment, context.running.breaker
     if path == "mechanical":
         remote = "the breaker is open" if moment.router else "there is no model"
@@ -307,7 +310,7 @@ def _explain_path(path: compaction.Path, context: RokuContext) -> tuple[str, str
 
 
 def _stages(context: RokuContext) -> list[Stage]:
-    """Return what runs before a call, in this order."""
+    """Return the stages that run before a request, in order."""
     if context.moment.overflow:
         return [(("L4",), _l4), (("L0",), _l0)]
     preflight = context.settings.placement == "preflight"
@@ -327,9 +330,9 @@ def _l4(context: RokuContext) -> AllDone[RokuState]:
 
 
 def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
-    """Calibrate and watch the cache. The event is sent even if no usage was reported."""
+    """Update calibration, breaker and cache detector. The calibration event is sent even without reported usage."""
     usage, step = answer.usage, turn.now.moment.step
-    raw = raw_tokens(turn.buffer)  # of what was sent: the user may have edited the buffer
+    raw = raw_tokens(turn.buffer)  # of the sent buffer: the user may have edited it
     before = turn.running.calibration.apply(raw)
     calibration = turn.running.calibration.update(raw, usage.prompt if usage else 0)
     turn.log(
@@ -363,7 +366,7 @@ def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
 
 
 def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[StepRecord]:
-    """Return what LoopState.history keeps of the turn: a record for each call, or one for the final answer."""
+    """Return the records of a turn for LoopState.history: one for each call, or one for the final answer."""
     text = "\n".join(message.text for message in answer.messages)
     names = {call.id: call.name for message in answer.messages for call in message.calls}
     if not names:

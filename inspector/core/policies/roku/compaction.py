@@ -1,7 +1,6 @@
-"""Roku's tiers: L0 microcompact, L1 context collapse, L2 session memory summary, L3 and L4.
+"""Run Roku's tiers: L0 microcompact, L1 context collapse, L2 session memory summary, L3 and L4.
 
-L3 and L4 remove a segment and have it summarised in one of two ways: by the provider (L3a, remote compact), or by a
-model in four sections (L3b).
+L3 and L4 replace a segment by a summary: of the provider (L3a, remote compact), or of a model in four sections (L3b).
 """
 
 from collections.abc import Sequence
@@ -68,7 +67,7 @@ OVERFLOW = "overflow_after_retries"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The result of asking for a summary. `error` is empty on success."""
+    """The result of requesting a summary. `error` is empty on success."""
 
     text: str = ""
     messages: tuple[Message, ...] = ()
@@ -112,7 +111,7 @@ def collapse_older_half(context: RokuContext) -> Outcome[RokuState]:
 
 
 def use_session_memory(context: RokuContext) -> Done[RokuState]:
-    """L2: replace the older half by an existing summary, or a generated one if the setting says so; else run L1."""
+    """L2: replace the older half by an existing summary or, if the setting allows, a generated one. Else run L1."""
     settings, moment = context.settings, context.moment
     split = find_half_split(context.messages, settings)
     removed = context.messages[1:split]
@@ -139,7 +138,7 @@ def use_session_memory(context: RokuContext) -> Done[RokuState]:
 
 
 def _text(need: Summarize) -> Conversation[str]:
-    """Return the answer's text; empty if there is none. A failure does not count for the breaker."""
+    """Return the text of the answer; empty if it is blank or the call fails. The breaker ignores such a failure."""
     try:
         answer: Answer = yield need
     except Failure:
@@ -150,10 +149,10 @@ def _text(need: Summarize) -> Conversation[str]:
 def _replaced(
     tier: str, text: str, event: Event, context: RokuContext, split: int
 ) -> Outcome[RokuState] | None:
-    """Return the outcome of replacing the older half by the text.
+    """Replace the older half by the text.
 
     Returns:
-        None if nothing can be removed; in safe mode also if the buffer would not shrink.
+        The outcome; None if nothing can be removed, or in safe mode if the buffer would not shrink.
     """
     buffer, settings, running = context.buffer, context.settings, context.running
     removed = buffer.messages[1:split]
@@ -178,26 +177,26 @@ def run_mid_tier(context: RokuContext) -> AllDone[RokuState]:
 
 
 def has_memory(context: RokuContext) -> bool:
-    """Is there a session memory summary, or can one be generated?"""
+    """Is there a session memory summary, or does the setting allow generating one?"""
     return bool(context.moment.summary.strip()) or context.settings.session_memory == "generate"
 
 
 def run_high_tier(context: RokuContext) -> AllDone[RokuState]:
-    """Run L3, by its chosen path, if it is due."""
+    """Run L3 if it is due."""
     if not context.settings.high_line.fires(total_tokens(context.buffer, context.running)):
         return ()
     return ((yield from compact_segment("L3", choose_path(context), context)),)
 
 
 def choose_path(context: RokuContext) -> Path:
-    """Choose how to summarise: mechanically if the breaker is open or there is no model, else remotely if possible."""
+    """Choose the summary: mechanical if the breaker is open or there is no model, else remote if possible."""
     if context.running.breaker.open or not context.moment.router:
         return "mechanical"
     return "L3a" if context.moment.remote else "L3b"
 
 
 def compact_segment(tier: str, path: Path, context: RokuContext) -> Done[RokuState]:
-    """L3 or L4: replace the segment by a summary. The outcome of L3 names the path that was taken."""
+    """L3 or L4: replace the segment by a summary. The outcome of L3 has the name of the path, such as L3a."""
     buffer, settings, moment = context.buffer, context.settings, context.moment
     changed = dict[str, FateName]()
     running, events = _start_compaction(tier, context)
@@ -231,7 +230,7 @@ def compact_segment(tier: str, path: Path, context: RokuContext) -> Done[RokuSta
 
 
 def _start_compaction(tier: str, context: RokuContext) -> tuple[RokuState, list[Event]]:
-    """Return the running state and the events with which L3 or L4 begins."""
+    """Return the running state and the events at the start of L3 or L4."""
     running, step = context.running, context.moment.step
     if tier == "L4":
         running = replace(running, detector=running.detector.notify_compaction())
@@ -245,7 +244,7 @@ def _start_compaction(tier: str, context: RokuContext) -> tuple[RokuState, list[
 def _summarise_segment(
     path: Path, removed: Sequence[Message], settings: RokuSettings
 ) -> Conversation[Attempt]:
-    """Ask for the summary. An empty attempt: there is nothing to ask, or the digest is mechanical."""
+    """Request the summary. Return an empty attempt if nothing is removed, or the digest is mechanical."""
     if not removed or path == "mechanical":
         return Attempt()
     if path == "L3a":
@@ -256,7 +255,7 @@ def _summarise_segment(
 def _update_running(
     path: Path, succeeded: bool, context: RokuContext
 ) -> Conversation[tuple[RokuState, list[Event]]]:
-    """Return the running state after a segment was replaced, and the event if the breaker opens."""
+    """Return the running state after a segment was replaced, with an event if the breaker opens."""
     events: list[Event] = []
     running = yield from _compact_records(succeeded, context)
     if path != "mechanical":
@@ -267,7 +266,7 @@ def _update_running(
 def _update_breaker(
     running: RokuState, succeeded: bool, settings: RokuSettings, step: int
 ) -> tuple[RokuState, list[Event]]:
-    """Count the success or failure, and return the event if this failure opens the breaker."""
+    """Count a success or failure in the breaker. Return the state, with an event if the breaker opens."""
     if succeeded:
         return replace(running, breaker=running.breaker.succeeded()), []
     breaker, is_tripped = running.breaker.failed(settings.max_consecutive_autocompact_failures)
@@ -284,11 +283,11 @@ def _insert_summary(
     removed: Sequence[Message],
     settings: RokuSettings,
 ) -> Buffer:
-    """Return the buffer with the summary, or a digest, in place of what was removed."""
+    """Return the buffer in which the summary, or a digest, replaces the removed messages."""
     if not removed:
         return buffer
     if attempt.messages:
-        stem = inserted("l3a", "user", "", removed).id  # with new ids, which no kept message has
+        stem = inserted("l3a", "user", "", removed).id  # new ids that no kept message has
         new = tuple(
             replace(message, id=f"{stem}-{n}", summary=True)
             for n, message in enumerate(attempt.messages)
@@ -318,7 +317,7 @@ def _describe_attempt(attempt: Attempt, succeeded: bool, step: int) -> Event:
 
 
 def _compact_records(succeeded: bool, context: RokuContext) -> Conversation[RokuState]:
-    """Compact LoopState.history: by a model after a good summary (after L3a only if set), else mechanically."""
+    """Compact LoopState.history, by a model if the summary succeeded and the settings allow, else mechanically."""
     settings, running, moment = context.settings, context.running, context.moment
     removed, newest = split_records(running.history, settings)
     if not removed:
@@ -341,7 +340,7 @@ def _compact_records(succeeded: bool, context: RokuContext) -> Conversation[Roku
 def _truncate_results(
     buffer: Buffer, settings: RokuSettings, changed: dict[str, FateName]
 ) -> Buffer:
-    """Cut every tool result over 4,000 bytes to its head and tail, if `truncate_large_results` is set."""
+    """Cut every tool result over 4,000 bytes to its beginning and end, if `truncate_large_results` is set."""
     if not settings.truncate_large_results:
         return buffer
     messages = []
@@ -361,15 +360,15 @@ def _shortened(result: ToolResult, data: bytes) -> ToolResult:
     tail = data[-side:].decode("utf-8", "ignore")
     omitted = (
         len(data) - len(head.encode()) - len(tail.encode())
-    )  # cut between characters, so less may be kept
+    )  # cuts are between characters, so fewer bytes may be kept
     return replace(result, content=f"{head}\n\n[...{omitted} bytes omitted...]\n\n{tail}")
 
 
 def compact_remotely(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
-    """L3a: have the provider compact the messages, in one request without a retry; L3b never follows.
+    """L3a: have the provider compact the messages, in one request, without a retry or a fallback to L3b.
 
-    Roku skips opaque items unless `opaque_items` is set. Safe mode also drops calls without a result, and results
-    without their call.
+    Opaque items in the answer are skipped unless `opaque_items` is `keep`. Safe mode also drops calls without a result,
+    and results without their call.
     """
     try:
         answer: Answer = yield RemoteCompact(
@@ -386,7 +385,7 @@ def compact_remotely(removed: Sequence[Message], settings: RokuSettings) -> Conv
 
 
 def summarise_locally(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
-    """L3b: ask for a summary in four sections; if the call itself overflows, drop the older half and ask again."""
+    """L3b: request a summary in four sections. If the request overflows, drop its older half and try again."""
     work, retries, elapsed = list(removed), 0, 0
     while work:
         text = write_digest(work, settings.safe)

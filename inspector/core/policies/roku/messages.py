@@ -1,7 +1,8 @@
-"""What Roku does to messages without a model: which ones a tier removes, the digest of them, and the working summary.
+"""Roku's operations on messages that need no model: choosing the messages to remove, digests, the working summary.
 
-A tier always removes `buffer[1:split]`, never the anchor message 0. L0 clears tool results. The mechanical digest
-replaces removed messages if no model wrote a summary. Reasoning is removed before messages are summarised.
+Tiers that remove messages always remove `buffer[1:split]`, never the anchor message 0. L0 only clears tool results. The
+mechanical digest replaces removed messages if no model wrote a summary. Reasoning is removed before messages are
+summarised.
 """
 
 import re
@@ -25,21 +26,23 @@ _OPEN, _CLOSE = "<thinking>", "</thinking>"
 
 
 def find_half_split(messages: Sequence[Message], settings: RokuSettings) -> int:
-    """Return the end of the older half after message 0, moved back so that no kept result loses its call; 1: nothing
-    can be removed."""
+    """Return the end of the older half after message 0, moved back so that no kept result loses its call.
+
+    1 means that nothing can be removed.
+    """
     n = len(messages)
     return 1 if n < 3 else _walk_back(messages, 1 + -(-(n - 1) // 2), settings)
 
 
 def find_tail_split(messages: Sequence[Message], settings: RokuSettings) -> int:
-    """Return the same for removing all but the newest max(5, retain_tail_steps) messages."""
+    """Return the split that keeps the newest max(5, retain_tail_steps) messages, moved back like the half split."""
     keep = max(5, settings.retain_tail_steps)
     n = len(messages)
     return 1 if n <= keep + 1 else _walk_back(messages, n - keep, settings)
 
 
 def find_l3_split(messages: Sequence[Message], settings: RokuSettings) -> int:
-    """Return the split that the `l3_segment` setting chooses."""
+    """Return the split for L3 according to the setting `l3_segment`."""
     return (
         find_half_split(messages, settings)
         if settings.l3_segment == "half"
@@ -58,7 +61,7 @@ def _walk_back(messages: Sequence[Message], split: int, settings: RokuSettings) 
 def _keep_pairs(messages: Sequence[Message], split: int) -> int:
     """Move the split back until no kept result lacks its call.
 
-    A user message between two results stops the plain walk too early.
+    The simple walk back would stop too early at a user message between two results.
     """
     called_at: dict[str, int] = {}
     for at, message in enumerate(messages):
@@ -76,7 +79,7 @@ def _keep_pairs(messages: Sequence[Message], split: int) -> int:
 def replace_segment(
     messages: Sequence[Message], split: int, inserted: Sequence[Message], settings: RokuSettings
 ) -> tuple[Message, ...]:
-    """Return message 0, the inserted messages, and the kept ones. With `pin_last_user` also the newest user message."""
+    """Return message 0, the inserted messages, the newest user message if `pin_last_user`, and the kept messages."""
     pinned: tuple[Message, ...] = ()
     if settings.pin_last_user:
         prompts = (
@@ -90,7 +93,7 @@ def replace_segment(
 
 
 def find_old_results(messages: Sequence[Message], settings: RokuSettings) -> list[int]:
-    """Return the indices of the results that L0 would clear: all but the newest, if longer than the placeholder."""
+    """Return the indices of the results that L0 would clear: old ones that are longer than the placeholder."""
     places = [
         at
         for at, message in enumerate(messages)
@@ -134,7 +137,7 @@ def cut_to_bytes(text: str, limit: int) -> str:
 
 
 def write_digest(messages: Sequence[Message], flat: bool = False) -> str:
-    """Return `[n messages compacted]` and a line for each. `flat` (safe mode) removes line breaks from quoted texts."""
+    """Return `[n messages compacted]` and lines for each message. `flat` (safe mode) joins lines of quoted texts."""
     lines = [f"[{len(messages)} messages compacted]"]
     for message in messages:
         lines += _digest_lines(message, flat)
@@ -158,17 +161,17 @@ def _digest_lines(message: Message, flat: bool) -> list[str]:
 
 
 def _flat(text: str) -> str:
-    """Return the text as one line, which cannot be mistaken for a line of the digest or a section header."""
+    """Return the text as one line that cannot be mistaken for a line of the digest or a section header."""
     return _HEADER.sub("· ", " ".join(text.split()))
 
 
 def strip_thinking(messages: Sequence[Message]) -> tuple[tuple[Message, ...], int]:
     """Remove thinking parts, and `<thinking>…</thinking>` at the very start of a message.
 
-    An unclosed tag, or one after white space, stays.
+    An unclosed tag, or a tag after white space, is kept.
 
     Returns:
-        The messages, and how many were changed.
+        (messages, number of changed messages).
     """
     stripped = tuple(map(_stripped, messages))
     return stripped, sum(new is not old for new, old in zip(stripped, messages, strict=True))
@@ -217,7 +220,7 @@ def split_records(
 
 
 def write_mechanical_summary(removed: Sequence[StepRecord]) -> str:
-    """Return the summary of the removed records that is made without a model."""
+    """Return a summary of the removed records, made without a model."""
     lines = [f"[Compact summary — {len(removed)} steps discarded]"]
     for record in removed:
         reason, outcome = (
@@ -229,7 +232,7 @@ def write_mechanical_summary(removed: Sequence[StepRecord]) -> str:
 
 
 def write_records(removed: Sequence[StepRecord]) -> str:
-    """Return the removed records as JSON, for the model to summarise."""
+    """Return the removed records as JSON, for a model to summarise."""
     return dumps(
         [
             {
@@ -244,7 +247,7 @@ def write_records(removed: Sequence[StepRecord]) -> str:
 
 
 def make_boundary(step: int, removed: Sequence[StepRecord], text: str) -> StepRecord:
-    """Return the record that replaces the removed ones."""
+    """Return the boundary record that replaces the removed records."""
     count = len(removed)
     return StepRecord(
         step,
@@ -257,7 +260,7 @@ def make_boundary(step: int, removed: Sequence[StepRecord], text: str) -> StepRe
 
 
 def join_summaries(text: str, old: str, settings: RokuSettings) -> str:
-    """Join two summaries, newest first, cut to the limit without an ellipsis: the oldest information is lost."""
+    """Join two summaries, newest first, and cut the end to the limit, so that the oldest information is lost."""
     joined = f"{text}\n\n{old}" if old else text
     limit = settings.working_summary_max_chars
     if settings.unit == "bytes":

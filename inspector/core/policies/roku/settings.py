@@ -1,7 +1,7 @@
 """Roku's constants as settings, each with its hard limits, and its running state.
 
-The running state holds the calibration, the circuit breaker (after three failures in a row summaries are mechanical
-for the rest of the session), the detector of broken caches, and LoopState.history with one record a step.
+The running state has the calibration, the circuit breaker (after three consecutive failures, all later summaries of the
+session are mechanical), the detector of cache misses, and LoopState.history with one record per step.
 """
 
 import math
@@ -26,17 +26,17 @@ from inspector.core.tokens.harnesses import Roku
 from inspector.core.words import per_cent
 
 MAX_WINDOW = 2_000_000
-"""HARD_MAX_CONTEXT_WINDOW_TOKENS"""
+"""HARD_MAX_CONTEXT_WINDOW_TOKENS in Roku."""
 ESTIMATOR = Roku()
 RELATIVE_DROP = 0.05
 ABSOLUTE_DROP = 2_000
-"""Both must be exceeded, strictly, for a report."""
+"""A drop in cache reads is reported if it exceeds both this share and this number of tokens."""
 OutcomeKind: TypeAlias = Literal["tool", "ask_user", "final", "none", "boundary"]
 
 
 @dataclass(frozen=True, slots=True)
 class RokuSettings:
-    """All settings of Roku. Tokens, seconds or characters as the name says."""
+    """All settings of Roku, in tokens, seconds or characters as the name says."""
 
     context_window_tokens: int = window_setting(200_000, high=MAX_WINDOW)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -102,12 +102,12 @@ class RokuSettings:
 
     @property
     def mid_line(self) -> Watermark:
-        """The line at floor(window x ratio) tokens. The mid tier fires above it, not exactly on it."""
+        """Return the watermark of the mid tier, at floor(window x ratio) tokens. The tier fires only above it."""
         return self._line("mid_water_trigger_ratio", "L1, L2", ("L1", "L2"))
 
     @property
     def high_line(self) -> Watermark:
-        """The line of L3, in the same way."""
+        """Return the watermark of L3, at floor(window x ratio) tokens. L3 fires only above it."""
         return self._line("compact_threshold_ratio", "L3", ("L3a", "L3b"))
 
     def _line(self, setting: str, label: str, tiers: tuple[str, ...]) -> Watermark:
@@ -121,7 +121,7 @@ class RokuSettings:
 
 
 def check_roku_settings(settings: RokuSettings) -> RokuSettings:
-    """Return the settings if they keep all limits. Raises InspectorError."""
+    """Return the settings if all values are within their limits. Raises InspectorError."""
     check_limits(settings)
     for name in ("mid_water_trigger_ratio", "compact_threshold_ratio"):
         value = getattr(settings, name)
@@ -132,7 +132,7 @@ def check_roku_settings(settings: RokuSettings) -> RokuSettings:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """Closed with a number of failures, or open. Roku never closes it again; `good_turns` is for our recovery."""
+    """The circuit breaker. Roku never closes an open breaker; `good_turns` is for `breaker_recovery_after`."""
 
     failures: int = 0
     open: bool = False
@@ -152,7 +152,7 @@ class Breaker:
     def good_turn(self, recovery_after: int) -> "Breaker":
         """Return the breaker after a turn without a failure.
 
-        After `recovery_after` such turns in a row an open breaker closes (a proposal of ours); 0: never.
+        An open breaker closes after `recovery_after` such turns in a row; 0 means never, as in Roku itself.
         """
         if not self.open or recovery_after <= 0:
             return self
@@ -162,7 +162,7 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What the cached prefix depends on."""
+    """Hashes and names of everything on which the cached prefix depends."""
 
     system: str
     tools: str
@@ -171,7 +171,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class CacheBreak:
-    """A cache break: tokens lost and what changed (`system_prompt`, `tool_schema`, `model(a -> b)`; else `unknown`)."""
+    """A cache miss: tokens lost and what changed (`system_prompt`, `tool_schema`, `model(a -> b)`, or `unknown`)."""
 
     tokens_lost: int
     changed: tuple[str, ...]
@@ -179,7 +179,7 @@ class CacheBreak:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """The last fingerprints, the cache reads of the last call, and whether a compaction explains the next drop."""
+    """The last two fingerprints, the last request's cache reads, and whether a compaction explains the next drop."""
 
     baseline: int | None = None
     pending: bool = False
@@ -187,15 +187,15 @@ class Detector:
     current: Fingerprint | None = None
 
     def notify_compaction(self) -> "Detector":
-        """The next response's cache reads become the new baseline without a report."""
+        """Accept the next response's cache reads as the new baseline, without a report."""
         return replace(self, pending=True)
 
     def record_prompt_state(self, prompt: Prompt, model: str) -> "Detector":
-        """Note system prompt, tools and model. Called before each call."""
+        """Record system prompt, tools and model. Call before each request."""
         return replace(self, previous=self.current, current=fingerprint_prompt(prompt, model))
 
     def check_response(self, cache_read: int) -> "tuple[Detector, CacheBreak | None]":
-        """Compare the tokens that a call read from the cache with those of the previous call."""
+        """Compare a request's cache reads, in tokens, with those of the previous request."""
         if self.current is None:
             return self, None
         after = replace(self, baseline=cache_read, pending=False)
@@ -228,7 +228,7 @@ def _changed(before: Fingerprint | None, now: Fingerprint) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """What one step of the loop did. A boundary replaces records that were compacted."""
+    """The record of one step of the loop. A boundary replaces compacted records."""
 
     step: int
     tool: str | None = None
@@ -241,7 +241,7 @@ class StepRecord:
 
     @property
     def outcome(self) -> str:
-        """The outcome in words, as both summaries quote it."""
+        """Return the outcome as text, for both kinds of history summary."""
         match self.kind:
             case "tool":
                 state = "ok" if self.ok else "error"
@@ -254,7 +254,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class RokuState:
-    """What Roku keeps from turn to turn (LoopState)."""
+    """The state that Roku keeps between turns (LoopState)."""
 
     calibration: Calibration = field(default_factory=Calibration)
     breaker: Breaker = field(default_factory=Breaker)
@@ -269,5 +269,5 @@ def raw_tokens(buffer: Buffer) -> int:
 
 
 def total_tokens(buffer: Buffer, running: RokuState) -> int:
-    """Return the calibrated total, which every watermark is compared with."""
+    """Return the calibrated tokens of messages and system prompt, which are compared with every watermark."""
     return running.calibration.apply(raw_tokens(buffer))
