@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TAIL = 1 << 20
 """Bytes at the end of a transcript that are searched for the last reported usage."""
 REST_S, SHARE = 20.0, 10
-"""Seconds between two refreshes: at least REST_S, and SHARE times as long as the last one took."""
+"""Seconds between two refreshes: at least REST_S, and at least SHARE times the duration of the last refresh."""
 _USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 

@@ -1,12 +1,12 @@
-"""What forgetting cost: what the agent did after a compaction to get back what it had before.
+"""Compute the cost of forgetting: the calls after a compaction that brought back content which it had removed.
 
 A call counts if its result returns lines that the compaction had removed: the same file in whole or part, the same
 query, the same address. It does not count if the client attached the file again, if the result is new, if the call only
-names something, or if it lists a folder. A user who has to repeat a wish counts, too.
+names something, or if it lists a folder. A user who has to repeat an instruction counts, too.
 
-Tokens are those of the results and of the calls. Dollars are what they cost: the results as they were written to the
-cache (or sent, without a cache), the calls as output, and of the request that carried the results what it read from the
-cache, because nothing else made that request necessary. An answer with other calls in it counts by their share only.
+Tokens are those of the results and of the calls. Dollars are the price of the results as cache writes (or as input,
+without a cache), of the calls as output, and of the cache reads of the request that included the results, because only
+the calls made that request necessary. If the answer made other calls, too, the cost is divided by the number of calls.
 """
 
 import re
@@ -29,14 +29,15 @@ from inspector.core.tokens.prices import rates
 from inspector.core.words import dollars, plural
 
 GotBackHow: TypeAlias = Literal["file", "part", "query", "user"]
-"""file: read again; part: some of a file; query: asked again; user: the user said it again."""
+"""file: a file was read again; part: a part of a file was; query: a query was repeated; user: the user repeated an
+instruction."""
 
 _LEAST_SHARE: Mapping[GotBackHow, float] = {"part": 0.5, "query": 0.8}
-"""Share of the lines of a result that had been there before."""
+"""Smallest share of the lines of a result that an earlier result had, for the call to count."""
 _WHOLE = 0.9
-"""Share of the lines from which on a file counts as read again, not a part of it."""
+"""Smallest share of repeated lines at which the whole file counts as read again, not only a part."""
 _REPEATED = 0.75
-"""Share of the content words of a wish that the user says again."""
+"""Smallest share of the content words of an earlier instruction at which the user is taken to repeat it."""
 _FEWEST_WORDS = 4
 _QUERIES = ("pattern", "query", "regex", "search_term", "url", "uri")
 _NUMBERED = re.compile(r"^\s*\d{1,7}(?:→|\t|[:|-] ?)")
@@ -48,21 +49,21 @@ class GotBack:
 
     how: GotBackHow
     what: str
-    """The file, the command or the sentence."""
+    """The file, the command or the user's sentence."""
     request: int
     """The request whose answer made the call, or that brought the user's sentence."""
     message: str
     """Id of the message with the call, or the user's."""
     line: int
-    """Line of the file that holds it; 0 if there is none."""
+    """Line of that message in the transcript; 0 if there is none."""
     tokens: int
     usd: Decimal | None
-    """None: no price is known."""
+    """Cost in US dollars; None if no price is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """What one compaction made the agent do again."""
+    """The calls and sentences that one compaction made necessary again."""
 
     request: int
     """The first request after the compaction."""
@@ -70,28 +71,28 @@ class Forgetting:
 
     @property
     def calls(self) -> int:
-        """How many calls; the user's sentences are none."""
+        """Return the number of repeated calls, without the user's sentences."""
         return sum(entry.how != "user" for entry in self.again)
 
     @property
     def repeated(self) -> int:
-        """How many sentences the user said again."""
+        """Return the number of sentences that the user repeated."""
         return len(self.again) - self.calls
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of all of them together."""
+        """Return the tokens of all entries together."""
         return sum(entry.tokens for entry in self.again)
 
     @property
     def usd(self) -> Decimal | None:
-        """Return the US dollars of all of them together; None if a price is not known."""
+        """Return the US dollars of all entries together; None if a price is not known."""
         prices = [entry.usd for entry in self.again]
         return None if None in prices else sum(filter(None, prices), Decimal(0))
 
     @property
     def amount(self) -> str:
-        """`9 calls, 14,300 tokens, $0.18`; empty if there is nothing."""
+        """Return `9 calls, 14,300 tokens, $0.18`; empty without entries."""
         if not self.again:
             return ""
         words = [plural(self.calls, "call")] if self.calls else []
@@ -102,7 +103,7 @@ class Forgetting:
 
     @property
     def sentence(self) -> str:
-        """`After request 82 the agent spent 9 calls, 14,300 tokens, $0.18 to get back what it had.`"""
+        """Return `After request 82 the agent spent 9 calls, 14,300 tokens, $0.18 to get back what it had.`"""
         place = f"After request {self.request - 1}" if self.request else "After the compaction"
         if not self.again:
             return f"{place} nothing had to be read or said again."
@@ -118,7 +119,7 @@ NOTHING_AGAIN = Forgetting(0)
 
 
 def combined(each: Iterable[Forgetting]) -> Forgetting:
-    """Return what several compactions made the agent do again, as if one had."""
+    """Return the entries of several compactions as those of one, at the first of them."""
     listed = list(each)
     first = min((forgetting.request for forgetting in listed), default=0)
     return Forgetting(first, tuple(entry for forgetting in listed for entry in forgetting.again))
@@ -126,15 +127,15 @@ def combined(each: Iterable[Forgetting]) -> Forgetting:
 
 @dataclass(slots=True)
 class _EarlierResults:
-    """Results of one key, newest last."""
+    """Earlier results for one file or query, newest last."""
 
     results: list[Message]
     at: int | None = None
-    """The compaction that removed them; None while they are in context."""
+    """The first request after the compaction that removed the results; None while they are in context."""
 
 
 class _AgainWalk:
-    """Follows the results and wishes of a thread through its compactions."""
+    """Follows the tool results and the user's instructions of a thread through its compactions."""
 
     def __init__(self, thread: Thread, sizes: Sizes) -> None:
         self._thread, self._sizes = thread, sizes
@@ -146,11 +147,11 @@ class _AgainWalk:
         self.found = defaultdict[int, list[GotBack]](list)
 
     def compact(self, at: int, after: Sequence[Message]) -> None:
-        """Note which results and wishes a compaction removed. O(results and wishes before it).
+        """Record which results and instructions a compaction removed. O(results and instructions before it).
 
         Args:
             at: The first request after the compaction.
-            after: The messages of the buffer then.
+            after: The messages of that request's buffer.
         """
         remaining = set(map(id, after))
         added = (message for message in after if message.mark == "attachment")
@@ -170,7 +171,7 @@ class _AgainWalk:
         self._at = at
 
     def arrive(self, message: Message, request: int) -> None:
-        """Follow a message that enters the buffer. O(its text) if it brings something back, else O(1)."""
+        """Process a message that enters the buffer. O(its text) if it brings back removed content, else O(1)."""
         for call in message.calls:
             self._calls[call.id] = call, message, request
         result = message.result
@@ -262,7 +263,7 @@ class _AgainWalk:
 
 
 def _without_cache(request: Request) -> Request:
-    """Return the request as if it had read nothing from the cache: it would have been made in any case."""
+    """Return the request without its cache reads, which do not count for a request that was made in any case."""
     usage = request.usage
     return request if usage is None else replace(request, usage=replace(usage, cache_read=0))
 
@@ -270,13 +271,13 @@ def _without_cache(request: Request) -> Request:
 def forgetting(
     thread: Thread, arrivals: Sequence[Arrival], sizes: Sizes, compacted_at: Iterable[int]
 ) -> dict[int, Forgetting]:
-    """Return what each compaction of a thread made the agent do again, by the request after it. O(messages).
+    """Return the cost of forgetting for each compaction of a thread, by the request after it. O(messages).
 
     Args:
         thread: A thread of a session.
-        arrivals: What each of its requests brings (`core.arrivals`).
-        sizes: What measures its messages.
-        compacted_at: The requests in front of which its buffer was compacted.
+        arrivals: The new messages of each of its requests (`core.arrivals`).
+        sizes: Weighs the messages.
+        compacted_at: The first request after each compaction.
     """
     places = set(compacted_at)
     walk = _AgainWalk(thread, sizes)
@@ -292,7 +293,7 @@ def forgetting(
 
 
 def _key(call: ToolCall) -> tuple[str, GotBackHow]:
-    """Return the key of a call's result: a file, else the whole query; empty if the call is neither."""
+    """Return the key of a call's result and its kind: the file, else the whole query; an empty key for other calls."""
     if writes(call):
         return "", "query"
     arguments = call.arguments
@@ -318,11 +319,11 @@ def _lines(text: str) -> Iterator[str]:
 
 
 _SHORT_LINE = 3
-"""Characters of a line that says nothing, as a bracket."""
+"""Largest number of characters of a line that is ignored, such as a bracket."""
 
 
 def _share(text: str, before: Iterable[Message]) -> float:
-    """Return the share of the lines of a text that one of these results had."""
+    """Return the share of the lines of a text that occur in the results `before`."""
     lines = set(_lines(text))
     if not lines:
         return 0.0

@@ -1,4 +1,4 @@
-"""What a compaction lost as text to paste into the session, so that the agent has it again."""
+"""Write the facts that a compaction lost as a text to paste into the session, so that the agent has them again."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,12 +14,12 @@ _OTHERS = "Names and values that are needed:"
 
 
 def open_and_gone(rows: Iterable[LostRow]) -> tuple[LostRow, ...]:
-    """Return the rows that are worth telling and not finished: all that should be given back."""
+    """Return the rows that should be given back: those that are worth showing and not finished."""
     return tuple(row for row in rows if row.is_worth_telling and row.is_open)
 
 
 def give_back_text(rows: Sequence[LostRow]) -> str:
-    """Return rows as a message of the user's; empty without rows. What a file says is quoted as it is."""
+    """Return rows as a text for the user to send; empty without rows. The facts are quoted unchanged."""
     if not rows:
         return ""
     groups = dict[str, list[str]]()

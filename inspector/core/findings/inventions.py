@@ -1,7 +1,7 @@
-"""What a summary says that nothing before it supports: numbers, paths, identifiers and addresses.
+"""Find the numbers, paths, identifiers and addresses in a summary that the buffer before it does not support.
 
-A name is supported if the buffer before the compaction holds it in any spelling, or holds its file. Any other name is
-shown with the most similar sentence of that buffer. If that sentence is about the same with another number, the summary
+A name is supported if the buffer before the compaction holds it in any spelling, or, for a path, holds its file name.
+Any other name is shown with the most similar sentence of that buffer. If that sentence has another number, the summary
 changed the number.
 """
 
@@ -19,14 +19,14 @@ from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Text
 
 _SAME_MATTER = 0.5
-"""Least share of common content words, the name apart, of two sentences about the same."""
+"""Smallest share of common content words, without the name, at which two sentences are about the same subject."""
 _DIGITS = re.compile(r"\d[\d.,]*")
 _BOILERPLATE = rule("steps.boilerplate")
 _LONGEST = 300
-"""Characters of a sentence that is shown."""
+"""Largest number of characters of a sentence that are shown."""
 _SIGNS = re.compile(r"[\W_]+")
 _NO_LETTERS = dict.fromkeys(number for number in range(128) if not chr(number).isalnum())
-"""What removes the signs of a text in ASCII, ten times as fast."""
+"""Translation table that removes the punctuation of an ASCII text, ten times as fast as `_SIGNS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Invention:
     sentence: str
     """The sentence of the summary."""
     nearest: str = ""
-    """The sentence before the compaction that is about the same; empty if none is."""
+    """The most similar sentence before the compaction; empty if none is similar enough."""
     is_changed: bool = False
     """Does the nearest sentence have another number?"""
 
 
 def inventions(summary: Message, before: Sequence[Message]) -> tuple[Invention, ...]:
-    """Return what a summary says that the buffer before does not support. O(text of both)."""
+    """Return the names and numbers in a summary that the messages `before` do not support. O(text of both)."""
     support = _Support("\n".join(part for message in before for part in texts(message)))
     unsupported = [(sentence, fact) for sentence, fact in _named(summary) if not support.has(fact)]
     if not unsupported:
@@ -61,7 +61,7 @@ def _short_sentences(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _invention(fact: Fact, sentence: str, passages: Passages) -> Invention:
-    """Return an unsupported name with the most similar sentence of the buffer before."""
+    """Return an unsupported name with the most similar sentence of the earlier buffer."""
     words = content_words(sentence.replace(fact.text, " "))
     passage = passages.best(words) if words else None
     nearest = ""
@@ -86,7 +86,7 @@ def _named(summary: Message) -> Iterator[tuple[str, Fact]]:
 
 
 class _Support:
-    """The text before a compaction, in which names are looked for."""
+    """The text before a compaction, which is searched for names."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -107,6 +107,6 @@ class _Support:
 
 
 def _letters(text: str) -> str:
-    """Return the text in one spelling: the same for `load_rates` and `loadRates`, for `84,102` and `84102`."""
+    """Return a text in lower case without punctuation: equal for `load_rates` and `loadRates`, `84,102` and `84102`."""
     lower = text.lower()
     return lower.translate(_NO_LETTERS) if lower.isascii() else _SIGNS.sub("", lower)

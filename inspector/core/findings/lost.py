@@ -1,8 +1,8 @@
-"""What the compactions that really happened lost, and what of it the session needed again.
+"""Find the facts that recorded compactions lost, and those that the session needed again.
 
-The replay (`core.replay`) finds the facts, and `core.facts.wording` judges those that are not in context afterwards:
-gone, carried in other words, or unsure. What was finished before is done, and not lost. `lost_rows` makes the rows.
-`forgetting` counts what it cost to get facts back.
+The replay (`core.replay`) finds the facts, and `core.facts.wording` judges those that are no longer in context: gone,
+carried in other words, or unsure. Facts that were finished before count as done, not as lost. `lost_rows` makes the
+rows. `forgetting` computes the cost of getting facts back.
 """
 
 from collections import defaultdict
@@ -48,23 +48,24 @@ class CompactionLoss:
     kind: str
     """summary, micro, edit; drop if the file does not record a compaction there."""
     trigger: str
-    """The harness's own word; the kind of a drop."""
+    """The harness's own word for a compaction; the kind of a silent drop."""
     tokens_before: int | None
     tokens_after: int | None
     kept: int = 0
     rows: tuple[LostRow, ...] = ()
-    """What is lost or paraphrased, what hurts most first."""
+    """The facts that were lost or paraphrased, the worst losses first."""
     forgetting: Forgetting = NOTHING_AGAIN
-    """What the agent did again because of it."""
+    """The calls and sentences that the loss made necessary again."""
     inventions: tuple[Invention, ...] = ()
-    """What its summary says that nothing before supports; empty, too, if the file does not hold what was before."""
+    """Names and numbers of the summary that the earlier buffer does not support. Also empty if that buffer is not
+    recorded."""
     is_whole: bool = True
-    """False: the file begins in the middle, so that it does not hold all that the summary is of."""
+    """False if the file begins in the middle and lacks a part of the messages that the summary replaced."""
     economics: Economics = UNKNOWN
     is_readable: bool = True
-    """False: its summary cannot be read here. It may hold what counts as lost, and what was needed is unknown."""
+    """False if the summary cannot be read. It may hold facts that count as lost, and needs are unknown."""
     is_shown: bool = True
-    """False: the provider counted fewer tokens, and no message shows what was removed. What was lost is not known."""
+    """False if the provider counted fewer tokens, but no message shows what was removed. The loss is then unknown."""
 
     @property
     def paraphrased(self) -> int:
@@ -80,7 +81,7 @@ class CompactionLoss:
 
     @property
     def needed_again(self) -> int:
-        """Return how many facts were needed again, however often."""
+        """Return how many facts were needed again, each counted once."""
         return sum(bool(row.needed) for row in self.rows)
 
     @property
@@ -98,24 +99,24 @@ class RecordedLosses:
     """What the compactions and silent drops of a thread lost."""
 
     each: tuple[CompactionLoss, ...] = ()
-    """In order. A fact that came back and was lost again is in two of them."""
+    """The losses in order. A fact that came back and was lost again is in two of them."""
     together: Losses = NOTHING_LOST
-    """Different facts over all of them: each counts once, as in the first row of a comparison of policies."""
+    """The different facts of all losses. Each counts once, as in the first row of a comparison of policies."""
 
 
 def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLoss, ...]:
-    """Return what each recorded compaction and silent drop of one of the session's threads lost, in order. O(text)."""
+    """Return the loss of each recorded compaction and silent drop of a thread of the session, in order. O(text)."""
     return recorded_losses(session, thread).each
 
 
 def recorded_losses(session: Session, thread: Thread, wishes_only: bool = False) -> RecordedLosses:
-    """Return what the recorded compactions and silent drops lost, each and together. O(text).
+    """Return the losses of the recorded compactions and silent drops, separately and together. O(text).
 
     Args:
         session: The session.
         thread: One of its threads.
-        wishes_only: Look for nothing but instructions and constraints, and leave out sizes and economics: much
-            quicker. What forgetting cost is the same.
+        wishes_only: Find only instructions and constraints, and leave out sizes and economics. This is much faster.
+            The cost of forgetting is the same.
     """
     silent = silent_losses(thread)
     announced = {
@@ -130,7 +131,7 @@ def recorded_losses(session: Session, thread: Thread, wishes_only: bool = False)
 
 
 class _Recorded:
-    """What a thread lost, worked out once for all of its compactions."""
+    """Computes the losses of all compactions of a thread together."""
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ class _Recorded:
         )
 
     def _loss(self, index: int, at: int) -> CompactionLoss:
-        """Return what was lost before request `at`."""
+        """Return the loss at the change before request `at`."""
         before = _messages_before(self._ground, at)
         rows, kept_count = self._rows(at, before)
         before_tokens, after_tokens = self._sizes(at)
@@ -195,7 +196,7 @@ class _Recorded:
         return self._announce(loss) if drop is None else _dropped(loss, drop)
 
     def _rows(self, at: int, before: Sequence[Message]) -> tuple[tuple[LostRow, ...], int]:
-        """Return the rows of what was lost before request `at`, and the number of facts that were kept."""
+        """Return (rows of the facts lost at the change before request `at`, number of facts that were kept)."""
         gone, needed = self._losses[at], self._needed[at]
         only_content = [
             fact for fact in needed if fact not in gone
@@ -224,7 +225,7 @@ class _Recorded:
         return inventions(summary, (*before, *self._ground.arrivals[at].new))
 
     def _begins_late(self, at: int) -> bool:
-        """Is it the first compaction of a file that does not hold what the summary is of?"""
+        """Is it the first compaction of a file that begins in the middle?"""
         return self._thread.begins_late and at == min(self._announced)
 
     def _sizes(self, at: int) -> tuple[int | None, int | None]:
@@ -258,16 +259,19 @@ def _dropped(loss: CompactionLoss, drop: Drop) -> CompactionLoss:
 
 
 _COMPACTING = ("compaction", "micro-compaction", "server-side clearing")
-"""Silent drops that remove what the agent still needs; a rewind removes what the user did not want."""
+"""Kinds of silent drops whose content the agent may still need. A rewind removes only what the user did not want."""
 
 
 def _or_content_went(echoes: Mapping[Fact, Echo]) -> Callable[[Fact], Echo]:
-    """Return the echo of each fact; *carried* for a name that is still in context but whose content was removed."""
+    """Return a function that returns the echo of a fact; *carried* for a fact that is not in `echoes`.
+
+    Such a fact is a name that is still in context, but whose content was removed.
+    """
     return lambda fact: echoes.get(fact) or Echo("carried")
 
 
 def _messages_before(ground: Ground, at: int) -> Sequence[Message]:
-    """Return the messages of the buffer before request `at`, with the last answer."""
+    """Return the messages of the buffer of the request before `at`, and its answer."""
     requests = ground.thread.requests
     if at == 0:
         return tuple(requests[0].asked or ())
@@ -282,7 +286,7 @@ def _facts_of(ground: Ground, messages: Sequence[Message]) -> set[Fact]:
 
 
 def _places(ground: Ground) -> dict[str, MessagePlace]:
-    """Return the request that brought each message, and its line, by id of the message."""
+    """Return the request that added each message, and its line in the file, by id of the message."""
     summaries = [
         (compaction.before_request, compaction.summary) for compaction in ground.thread.compactions
     ]
@@ -302,7 +306,7 @@ def _places(ground: Ground) -> dict[str, MessagePlace]:
 def _unknown(
     session: Session, thread: Thread, at: int, before: Sequence[Message]
 ) -> Callable[[Fact, str], str]:
-    """Return what says why the fate of a fact at a compaction is not known; empty if it is known."""
+    """Return a function of (fact, message id) that returns why the fate of the fact is not known; empty if it is."""
     compactions = thread.compactions_at(at)
     if any(not compaction.is_readable for compaction in compactions):
         return lambda fact, message: "The summary is not in the file, or encrypted."
@@ -323,11 +327,11 @@ def _unknown(
 
 
 _ATTACHED_AGAIN = 5
-"""Files that Claude Code attaches again after a compaction."""
+"""Number of files that Claude Code attaches again after a compaction."""
 
 
 def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostRow, ...]:
-    """Return what was lost between two buffers of one step, before any request could need it again. O(text)."""
+    """Return the facts lost between the two buffers of one step, without later requests that needed them. O(text)."""
     ids_before = set(map(id, before))
     retelling = Retelling(after, [message for message in after if id(message) not in ids_before])
     places = {message.id: MessagePlace(None, message.line) for message in before}

@@ -2,7 +2,7 @@
 
 An error is measured as a share of what was unknown: a few tokens of framing and reminders, and a part of the new
 messages. These shares are stored by kind, because predictions that are accurate to a few tokens while tools answer may
-be far off at a new turn. The usual errors of other sessions count, too, until the session has enough of its own.
+be far off at a new turn. The usual errors of other sessions count, too, until the session has enough errors.
 """
 
 from collections import deque

@@ -36,7 +36,7 @@ class OwnCounts:
     end: OwnCount
     requests: Sequence[Request]
     _course: "_CountCourse"
-    """The state before the last request, because a grown thread may have another request in its place."""
+    """The state before the last request, because that request may differ in the grown thread."""
 
     def at(self, index: int | None) -> OwnCount:
         """Return the count at a request; for None or the number of requests, that of the last buffer."""

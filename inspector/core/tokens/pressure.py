@@ -83,7 +83,7 @@ class Pressures:
     end: Pressure
     _thread: Thread
     _course: "_Course"
-    """The state before the last request, because a grown thread may have another request in its place."""
+    """The state before the last request, because that request may differ in the grown thread."""
     _changes: dict[int, "_Course"]
     """The state before each change of the buffer, by request."""
     before: dict[int, Pressure] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Computes every size that is shown at a request: of its buffer, and of the buffers that tiers would make of it.
+"""Computes every size that is shown at a request: of its buffer, and of the buffers that tiers would leave.
 
 A `Sizer` belongs to one request of a thread, or to the end of the thread. The buffer of that request has exactly the
 size that was reported or predicted for it. Any other buffer (after a step, in a preview, of another policy) has the
