@@ -24,7 +24,7 @@ class AgentRecords:
         self.id = id_
         self.chain = ChainState()
         self.shaped = False
-        """Has an `api-request-shape` record given system prompt and tools? Snapshots are ignored from then on."""
+        """True once an `api-request-shape` record has given system prompt and tools; snapshots are then ignored."""
         self.words = ""
         """The agent's first prompt."""
         self.began = ""

@@ -108,7 +108,7 @@ class WireLine:
 
 
 class WirePosition(NamedTuple):
-    """The first `number` wire messages of a line."""
+    """A position in a line: after its first `number` wire messages."""
 
     line: WireLine
     number: int
@@ -192,7 +192,7 @@ class SentRequests:
         return place.view(), same
 
     def _whole(self, request: str) -> WireRequest | None:
-        """Return the request with an answered request, or none, as its base. None if a base is not recorded."""
+        """Return the request, rewritten on an answered request or an empty base; None if a base is not recorded."""
         sending, seen = self._wire.requests.get(request), {request}
         while sending is not None and sending.base and sending.base not in self._laid:
             under = self._wire.requests.get(sending.base) if sending.base not in seen else None

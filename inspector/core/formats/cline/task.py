@@ -121,7 +121,7 @@ _APART = "The log does not tell which part of the history a call was sent: token
 
 
 def sniff(head: Head) -> float:
-    """Return how sure it is that the file is a task: 1.0 for a log, up to 1.0 for a history with the client's signs."""
+    """Return the sureness that the file is a task: 1.0 for a log, 0.95 or 1.0 for a history with the client's signs."""
     if is_log(head.document):
         return 1.0
     if not is_history(head.document):
@@ -316,7 +316,10 @@ class _TaskHistory:
         ]
 
     def placed(self, calls: list[LoggedCall]) -> list[LoggedCall]:
-        """Return the calls with the indexes of their answers if some have none and the numbers of both agree."""
+        """Return the calls that have usage, with the indexes of their answers.
+
+        Return `calls` unchanged if no index is missing, or if the numbers of such calls and of answers differ.
+        """
         if all(call.index is not None for call in calls):
             return calls
         answers, measured = self.calls(), [call for call in calls if call.usage is not None]

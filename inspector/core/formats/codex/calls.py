@@ -284,7 +284,10 @@ class ModelCalls:
         )
 
     def _response(self) -> tuple[Sequence[Message], Sequence[Message]]:
-        """Return the answer so far, as at most one message within the call's last prompt and one after it."""
+        """Return the answer so far: the message that the call's last prompt contained, and the message after it.
+
+        Each is a tuple of one message, or empty.
+        """
         if self._said is None:
             return (), ()
         name, line, time = self._said

@@ -37,7 +37,7 @@ _ENDS = {
 
 
 def write_shape(before: Sequence[Message], after: Sequence[Message]) -> dict[str, Any]:
-    """Return the buffer `after` as JSON: new messages, and runs of messages of `before`.
+    """Return the buffer `after` as JSON: new messages in full, and index ranges for messages of `before`.
 
     O(messages), plus the comparison of messages that are not the same object.
     """

@@ -133,7 +133,7 @@ class TrajectoryReader:
     def _message(
         self, value: Mapping[str, Any], counted: Counter[str], where: RecordPosition
     ) -> Message:
-        """Return the message of a value: the same object for equal content, as values have no id and times change."""
+        """Return the message of a value: one object for equal contents, because values have no id and times change."""
         names = ("role", "content", "summary", "toolCallId", "customType")
         name = hash_of([value.get(key) for key in names], 6)
         counted[name] += 1
