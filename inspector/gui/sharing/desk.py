@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from inspector.core.session import SharedWork
 from inspector.core.words import plural
@@ -13,10 +13,12 @@ from inspector.gui.bridge import Task
 from inspector.gui.commands import Command
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
-from inspector.gui.sharing.review_dialog import ReviewDialog
 from inspector.transcripts.bundle import SUFFIX
 from inspector.workbench.state import State
 from inspector.workbench.steps_file import StepsSource, write_steps
+
+if TYPE_CHECKING:
+    from inspector.gui.sharing.review_dialog import ReviewDialog
 
 _Written: TypeAlias = tuple[str, str]
 """The name of a file, and a further sentence about it or an empty text."""
@@ -38,6 +40,7 @@ class SharingDesk:
 
     def share_report(self) -> None:
         """Review and write one HTML file about the open session."""
+        from inspector.gui.sharing.review_dialog import ReviewDialog
         from inspector.workbench.sharing.report import ReportDraft, draft_report
 
         bench, state = self._desk.workbench, self._desk.workbench.state
@@ -60,6 +63,7 @@ class SharingDesk:
 
     def share_bundle(self) -> None:
         """Review and write a bundle of the open session, with its pins and steps."""
+        from inspector.gui.sharing.review_dialog import ReviewDialog
         from inspector.workbench.sharing.bundle import BundleDraft, draft_bundle
 
         state = self._desk.workbench.state
@@ -91,9 +95,9 @@ class SharingDesk:
 
         self._run(work, review)
 
-    def _ask_target(self, dialog: ReviewDialog, state: State, name: str, kinds: str) -> str:
+    def _ask_target(self, dialog: "ReviewDialog", state: State, name: str, kinds: str) -> str:
         """Let the user review the texts, then ask for a file. Return its path; empty if the user cancelled."""
-        if dialog.exec() != ReviewDialog.DialogCode.Accepted:
+        if dialog.exec() != QDialog.DialogCode.Accepted:
             return ""
         stem = Path(state.session.path).name.split(".")[0] if state.session is not None else ""
         title = dialog.windowTitle()

@@ -1,8 +1,8 @@
 """A layer over a plot that paints playhead, labels and the value at the mouse."""
 
 from collections.abc import Iterable
+from typing import Any, TypeAlias
 
-import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QGraphicsView, QWidget
@@ -14,6 +14,9 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.label_space import LABELS_APART, LabelSpace
 from inspector.gui.widgets.request_range import end_place
 
+ViewBox: TypeAlias = Any
+"""A view box of pyqtgraph, which only `plot.py` imports."""
+
 
 class Overlay(Guarded, QWidget):
     """A transparent widget over a plot, which paints everything that pyqtgraph does not. It passes mouse events
@@ -22,7 +25,7 @@ class Overlay(Guarded, QWidget):
     It reads positions from the view box whenever it paints.
     """
 
-    def __init__(self, view: QGraphicsView, theme: Theme, box: pg.ViewBox) -> None:
+    def __init__(self, view: QGraphicsView, theme: Theme, box: ViewBox) -> None:
         super().__init__(view.viewport())
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
@@ -156,6 +159,6 @@ def label_size(painter: QPainter, words: str) -> QSizeF:
     return QSizeF(metrics.horizontalAdvance(words) + 4, metrics.height())
 
 
-def area_of(box: pg.ViewBox) -> QRectF:
+def area_of(box: ViewBox) -> QRectF:
     """Return the pixels that a view box covers."""
     return QRectF(box.mapRectToScene(box.boundingRect()))
