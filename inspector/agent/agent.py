@@ -1,7 +1,7 @@
-"""One thread of a run: turn after turn until the model stops, observed at every step.
+"""One thread of a run: it takes turn after turn until the model stops, and can be observed at every step.
 
-It drives the policy's turn, answers its needs, and pauses it if the user wants. A sub-agent is another such thread with
-a separate buffer, inside a tool call of the first.
+It runs the policy's turn, answers its needs, and pauses when the user wants. A sub-agent is another such thread with a
+separate buffer, which runs inside a tool call of the first.
 """
 
 from dataclasses import dataclass, replace
@@ -38,12 +38,12 @@ from inspector.core.words import per_cent
 
 BY_HAND = "by hand"
 PAIRS = ("result-without-call", "call-without-result")
-"""Rules that a policy breaks in faithful mode, and `repair` mends."""
+"""Rules that a policy may break in faithful mode; `repair` restores them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadEnd:
-    """How a thread came to its end; `text` is the last the model said."""
+    """How a thread ended; `text` is the last text of the model."""
 
     why: End
     text: str = ""
@@ -51,7 +51,7 @@ class ThreadEnd:
 
 
 class AgentThread:
-    """Observes its own turns (`core.policies.turn`)."""
+    """Runs one thread and observes its own turns (`core.policies.turn`)."""
 
     def __init__(self, run: Run, thread: str, buffer: Buffer, running: Any, turn: int = 0) -> None:
         self.run, self.thread, self.turn = run, thread, turn
@@ -59,24 +59,24 @@ class AgentThread:
             PolicyContext(buffer, run.settings, running, window=run.window)
         )
         self.results: list[Message] = []
-        """Of the answer that stands last in the buffer, and not in the buffer yet."""
+        """Tool results for the last answer in the buffer that are not in the buffer yet."""
         self.waiting: tuple[ToolCall, ...] = ()
         self.edited = False
-        """The person has put in a buffer that was not sent yet."""
+        """True if the user has replaced the buffer and it was not sent since."""
         self.begun: frozenset[str] = frozenset()
         self.last: Answer | None = None
         self.passed: float | None = None
-        """The watermark at which it has paused since the buffer was last below it."""
+        """The watermark at which the thread paused; None if the buffer has been below the breakpoint since."""
         self.sizer = BufferSizer()
         self._sizes = (0, 0)
         self._expected = Pressure(None, "unknown", 0, 0)
         self._called = 0.0
 
-    # what stands
+    # contents
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What the thread holds, with results that the turn has not taken over yet."""
+        """Return the thread's messages, including results that the turn has not added to the buffer yet."""
         standing = self.context.buffer.messages
         if not self.results:
             return standing
@@ -84,11 +84,11 @@ class AgentThread:
         return (*standing, *(message for message in self.results if message.id not in used_ids))
 
     def believed(self) -> int:
-        """Tokens of what the thread holds, by the policy's own count."""
+        """Return the tokens of the thread's messages by the policy's own count."""
         return self.run.policy.believed(self.context.now.with_buffer(self._buffer()))
 
     def pressure(self) -> Pressure:
-        """What the next prompt would come to."""
+        """Return the predicted size of the next prompt."""
         return self.sizer(self._buffer())
 
     def _buffer(self) -> Buffer:
@@ -99,7 +99,7 @@ class AgentThread:
         )
 
     def publish(self, **changes: Any) -> None:
-        """How the run stands, with what this thread holds."""
+        """Publish the run's status with the current contents of this thread."""
         buffer, believed = self._buffer(), self.believed()
         self.run.publisher.publish(
             thread=self.thread,
@@ -114,10 +114,10 @@ class AgentThread:
     def write_running(self) -> None:
         self.run.journal.running(self.thread, self.turn, self.run.policy.dump(self.context.running))
 
-    # turn after turn
+    # turns
 
     def live(self) -> ThreadEnd:
-        """Until the model stops, or something else ends it. Raises RunStopped, InspectorError."""
+        """Take turns until the model stops or something else ends the thread. Raises RunStopped, InspectorError."""
         if self.waiting:
             self._finish_turn()
         start = self.turn
@@ -144,7 +144,7 @@ class AgentThread:
         self.write_running()
 
     def _finish_turn(self) -> None:
-        """The calls that were left open when the program was ended, and what the policy does after a turn."""
+        """Run the tool calls that were open when the program ended, and the policy's steps after that turn."""
         self.context = TurnContext(self._now(), self)
         self.context.add(self._tools(self.waiting))
         self.results.clear()
@@ -152,7 +152,7 @@ class AgentThread:
         self._settle()
 
     def _now(self) -> PolicyContext[Any, Any]:
-        """Return what the policy reads as a turn begins."""
+        """Return what the policy knows when a turn begins."""
         plan, sent = self.run.plan, self.sizer.thread(self.context.buffer)
         moment = moment_at(sent, len(sent.requests))
         moment = replace(moment, step=self.turn, model=plan_model(plan), remote=self.run.remote)
@@ -224,7 +224,8 @@ class AgentThread:
             return answer
 
     def _tools(self, calls: tuple[ToolCall, ...]) -> tuple[Message, ...]:
-        """The results that are not in the buffer yet, in order. What the person took out of the buffer is not run.
+        """Run the open tool calls and return their results in order. Calls that the user removed from the buffer are
+        not run.
 
         Raises RunStopped.
         """
@@ -251,7 +252,9 @@ class AgentThread:
         return tuple(self.results)
 
     def _start(self, call: ToolCall) -> Message:
-        """Run a sub-agent with a separate buffer and thread, and return its last words. It cannot start another one."""
+        """Run a sub-agent with a separate buffer and thread, and return its last text. A sub-agent cannot start
+        another.
+        """
         if self.thread != MAIN:
             return self.run.tools.run(call)
         try:
@@ -272,7 +275,7 @@ class AgentThread:
         return result_of(call, words, ended.why != "done")
 
     def _named(self, result: Message) -> Message:
-        """With an id that no other message of the thread has: some servers give all calls the same."""
+        """Return the result with an id that is unique in the thread: some servers give all calls the same id."""
         used_ids = {message.id for message in self.messages}
         name, n = result.id, 2
         while name in used_ids:
@@ -282,7 +285,7 @@ class AgentThread:
     # pauses
 
     def _pause(self, stop: Stop, why: str, verdict: Verdict | None = None, error: str = "") -> bool:
-        """Pause until the person says go on; has another buffer been put in? Raises RunStopped."""
+        """Pause until the user resumes. Return whether the buffer was replaced. Raises RunStopped."""
         run, replaced, before = self.run, False, self.run.publisher.status.state
         run.begin_pause()
         self.publish(state="paused", stop=stop, why=why, verdict=verdict, error=error)
@@ -294,7 +297,9 @@ class AgentThread:
         return replaced
 
     def _put(self, wish: Replacement) -> None:
-        """The prompt stays the thread's own. What comes after the buffer (open calls) is looked up in the new one."""
+        """Replace the messages of the paused thread; its prompt is kept. Open calls are then looked up in the new
+        buffer.
+        """
         before = {message.id: message for message in self.messages}
         after = {message.id: message for message in wish.buffer.messages}
         fates = {key: "dropped" for key in before if key not in after}
@@ -312,7 +317,7 @@ class AgentThread:
             self.write_running()
 
     def _pause_at_request(self) -> None:
-        """Pause before the model is asked, if a breakpoint says so. Raises RunStopped."""
+        """Pause before a model call if a breakpoint says so. Raises RunStopped."""
         run, tokens = self.run, self.pressure().tokens or 0
         points, ratio = run.breakpoints, tokens / run.window if run.window else 0.0
         is_reached = points.watermark is not None and ratio >= points.watermark
@@ -328,7 +333,7 @@ class AgentThread:
             self._pause(stop, f"The model is about to be asked with {tokens:,} tokens{share}.")
 
     def _pause_at_failure(self, failure: Failure) -> bool:
-        """A model call has failed for good: is it to be made again? Raises RunStopped."""
+        """Pause if a breakpoint stops at a failed model call. Return whether to repeat the call. Raises RunStopped."""
         points, error = self.run.breakpoints, asking.sentence(failure)
         if isinstance(failure, ContextWindowExceeded):
             stop = self.run.reason() or ("overflow" if points.overflow else "")
@@ -341,14 +346,14 @@ class AgentThread:
         return False
 
     def _mend(self) -> None:
-        """A buffer that was made by hand, as every provider takes it: calls and results pair up."""
+        """Repair a buffer that the user made, so that calls and results pair up as every provider requires."""
         self.edited = False
         mended = repair(self.context.buffer, self.context.running)
         if mended.buffer is not self.context.buffer:
             self.context.buffer = mended.buffer
             self.run.journal.edit(self.thread, REPAIR, mended.buffer.messages, mended.changed)
 
-    # the turn's observer
+    # observer of the turn
 
     def before_tier(self, context: TurnContext[Any, Any], verdict: Verdict) -> None:
         self.run.check()
@@ -397,7 +402,7 @@ def _size(pressure: Pressure, believed: int) -> dict[str, Any]:
 
 
 def _explained(error: str, buffer: Buffer) -> str:
-    """What a model call failed of; where the buffer is one that providers refuse, that as well."""
+    """Return the error of a model call; if the buffer breaks a provider's rule, add that."""
     broken = next((problem for problem in find_refusals(buffer) if problem.rule in PAIRS), None)
     if broken is None:
         return error
@@ -405,7 +410,7 @@ def _explained(error: str, buffer: Buffer) -> str:
 
 
 class BufferSizer:
-    """Measures the buffer of one thread, from its beginning or (`recorded`) from the end of its journal."""
+    """Computes the size of one thread's buffer, starting empty or from a recorded thread (`recorded`)."""
 
     def __init__(self, recorded: Thread | None = None) -> None:
         self._thread = recorded or Thread("")
@@ -414,22 +419,22 @@ class BufferSizer:
         self._pressures: Pressures | None = None
 
     def __call__(self, buffer: Buffer) -> Pressure:
-        """Return the size of the next call if that buffer were sent. O(messages).
+        """Return the predicted size of the next prompt if that buffer were sent. O(messages).
 
-        It is predicted, or estimated before the first report.
+        Before the first report the size is an estimate.
         """
         self._pressures = thread_pressures(self.thread(buffer), None, self._pressures)
         return self._pressures.end
 
     def thread(self, buffer: Buffer) -> Thread:
-        """Return what was sent so far as a thread that ends with that buffer. O(messages)."""
+        """Return the requests sent so far, as a thread that ends with that buffer. O(messages)."""
         self._view = _on(self._view, buffer.messages)
         return replace(
             self._thread, requests=tuple(self._requests), end=self._view, prompt=buffer.prompt
         )
 
     def answered(self, buffer: Buffer, answer: Answer, model: str) -> None:
-        """That buffer was sent, and this came back."""
+        """Record that a buffer was sent and answered."""
         self._view = _on(self._view, buffer.messages)
         request = Request(
             len(self._requests),
@@ -443,7 +448,7 @@ class BufferSizer:
 
 
 def _on(view: View, messages: tuple[Message, ...]) -> View:
-    """The messages as a view that shares its beginning with the one before."""
+    """Return the messages as a view that shares its beginning with the previous view."""
     former = view.messages()
     same = 0
     for old, new in zip(former, messages, strict=False):

@@ -1,8 +1,9 @@
-"""What a run asks of models and tools: its own calls, and the needs of tiers; streamed, stopped at once, made again
-if it helps.
+"""Ask models and tools on behalf of a run: the agent's own calls and the needs of tiers.
 
-A need is met by the run's provider, by the offline summariser or by the person; by our own hands where it is about
-files. The journal has it, with what came back. Tool calls are asked about where they must be, run, and cut to size.
+Calls are streamed, can be stopped at once, and are retried if that may help. A need is answered by the run's provider,
+by the offline summariser or by the user; needs about files are answered by the run itself. The journal records each
+need
+with its reply. Tool calls that need permission are asked about, run, and their output is shortened.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,9 +40,13 @@ _PASSING = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 
 
 def waits(failure: Failure, tries: int, limits: RunLimits, timeouts: bool = True) -> float | None:
-    """Seconds after which the call is worth another try; None where it is not. `tries` = those made so far.
+    """Return the seconds to wait before a retry; None if the call should not be retried.
 
-    `timeouts`: is one that took too long? Not a tier's: its harness has said how long it waits.
+    Args:
+        failure: Why the call failed.
+        tries: Number of tries so far.
+        limits: The limits of the run.
+        timeouts: Retry calls that took too long. False for a tier's call, whose time limit its harness has set.
     """
     passing = timeouts and isinstance(failure, Timeout)
     if isinstance(failure, ProviderFailure):
@@ -61,9 +66,9 @@ def sentence(failure: Failure) -> str:
 def patiently(
     run: Run, thread: str, call: Callable[[], Answer], write: Callable[[], None] | None
 ) -> Answer:
-    """The answer, after as many tries as are worth it. `write` puts each try into the journal; None = a tier's need.
+    """Make a call with as many retries as are worthwhile.
 
-    Raises Failure (the last one), or RunStopped.
+    `write` records each try in the journal; it is None for a tier's need. Raises the last Failure, or RunStopped.
     """
     tries = 0
     while True:
@@ -92,7 +97,7 @@ def patiently(
 def ask_model(
     run: Run, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]
 ) -> Answer:
-    """The agent's own call, with `buffer` as it stands now. Raises Failure, RunStopped."""
+    """Make the agent's own model call with the current `buffer`. Raises Failure, RunStopped."""
     model = run.models.of(thread, buffer.prompt)
     request = AskModel(buffer, need.max_tokens, need.stream)
 
@@ -107,11 +112,11 @@ def ask_model(
 
 
 _NO_SUCH = (404, 405, 501)
-"""What a server says of an endpoint that it does not have."""
+"""Statuses by which a server says that it has no such endpoint."""
 
 
 def meet(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
-    """The answer. Raises Failure, RunStopped."""
+    """Answer a need and record it with its reply in the journal. Raises Failure, RunStopped."""
     run.check()
     run.journal.note("need", thread=thread, **_need_document(need))
     try:
@@ -136,7 +141,10 @@ def _met(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
 
 
 def _by_provider(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
-    """A provider that has no way to compact is known by that from here on: the failure itself is the tier's."""
+    """Have the run's provider answer a need.
+
+    If the provider has no endpoint for compaction, the run remembers that, and the failure is passed to the tier.
+    """
     model = run.models.of(thread, buffer.prompt)
     try:
         return patiently(run, thread, lambda: model(need, None, run.is_stopped), None)
@@ -148,7 +156,7 @@ def _by_provider(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
 
 
 def _by_hand(run: Run, need: Need) -> Answer:
-    """The person's answer. Raises Failure where they fail it."""
+    """Wait for the user's answer to a need. Raises the Failure that the user chose instead."""
     run.ask(NEED)
     run.publisher.publish(state="needing", need=need)
     try:
@@ -161,7 +169,7 @@ def _by_hand(run: Run, need: Need) -> Answer:
 
 
 def _need_document(need: Need) -> dict[str, Any]:
-    """In a few words: the whole of it follows from the buffer and the settings."""
+    """Return a short description of a need: its content follows from the buffer and the settings."""
     match need:
         case Summarize(instructions=instructions, text=text, messages=messages, purpose=purpose):
             size = {
@@ -195,9 +203,17 @@ INTERRUPTED = (
 def run_call(
     run: Run, call: ToolCall, thread: str, begun: bool, start: Callable[[ToolCall], Message]
 ) -> Message:
-    """The result of one call. `begun`: it had begun before the program was ended. `start` starts a sub-agent.
+    """Run one tool call and return its result, after asking for permission if necessary.
 
-    Raises RunStopped.
+    Args:
+        run: The run.
+        call: The call.
+        thread: Name of the thread.
+        begun: The call had begun before the program ended.
+        start: Starts a sub-agent.
+
+    Raises:
+        RunStopped: The user stopped the run.
     """
     what = run.tools.needs_permission(call)
     if begun and (what or call.name == TASK):
@@ -214,7 +230,7 @@ def run_call(
 
 
 def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
-    """May it be done? What was allowed once and for all, or is by the plan, is not asked again."""
+    """Is the call allowed? The user is not asked if the plan or an earlier "always" decides it."""
     covers = run.tools.covered_by_always(call)
     if not anew:
         if covers in run.allowed or run.plan.permissions == "always":
@@ -242,7 +258,7 @@ def _prompt(call: ToolCall) -> str:
 
 
 def cut(message: Message, limit: int) -> Message:
-    """The result with at most `limit` characters of text: its head and its tail, and how much is left out between."""
+    """Return the result with at most `limit` characters of text: its beginning, the number left out, and its end."""
     result = message.result
     if result is None or len(result.content) <= limit:
         return message
@@ -254,7 +270,7 @@ def cut(message: Message, limit: int) -> Message:
 
 
 def open_calls(buffer: Buffer) -> tuple[ToolCall, ...]:
-    """The calls of the last answer that have no result, in order."""
+    """Return the calls of the last answer that have no result, in order."""
     answered, calls = set[str](), list[ToolCall]()
     for message in reversed(buffer.messages):
         if message.role not in ("assistant", "tool"):

@@ -1,7 +1,7 @@
-"""Writes the journal of a run: a record as soon as something has happened, appended whole, never changed again.
+"""Write the journal of a run: each record is appended as soon as something has happened, and never changed.
 
 Each record is one `write` of one line to a file that only its owner may read. However the program ends, at most the
-last line is torn, and a resumed run begins a new one.
+last line is torn, and a resumed run starts a new line.
 """
 
 import fcntl
@@ -29,20 +29,20 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class JournalFailed(InspectorError):
-    """It cannot be written: the run must not go on without."""
+    """The journal cannot be written, so the run must not continue."""
 
 
 class Journal:
-    """One file, one writer. Close it when done."""
+    """A journal file with one writer. Close it when done."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
-        """`new`: a file that is not there yet. Raises JournalFailed."""
+        """`new`: create the file. Raises JournalFailed, also if it exists already."""
         self.path = path
         self._held: dict[str, tuple[Message, ...]] = {}
-        """What a reader of the file takes each thread's buffer for."""
+        """The buffer of each thread as a reader of the journal would reconstruct it."""
         self._running: dict[str, dict[str, Any]] = {}
         self._prompt: Prompt | None = None
-        """The header's: threads that have another one tell it."""
+        """The prompt in the header; a thread with another prompt records its own."""
         try:
             self._file = os.open(path, _FLAGS | (os.O_CREAT | os.O_EXCL if new else 0), 0o600)
         except FileExistsError:
@@ -62,9 +62,9 @@ class Journal:
         self.note("journal", version=VERSION, **header, prompt=_prompt(prompt))
 
     def resume(self, held: ResumePoint, plan: Mapping[str, Any]) -> None:
-        """Continue a journal that was read. A torn last line is left in the file, on a separate line.
+        """Continue a journal that was read. A torn last line stays in the file and is ended first.
 
-        Raises JournalFailed if it was resumed since it was read.
+        Raises JournalFailed if the journal has changed since it was read.
         """
         self._held = {name: buffer.messages for name, buffer in held.threads.items()}
         self._running = {name: dict(running) for name, running in held.running.items()}
@@ -78,7 +78,7 @@ class Journal:
     def thread(
         self, name: str, buffer: Buffer, *, title: str, parent: str, parent_call: str
     ) -> None:
-        """A thread begins with these messages."""
+        """Record that a thread begins with these messages."""
         more: dict[str, Any] = {"parent": parent, "parent_call": parent_call} if parent else {}
         if buffer.prompt != self._prompt:
             more["prompt"] = _prompt(buffer.prompt)
@@ -90,7 +90,7 @@ class Journal:
         return thread in self._held
 
     def sync(self, thread: str, messages: tuple[Message, ...]) -> None:
-        """The thread holds these messages now: those that are new are written, or where others went, the difference."""
+        """Record the thread's current messages: those that are new, or the difference if others were removed."""
         held = self._held[thread]
         if len(messages) >= len(held) and all(map(is_, held, messages)):
             for message in messages[len(held) :]:
@@ -107,7 +107,7 @@ class Journal:
         self._held[thread] = (*self._held[thread], *answer.messages)
 
     def failed(self, thread: str, failure: Failure, again_s: float | None) -> None:
-        """Record a failed call. `again_s`: seconds until it is asked again; None if it is not."""
+        """Record a failed call. `again_s`: seconds until the retry; None if there is none."""
         more = {"again_s": again_s} if again_s is not None else {}
         self.note("failed", thread=thread, failure=write_reply(failure), **more)
 
@@ -115,8 +115,10 @@ class Journal:
         """Record what a tier did. The buffer before it must have been written.
 
         Args:
-            before: tokens of the buffer before the tier.
-            after: tokens afterwards.
+            thread: Name of the thread.
+            outcome: The result of the tier.
+            before: Tokens of the buffer before the tier.
+            after: Tokens of the buffer after the tier.
         """
         shape = write_shape(self._held[thread], outcome.buffer.messages)
         kind = "tier" if outcome.buffer.messages != self._held[thread] else "tried"
@@ -149,7 +151,7 @@ class Journal:
         self._held[thread] = messages
 
     def running(self, thread: str, turn: int, data: Mapping[str, Any]) -> None:
-        """The policy's running state after `turn` turns: what changed of it since it was last written."""
+        """Record the changes of the policy's running state since it was last written, after `turn` turns."""
         plain: dict[str, Any] = loads(dumps(data).encode(), deepest=WRAPPED)
         last = self._running.get(thread, {})
         changed, more = {}, {}
@@ -167,14 +169,14 @@ class Journal:
         )
 
     def note(self, kind: str, **fields: Any) -> None:
-        """Write one record. Called directly for those that no buffer depends on: permission, tool, need, reply, end."""
+        """Write one record. Called directly for kinds that change no buffer: permission, tool, need, reply, end."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._append(
             dumps({"type": kind, "time": now, **fields}).encode("utf-8", "replace") + b"\n"
         )
 
     def _append(self, data: bytes) -> None:
-        """All of it in one call; more only where the system takes less (a disk that fills up)."""
+        """Write all bytes in one call, or in several if the system takes fewer (a disk that fills up)."""
         view = memoryview(data)
         try:
             while view:

@@ -1,4 +1,4 @@
-"""What a run is to be: task, workspace, provider, policy, limits. Nothing of it changes while it runs."""
+"""The plan of a run: task, workspace, provider, policy, limits. It does not change while the run is under way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,84 +15,88 @@ from inspector.core.usage import Usage
 from inspector.simulated.state import SimulatedServerState
 
 Permissions: TypeAlias = Literal["ask", "always", "never"]
-"""What happens with a call that writes or runs something: the person is asked, it is done, it is refused."""
+"""What happens to a call that writes or runs something: the user is asked, it is allowed, or it is refused."""
 NeedsBy: TypeAlias = Literal["provider", "offline", "hand"]
-"""Who answers a tier's needs: the run's own provider, the extractive summariser, the person."""
+"""Who answers a tier's needs: the run's own provider, the extractive summariser, or the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """When a run stops automatically."""
+    """The limits at which a run stops or gives up automatically."""
 
     max_turns: int = 100
-    """Model calls with their tools, of each thread."""
+    """Most turns of each thread; a turn is a model call with its tools."""
     max_output: int = 30_000
-    """Characters of one tool's output that go into the buffer; the middle of a longer one is left out."""
+    """Most characters of one tool's output that go into the buffer; the middle of a longer output is left out."""
     retries: int = 5
-    """How often a call is made again that failed for a reason that passes (429, 529, connection)."""
+    """How many times a call is retried that failed for a temporary reason (429, 529, connection)."""
     backoff_s: float = 1.0
-    """Seconds before the first retry where the provider names none; doubled each time."""
+    """Seconds before the first retry if the provider names none; doubled for each further retry."""
     longest_wait_s: float = 120.0
-    """A provider that wants to be left alone for longer has failed."""
+    """If the provider demands a longer wait before a retry, in seconds, the call has failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """Where a journal left off: what a resumed run needs besides its main buffer and running state."""
+    """The state in which a journal ended: what a resumed run needs besides its main buffer and running state."""
 
     turn: int = 0
-    """Turns that were finished."""
+    """Number of finished turns."""
     usage: Usage | None = None
     finish: str = ""
-    """Of the last call."""
+    """Why the last call finished; `usage` is its usage."""
     begun: tuple[str, ...] = ()
     """Ids of calls that had begun and have no result, so that their progress is unknown."""
     threads: Mapping[str, Buffer] = field(default_factory=lambda: MappingProxyType({}))
     running: Mapping[str, dict[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
-    """Running states in JSON as the journal holds them; none if another policy continues."""
+    """Running states as the journal holds them, in JSON; none if another policy continues."""
     recorded: Thread | None = None
-    """The main thread: what its calls reported."""
+    """The main thread with its reported requests."""
     size: int = 0
-    """Bytes of the journal."""
+    """Size of the journal in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run to be started, resumed or forked."""
+    """The plan of a run to be started, resumed or forked."""
 
     task: str
-    """What the person wants; the last user message of the start. Empty where `start` says it all."""
+    """The user's task, which becomes the last user message of the start. Empty if `start` already holds it."""
     workspace: Path
     record: Path
-    """The journal: a new file, or (with `resumed`) the one that is resumed."""
+    """Path of the journal: a new file, or (with `resumed`) the journal to continue."""
     provider: str = "simulated"
-    """simulated, anthropic, openai or a URL, as for `--answerer`."""
+    """The provider: simulated, anthropic, openai or a URL, as for `--answerer`."""
     model: str = ""
     policy: str = DEFAULT_POLICY
     settings: SettingPairs = ()
-    """KEY, VALUE pairs of the policy."""
+    """(key, value) pairs of the policy's settings."""
     window: int | None = None
-    """Tokens of the model's window; None = as the tables know it."""
+    """The model's window in tokens; None uses the known one."""
     permissions: Permissions = "ask"
     needs_by: NeedsBy = "provider"
     limits: RunLimits = field(default_factory=RunLimits)
     max_tokens: int | None = None
-    """Output tokens of a call; None = as the provider's dialect has it."""
+    """Most output tokens of a call; None uses the default of the provider's dialect."""
     remote: bool | None = None
-    """Can the provider compact? None: if it is known to. A provider without such an endpoint is not asked again."""
+    """Whether the provider can compact remotely; None if it is known to. If its endpoint is missing, it is not asked
+    again.
+    """
     memory: str = ""
-    """A file of the workspace with the agent's notes, which are the session memory (Roku L2)."""
+    """A file in the workspace with the agent's notes, which serve as the session memory (Roku L2)."""
     start: Buffer | None = None
-    """What the run begins with, `task` after it; None = the task alone. Its prompt is used as it stands."""
+    """The buffer that the run begins with, followed by `task`; None for the task alone. Its prompt is used
+    unchanged.
+    """
     running: Any | None = None
-    """The policy's running state to begin with; None = a fresh one."""
+    """The policy's running state at the start; None for a fresh one."""
     forked_from: Mapping[str, Json] | None = None
-    """Written into the journal: path, session, format, thread, request, changes."""
+    """The origin of a fork, recorded in the journal: path, session, format, thread, request, changes."""
     resumed: ResumePoint | None = None
     world: SimulatedServerState | None = None
-    """The simulated provider's own world (pace, faults, window); None = one as large as `window`."""
+    """State of the simulated provider (pace, faults, window); None for a default one with the plan's window."""
 
     @property
     def all_settings(self) -> SettingPairs:
-        """The settings of the policy: the window that the person names holds for every policy, then the others."""
+        """Return the policy's settings: first the user's window, which applies to every policy, then `settings`."""
         return (*window_pairs(self.window), *self.settings)

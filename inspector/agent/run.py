@@ -1,4 +1,4 @@
-"""What all threads of a run share: the plan, the policy, the hands, the journal, the one who may stop it."""
+"""What all threads of a run share: the plan, the policy, the tools, the journal and the user's controls."""
 
 from contextlib import ExitStack, closing
 from typing import Any
@@ -22,25 +22,25 @@ from inspector.simulated.demo import COMPACTIONS, MODEL
 from inspector.simulated.state import WINDOW, SimulatedServerState
 
 MAIN = "main"
-"""The thread of the person's own task."""
+"""Name of the thread that works on the user's task."""
 
 
 class Models:
-    """What answers needs: a separate model for each thread (cache key, frozen tools), files for all."""
+    """The run's answerers: a separate model connection for each thread (cache key, frozen tools), and one for files."""
 
     def __init__(self, plan: Plan, window: int | None) -> None:
         self._plan = plan
         left = (
             COMPACTIONS if plan.model == MODEL else None
-        )  # the demo's provider soon ceases to compact remotely
+        )  # the demo's provider soon stops compacting remotely
         self._world = plan.world or SimulatedServerState(window or WINDOW, compactions=left)
         self._session = uuid4().hex
         self._kept: dict[str, Answering] = {}
         self.hands = WorkspaceAnswerer(offline, plan.workspace)
-        """Answers without any model: files, and the offline summariser."""
+        """Answers needs without a model: files, and the offline summariser."""
 
     def of(self, thread: str, prompt: Prompt) -> Answering:
-        """The model, for the calls of this thread. Raises InspectorError."""
+        """Return the model that answers the calls of this thread. Raises InspectorError."""
         if thread not in self._kept:
             plan, session = self._plan, f"{self._session}-{len(self._kept)}"
             self._kept[thread] = answerer(
@@ -55,12 +55,14 @@ class Models:
 
 
 def plan_model(plan: Plan) -> str:
-    """The model that is asked for; the simulated provider needs none."""
+    """Return the model to call; the simulated provider needs no name."""
     return plan.model or (SIMULATED if simulated_api(plan.provider, plan.model) else "")
 
 
 def plan_window(plan: Plan) -> int | None:
-    """Tokens of the model's window: as the plan says, as the tables know, as the simulated provider has it."""
+    """Return the model's window in tokens: from the plan, from the tables, or from the simulated provider; None if
+    unknown.
+    """
     if plan.window is not None:
         return plan.window
     if plan.world is not None:
@@ -70,13 +72,13 @@ def plan_window(plan: Plan) -> int | None:
 
 
 def plan_policy(plan: Plan, window: int | None) -> tuple[Policy[Any, Any], Any]:
-    """The policy and its settings. Raises InspectorError."""
+    """Return the policy and its settings. Raises InspectorError."""
     policy = find_policy(plan.policy)
     return policy, policy.settings(plan.all_settings, window)
 
 
 def compacts_remotely(plan: Plan) -> bool:
-    """Can the provider compact, in a form that its dialect reads again?"""
+    """Can the provider compact remotely, in a form that its dialect can read again?"""
     if plan.remote is not None:
         return plan.remote
     simulated = simulated_api(plan.provider, plan.model)
@@ -84,36 +86,36 @@ def compacts_remotely(plan: Plan) -> bool:
 
 
 class Run(Controls):
-    """One run, from its plan to its end, with the controls that a person has over it."""
+    """One run from its plan to its end, with the user's controls."""
 
     def __init__(self, plan: Plan, publish: Publish, breakpoints: Breakpoints) -> None:
-        """Raises InspectorError for a provider, model, policy, setting, workspace or journal that will not do."""
+        """Raises InspectorError for an unusable provider, model, policy, setting, workspace or journal."""
         super().__init__(breakpoints)
         self.plan = plan
         self.window = plan_window(plan)
         self.policy, self.settings = plan_policy(plan, self.window)
         self.publisher = StatusPublisher(publish, RunStatus(window=self.window))
         self.allowed = set[str]()
-        """What may be done without asking, by `Toolbox.covered_by_always`."""
+        """Keys of calls that the user always allows, from `Toolbox.covered_by_always`."""
         self.remote = compacts_remotely(plan)
-        """The provider can compact remotely, as far as is known by now."""
+        """True if the provider can compact remotely, as far as is known."""
         self.reports = 0
-        """Turns that were reported."""
+        """Number of reported turns."""
         with ExitStack() as opened:
             self.tools = opened.enter_context(Toolbox(plan.workspace))
             self.models = opened.enter_context(closing(Models(plan, self.window)))
             self.first = _first_buffer(plan, self.tools)
-            """What the main thread begins with."""
+            """The buffer that the main thread begins with."""
             self.models.of(MAIN, self.first.prompt)
             self.journal = opened.enter_context(
                 closing(Journal(plan.record, new=plan.resumed is None))
             )
             self.opened = opened.pop_all()
-            """Closes all of it."""
+            """Closes everything that the run has opened."""
 
 
 def _first_buffer(plan: Plan, tools: Toolbox) -> Buffer:
-    """What the run begins with. Raises InspectorError where nothing says what is to be done."""
+    """Return the buffer that the run begins with. Raises InspectorError if it contains no task."""
     start = plan.start or Buffer((), prompt(tools.folder))
     if not plan.task.strip():
         last = start.messages[-1] if start.messages else None

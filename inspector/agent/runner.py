@@ -1,7 +1,7 @@
-"""A run in a separate thread. Everything that the user can do to it is a method here; it publishes its status.
+"""A run in a separate thread. The user's actions are methods of the runner; it publishes its status.
 
-All methods but `wait` and `close` return at once and may be called from any thread. What they lead to is published by
-`publish`, which is called from the run's own threads, never twice at a time.
+All methods except `wait` and `close` return at once and may be called from any thread. Their effects are reported
+through `publish`, which is called from the run's own threads, one call at a time.
 """
 
 import threading
@@ -26,7 +26,7 @@ class Runner(Run):
     def __init__(
         self, plan: Plan, publish: Publish, breakpoints: Breakpoints | None = None
     ) -> None:
-        """Raises InspectorError for a provider, model, policy, setting, workspace or journal that will not do."""
+        """Raises InspectorError for an unusable provider, model, policy, setting, workspace or journal."""
         super().__init__(plan, publish, breakpoints or Breakpoints())
         try:
             self._agent = _main_thread(self)
@@ -37,7 +37,7 @@ class Runner(Run):
         self._over = threading.Event()
 
     def start(self, paused: bool = False) -> None:
-        """Begin; with `paused` it stops before its first model call."""
+        """Start the run; with `paused` it pauses before its first model call."""
         if paused:
             self.pause()
         self._thread.start()
@@ -47,11 +47,11 @@ class Runner(Run):
         return self.publisher.status
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until the run has ended; False where it has not by then."""
+        """Wait until the run has ended, for at most `timeout_s` seconds. Return whether it has ended."""
         return self._over.wait(timeout_s)
 
     def close(self) -> None:
-        """Stop it if it still runs, wait for its thread, close what it opened. May be called twice."""
+        """Stop the run if it is still going, wait for its thread, and close what it opened. May be called twice."""
         self.stop()
         if self._thread.ident is None:
             self.opened.close()
@@ -59,7 +59,7 @@ class Runner(Run):
             self._thread.join()
 
     def _live(self) -> None:
-        """The thread. However it ends, the journal and the window hear of it."""
+        """Run the thread. However it ends, the end is recorded in the journal and published."""
         ended = ThreadEnd("error", error="the run broke off by a fault of this program")
         try:
             ended = self._agent.live()
@@ -85,7 +85,7 @@ class Runner(Run):
 
 
 def _main_thread(run: Run) -> AgentThread:
-    """Ready to run; the journal begins with it, or continues. Raises InspectorError."""
+    """Return the main thread, ready to run; begin its journal or continue it. Raises InspectorError."""
     plan, journal, buffer = run.plan, run.journal, run.first
     running = run.policy.fresh(run.settings) if plan.running is None else plan.running
     agent = AgentThread(run, MAIN, buffer, running)
@@ -110,7 +110,7 @@ def _main_thread(run: Run) -> AgentThread:
         agent.waiting, agent.edited = (
             open_calls(buffer),
             True,
-        )  # what no provider takes is mended before it is sent
+        )  # a buffer that providers refuse is repaired before it is sent
     agent.write_running()
     return agent
 
@@ -121,7 +121,7 @@ def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[st
         "window",
         "pause_s",
         "compactions",
-    )  # what it takes to make the simulated provider's world again
+    )  # what is needed to recreate the simulated provider
     return {
         "program": f"context-inspector {__version__}",
         "task": plan.task,

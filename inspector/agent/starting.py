@@ -1,21 +1,21 @@
-"""How a run begins: forked out of any transcript, resumed from its own journal, or as the demo.
+"""How a run begins: forked from any transcript, resumed from its own journal, or as the demo.
 
-A fork is the buffer of one request, made so that a provider takes it. What had to be changed for that is said, sentence
-by sentence; messages that need no change stay the same objects. What is resumed is read by the reader that opens the
-journal as a transcript.
+A fork is the buffer of one request, changed so that a provider accepts it. Each change is described in a sentence;
+messages that need no change stay the same objects. A journal to be resumed is read by the same reader that opens it as
+a transcript.
 
 The demo needs no key and no network: a real task with real tools on a throw-away copy of the sample workspace. Every
-tier of Roku fires by its own condition, through the turn's own pipeline; nothing forces one. What makes it so:
+tier of Roku fires by its own condition in the normal course of turns; none is forced. This is how each is reached:
 
-- L0: results come one by one, and only the newest three are kept.
-- L1: the log is read piece by piece until 60% of the window are passed. There are no notes yet.
+- L0: results arrive one by one, and only the newest three are kept.
+- L1: the log is read piece by piece until 60% of the window is exceeded. There are no notes yet.
 - L2: the same again, once the agent has written NOTES.md, which is the session memory.
-- L3a: several pieces of the log at once jump over 75%; the provider compacts remotely.
-- L3a fails: the next time the provider has no such endpoint any more (404). A digest is made, the breaker counts one.
-- L3b: from then on the provider counts as one that cannot compact, and a model summarises.
-- L4: a file of single digits, one token a byte, is four times what an estimate by bytes thinks. The model refuses.
+- L3a: several pieces of the log at once exceed 75%; the provider compacts remotely.
+- L3a fails: the next time, the provider no longer has such an endpoint (404). A digest is used, the breaker counts one.
+- L3b: from then on the provider counts as unable to compact, and a model summarises.
+- L4: a file of single digits, one token per byte, has four times the tokens of an estimate by bytes. The model refuses.
 
-The model is `simulated-demo`; its window is small, its stream paced so that a person can watch.
+The model is `simulated-demo`; its window is small, and its stream is slow enough for a person to watch.
 """
 
 import re
@@ -51,12 +51,12 @@ from inspector.transcripts.transcript_file import TranscriptFile
 System: TypeAlias = Literal["recorded", "ours"]
 BEGINNING = "(The conversation begins in the middle: what was before is not known.)"
 _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
-"""What every provider takes for the id of a call."""
+"""Matches call ids that every provider accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """`start` and `forked_from` of a Plan, and what was changed, in sentences."""
+    """`start` and `forked_from` for a Plan, and the changes that were made, in sentences."""
 
     start: Buffer
     forked_from: dict[str, Json]
@@ -71,9 +71,17 @@ def fork(
     buffer: Buffer | None = None,
     system: System = "recorded",
 ) -> Fork:
-    """Begin at request `at` (None = after the last record). `buffer`: what was made of it by hand.
+    """Return a fork that begins at request `at`.
 
-    The tools are ours; the system prompt is the transcript's own where it holds one, unless `system` says otherwise.
+    The tools are the product's own. The system prompt is the transcript's if it holds one, unless `system` is `ours`.
+
+    Args:
+        session: The session.
+        thread: The thread to fork.
+        at: Index of the request; None for the buffer after the last record.
+        workspace: The workspace of the run.
+        buffer: A manually changed buffer to use instead of the recorded one.
+        system: Whose system prompt is used.
     """
     changes: list[str] = []
     if buffer is not None:
@@ -114,7 +122,7 @@ def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str
 
 
 def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
-    """The messages as every provider takes them."""
+    """Return the messages in a form that every provider accepts."""
     filled = _filled(messages, changes)
     filled = _named(filled, changes)
     filled = _paired(filled, changes)
@@ -133,7 +141,7 @@ def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
 
 
 def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
-    """Without text parts that say nothing, and without messages that hold nothing a provider would be sent."""
+    """Return the messages without blank text parts, and without messages that have no content to send."""
     filled: list[Message] = []
     for message in messages:
         parts = tuple(
@@ -190,7 +198,7 @@ def _good(name: str) -> str:
 
 
 def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message, ...]:
-    """Every result right after its call, every call with one result."""
+    """Return the messages with every result right after its call and exactly one result per call."""
     bad = [problem.rule for problem in find_refusals(Buffer(messages))]
     if "order" in bad or "duplicate-answer" in bad:
         messages = tuple(_ordered(messages))
@@ -230,7 +238,7 @@ UNDONE = "This call was not run: the user has continued with something else."
 
 
 def read_journal(path: Path) -> JournalReader:
-    """All that a journal holds. Raises NothingToRead, UnknownFormat, InspectorError for another transcript."""
+    """Read a whole journal. Raises NothingToRead, UnknownFormat, or InspectorError for another kind of transcript."""
     journal = TranscriptFile(path)
     if detect(journal.head()).name != NAME:
         raise InspectorError(
@@ -246,14 +254,15 @@ def read_journal(path: Path) -> JournalReader:
 
 
 def resume(path: Path, task: str = "", **changes: Any) -> Plan:
-    """Return the plan of the rest of a run.
+    """Return the plan for the rest of a run.
 
     Args:
-        task: what to do next, if the run had ended or something else is to be done.
-        changes: fields of the Plan that differ from the journal's; of `settings`, those that change.
+        path: The journal.
+        task: What to do next, if the run had ended or should do something else.
+        changes: Fields of the Plan that differ from the journal's; of `settings`, only those that change.
 
     Raises:
-        InspectorError: if the journal cannot be resumed.
+        InspectorError: The journal cannot be resumed.
     """
     size = path.stat().st_size if path.is_file() else 0
     reader = read_journal(path)
@@ -279,7 +288,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
 
 
 def _without_open_calls(buffer: Buffer, begun: Container[str]) -> Buffer:
-    """Return the buffer with a result for each open call, which says whether it had begun."""
+    """Return the buffer with a result for each open call that says whether the call had begun."""
     results = [
         result_of(call, INTERRUPTED if call.id in begun else UNDONE) for call in open_calls(buffer)
     ]
@@ -287,7 +296,7 @@ def _without_open_calls(buffer: Buffer, begun: Container[str]) -> Buffer:
 
 
 def _resume_point(reader: JournalReader, size: int) -> ResumePoint:
-    """Return where the journal ends. `size`: bytes of the journal that were read."""
+    """Return the state in which the journal ends. `size`: bytes of the journal that were read."""
     main = reader.threads[MAIN]
     recorded = main.thread()
     point = ResumePoint(
@@ -304,7 +313,7 @@ def _resume_point(reader: JournalReader, size: int) -> ResumePoint:
 
 
 def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
-    """Return the journal's settings with the changed ones; for another policy only the changed ones."""
+    """Return the journal's settings with the changed ones; for another policy, only the changed ones."""
     new = tuple(changes.get("settings", ()))
     if changes.get("policy", recorded.policy) != recorded.policy:
         return new
@@ -336,7 +345,7 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
 
 
 def _world_again(recorded: Any, window: int | None, compacted: int) -> SimulatedServerState | None:
-    """Return the simulated provider after `compacted` remote compactions; None if the journal names none."""
+    """Return the simulated provider's state after `compacted` remote compactions; None if the journal records none."""
     if not isinstance(recorded, Mapping):
         return None
     size, pause, left = recorded.get("window"), recorded.get("pause_s"), recorded.get("compactions")
@@ -348,17 +357,17 @@ def _world_again(recorded: Any, window: int | None, compacted: int) -> Simulated
 
 DEMO_WINDOW = 16_000
 PACE_S = 0.05
-"""Between the events of a stream: about half a minute for all of it."""
+"""Seconds between the events of a stream: the whole demo takes about half a minute."""
 _MADE = ("__pycache__",)
 
 
 def demo_folder() -> Path:
-    """A folder for one demo, which does not exist yet: under the user's data, never among the installed files."""
+    """Return a new folder for one demo: under the user's data, never among the installed files."""
     return saved_path().parent / "demo" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:6]}"
 
 
 _DEMO_SETTINGS = (("opaque_items", "keep"),)
-"""Of the default policy: the provider reads its own compactions again."""
+"""Settings of the default policy for the demo: the provider can read its own compactions."""
 
 
 def demo_plan(
@@ -369,8 +378,9 @@ def demo_plan(
 ) -> Plan:
     """Return the plan of the demo in `folder`, which is created for the workspace and the journal.
 
-    `permissions`: the workspace is a throw-away copy, so changes need no permission; `ask` asks for four calls
-    (notes, an edit, two runs of the same tests). Raises InspectorError if the folder exists or cannot be created.
+    `permissions`: the workspace is a throw-away copy, so changes need no permission; with `ask` the user is asked about
+    four
+    calls (notes, an edit, two runs of the same tests). Raises InspectorError if the folder exists or cannot be created.
     """
     workspace = folder / "tidewatch"
     copy_sample(workspace)
@@ -390,7 +400,7 @@ def demo_plan(
 
 
 def copy_sample(workspace: Path) -> None:
-    """A fresh copy of the sample workspace, writable whatever the installed files are. Raises InspectorError."""
+    """Copy the sample workspace; the copy is writable even if the installed files are not. Raises InspectorError."""
     source = resource("workspace")
     try:
         workspace.mkdir(parents=True)

@@ -1,8 +1,9 @@
-"""The current status of a run, and what the user wants it to do.
+"""The current status of a run, and the user's controls over it.
 
-The status is what the window shows besides the journal: everything that lasts is there; only what is on its way is here
-(streaming text, what is waited for). The controls are set from any thread, and obeyed by the run's own thread at the
-next place where it can. The run asks (`reason`, `next_wish`, `reply`) and waits; nothing is polled. Whatever waits ends
+The window shows the status together with the journal: the journal holds everything permanent, the status only what is
+in progress (streaming text, open questions). The controls may be set from any thread, and the run's own thread obeys
+them at the next possible point. The run asks (`reason`, `next_wish`, `reply`) and waits without polling. Every wait
+ends
 at once with RunStopped when the run is stopped.
 """
 
@@ -24,34 +25,37 @@ from inspector.core.tokens.pressure import Pressure, PressureKind
 RunState: TypeAlias = Literal[
     "starting", "calling", "tool", "tier", "paused", "asking", "needing", "ended"
 ]
-"""calling: the model answers; tool: a tool runs; tier: a tier runs; paused: the person may look and change; asking: a
-permission is wanted (`permit`); needing: a tier's need is for the person (`answer`); ended: it is over."""
+"""The states of a run.
+
+calling: the model answers; tool: a tool runs; tier: a tier runs; paused: the user may look and change; asking: the user
+must permit a call (`permit`); needing: the user must answer a tier's need (`answer`); ended: the run is over.
+"""
 Stop: TypeAlias = Literal[
     "", "by hand", "step", "request", "watermark", "tier", "overflow", "tool", "error"
 ]
-"""What made a run pause."""
+"""Why a run paused."""
 End: TypeAlias = Literal["", "done", "error", "stopped", "max turns"]
 
 ANY = "*"
-"""Every tier, every tool."""
+"""Stands for every tier or every tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breakpoints:
-    """All off by default. They hold in sub-agents as well."""
+    """Where a run pauses. All are off by default; they also apply to sub-agents."""
 
     requests: bool = False
-    """Before every model call."""
+    """Pause before every model call."""
     watermark: float | None = None
-    """Before a model call whose buffer has come to this share of the window (0.6), once each time it gets there."""
+    """Pause before a model call whose buffer reaches this share of the window (such as 0.6), once each time it does."""
     tiers: frozenset[str] = frozenset()
-    """Before one of these tiers fires; ANY = before any."""
+    """Pause before one of these tiers fires; ANY means every tier."""
     overflow: bool = False
-    """When the model has refused the buffer as too long, before the policy reacts."""
+    """Pause when the model has refused the buffer as too long, before the policy reacts."""
     tools: frozenset[str] = frozenset()
-    """Before a call of one of these tools; ANY = before any."""
+    """Pause before a call of one of these tools; ANY means every tool."""
     errors: bool = False
-    """When a model call has failed for good. Going on asks again; without it the run ends there."""
+    """Pause when a model call has finally failed. Resuming repeats the call; without this breakpoint the run ends."""
 
 
 Permit: TypeAlias = Literal["once", "always", "no"]
@@ -59,8 +63,10 @@ Permit: TypeAlias = Literal["once", "always", "no"]
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A call that wants to be allowed. `what` says exactly what it will do; `id` is of this question alone: those of
-    calls may come again."""
+    """A call that needs permission.
+
+    `what` says exactly what the call will do. `id` identifies this question, because ids of calls may repeat.
+    """
 
     id: str
     call: ToolCall
@@ -69,24 +75,24 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """A model call that is over, with its tools: a line of `run`."""
+    """The report of one finished turn: a model call with its tools. Each is a line of `run`."""
 
     number: int
-    """Counts through all threads, from 1."""
+    """Number of the turn across all threads, from 1."""
     turn: int
-    """Of its thread, from 0."""
+    """Number of the turn in its thread, from 0."""
     thread: str
     reported: int | None
-    """Prompt tokens as the provider counted them."""
+    """Prompt tokens that the provider reported."""
     estimated: int
     calibrated: int
-    """By the policy's own estimator, before the call: raw, and as it believed."""
+    """Prompt tokens by the policy's own estimator before the call: `estimated` is uncalibrated, this is calibrated."""
     expected: Pressure
-    """What was said of the prompt before the call."""
+    """The size of the prompt that was predicted before the call."""
     output: int | None
     window: int | None
     fired: tuple[str, ...]
-    """Tiers that did something in this turn, in order."""
+    """Names of the tiers that did something in this turn, in order."""
     tools: tuple[str, ...]
     finish: str
     text: str
@@ -98,7 +104,7 @@ class TurnReport:
 
     @property
     def tokens(self) -> int:
-        """Of the prompt: as reported, else as predicted, else estimated."""
+        """Return the prompt's tokens: reported, or else predicted or estimated."""
         return (self.expected.tokens or 0) if self.reported is None else self.reported
 
     @property
@@ -112,44 +118,44 @@ class RunStatus:
 
     state: RunState = "starting"
     why: str = ""
-    """A sentence for people: why it is paused, what is waited for, when it asks again."""
+    """A sentence that says why the run is paused, what it waits for, or when it retries."""
     stop: Stop = ""
     end: End = ""
     thread: str = "main"
-    """The thread at work: main, or the id of the call that started a sub-agent."""
+    """The active thread: main, or the id of the call that started a sub-agent."""
     turn: int = 0
     text: str = ""
-    """What the model has said so far in the call that is under way."""
+    """The text of the model so far in the current call."""
     calls: tuple[ToolCall, ...] = ()
     """Tool calls of the last answer that have not been run yet, the next one first."""
     asked: Permission | None = None
     need: Need | None = None
     """The need that waits for `answer`."""
     verdict: Verdict | None = None
-    """The tier that is about to fire, where the run paused for it."""
+    """The tier that is about to fire, if the run paused for it."""
     buffer: Buffer = field(default_factory=lambda: Buffer(()))
-    """What the thread holds now: what `replace` changes."""
+    """The current buffer of the thread, which `replace` changes."""
     running: Any = None
-    """The policy's running state that goes with it."""
+    """The policy's running state that belongs to the buffer."""
     tokens: int = 0
-    """Of the buffer: what the next prompt would come to."""
+    """Predicted tokens of the next prompt."""
     kind: PressureKind = "unknown"
     believed: int = 0
-    """Of the buffer, as the policy reckons: what its tiers go by."""
+    """Tokens of the buffer by the policy's own count, which its tiers are compared with."""
     window: int | None = None
     error: str = ""
-    """The sentence of what went wrong; kept when the run has ended by it."""
+    """The error message; kept if the error has ended the run."""
     report: TurnReport | None = None
-    """The newest turn that is over; its `number` tells whether it was published before."""
+    """The newest finished turn. Its `number` shows whether it was published before."""
 
 
 Publish: TypeAlias = Callable[[RunStatus], None]
 PACE_S = 1 / 30
-"""Between two that only have more text."""
+"""Shortest time in seconds between two updates that only add text."""
 
 
 class StatusPublisher:
-    """Publishes one status after the other, never two at a time; streamed text at a pace for the eye."""
+    """Publishes one status at a time; updates of streamed text are limited to a readable pace."""
 
     def __init__(self, publish: Publish, first: RunStatus) -> None:
         self._publish = publish
@@ -159,13 +165,13 @@ class StatusPublisher:
         self._pieces: list[str] | None = None
 
     def publish(self, **changes: Any) -> None:
-        """The status has changed in these fields."""
+        """Change these fields of the status and publish it."""
         with self._lock:
             self.status = replace(self.status, **changes)
             self._publish(self.status)
 
     def begin_text(self) -> Callable[[str], None]:
-        """Takes each bit of an answer's text, on whatever thread. Bits that come after `end_text` are dropped."""
+        """Return a function that takes pieces of an answer's text, on any thread, until `end_text` is called."""
         with self._lock:
             pieces: list[str] = []
             self._pieces = pieces
@@ -195,19 +201,19 @@ NEED = "need"
 
 
 class RunStopped(Exception):
-    """The person has ended the run."""
+    """The user has ended the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Another buffer for the thread that is paused; `running` None = as it was."""
+    """A new buffer for the paused thread; `running` None keeps the running state."""
 
     buffer: Buffer
     running: Any = None
 
 
 class Controls:
-    """One run's. Every method returns at once, but for those of the run itself, which say so."""
+    """The user's controls over one run. Methods return at once, except those for the run itself that say they wait."""
 
     def __init__(self, breakpoints: Breakpoints) -> None:
         self._changed = threading.Condition()
@@ -217,25 +223,25 @@ class Controls:
         self._breakpoints = breakpoints
         self._wishes: deque[Replacement] = deque()
         self._asked = ""
-        """The question that waits for an answer: the id of a permission, or NEED."""
+        """The open question: the id of a permission, or NEED; empty if there is none."""
         self._reply: Permit | Answer | Failure | None = None
 
-    # what the person does
+    # for the user
 
     def go(self) -> None:
-        """Run on, to the next breakpoint or to the end."""
+        """Resume, until the next breakpoint or the end."""
         self._set_mode("go")
 
     def pause(self) -> None:
-        """Stop at the next place where one can: before a tier, a model call or a tool call."""
+        """Pause at the next possible point: before a tier, a model call or a tool call."""
         self._set_mode("pause")
 
     def step_model(self) -> None:
-        """Run on until one model call has been answered."""
+        """Resume until one model call has been answered."""
         self._set_mode("model")
 
     def step_tool(self) -> None:
-        """Run on until one tool call has its result."""
+        """Resume until one tool call has its result."""
         self._set_mode("tool")
 
     def _set_mode(self, mode: _Mode) -> None:
@@ -244,27 +250,27 @@ class Controls:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the run now: the model call is cancelled, a running command is killed with its children."""
+        """End the run now: the model call is cancelled, a running command and its children are killed."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     def break_at(self, breakpoints: Breakpoints) -> None:
-        """Other breakpoints from now on."""
+        """Use other breakpoints from now on."""
         with self._changed:
             self._breakpoints = breakpoints
 
     def permit(self, id: str, how: Permit) -> None:  # noqa: A002
-        """Answer the permission of that id; one that is no longer asked for is ignored."""
+        """Answer the permission with this id; an id that is no longer open is ignored."""
         with self._changed:
             if id == self._asked:
                 self._reply = how
                 self._changed.notify_all()
 
     def replace(self, buffer: Buffer, running: Any = None) -> None:
-        """Put another buffer (and running state) into the thread that is paused. Its prompt stays.
+        """Replace the buffer (and running state) of the paused thread. Its prompt is kept.
 
-        Raises InspectorError if none is paused.
+        Raises InspectorError if the run is not paused.
         """
         with self._changed:
             if not self._paused or self._mode in _GOING:
@@ -273,14 +279,14 @@ class Controls:
             self._changed.notify_all()
 
     def answer(self, reply: Answer | Failure) -> None:
-        """Meet the need that is open, or fail it. Raises InspectorError where none is."""
+        """Answer the open need, or fail it. Raises InspectorError if there is none."""
         with self._changed:
             if self._asked != NEED:
                 raise InspectorError("The run is not waiting for an answer.")
             self._reply = reply
             self._changed.notify_all()
 
-    # what the run does, on its own thread
+    # for the run, on its own thread
 
     @property
     def breakpoints(self) -> Breakpoints:
@@ -288,7 +294,7 @@ class Controls:
             return self._breakpoints
 
     def is_stopped(self) -> bool:
-        """For those who cancel what is under way."""
+        """Is the run stopped? Passed to functions that cancel work."""
         return self._stopped
 
     def check(self) -> None:
@@ -297,26 +303,26 @@ class Controls:
             raise RunStopped
 
     def reason(self) -> Stop:
-        """Does the person want a pause here, and why? Empty = no. Raises RunStopped."""
+        """Return why the user wants a pause here; empty if they do not. Raises RunStopped."""
         with self._changed:
             self.check()
             return {"pause": "by hand", "stepped": "step"}.get(self._mode, "")  # type: ignore[return-value]
 
     def done(self, what: Literal["model", "tool"]) -> None:
-        """A model call was answered, a tool call has its result: a step may be over."""
+        """Note that a model call or a tool call is finished, which may end a step."""
         with self._changed:
             if self._mode == what:
                 self._mode = "stepped"
 
     def begin_pause(self) -> None:
-        """From here on the person may replace."""
+        """Enter a pause, in which `replace` is allowed."""
         with self._changed:
             if self._mode in _GOING:
                 self._mode = "pause"
             self._paused = True
 
     def next_wish(self) -> Replacement | None:
-        """Wait, paused, for another buffer; None = run on. Raises RunStopped."""
+        """Wait during a pause for another buffer; None means resume. Raises RunStopped."""
         with self._changed:
             while not self._wishes:
                 self.check()
@@ -327,12 +333,12 @@ class Controls:
             return self._wishes.popleft()
 
     def ask(self, question: str) -> None:
-        """From here on its answer is listened to. To be called before the status says that it is asked."""
+        """Open a question. Call this before the status says that it is asked."""
         with self._changed:
             self._asked, self._reply = question, None
 
     def reply(self) -> Any:
-        """Wait for the answer. Raises RunStopped."""
+        """Wait for the answer to the open question. Raises RunStopped."""
         with self._changed:
             while self._reply is None:
                 self.check()
@@ -341,7 +347,7 @@ class Controls:
             return reply
 
     def rest(self, seconds: float) -> None:
-        """Wait. Raises RunStopped as soon as the run is stopped."""
+        """Wait for `seconds`. Raises RunStopped as soon as the run is stopped."""
         with self._changed:
             self._changed.wait_for(self.is_stopped, seconds)
             self.check()

@@ -1,8 +1,8 @@
-"""What a tier asks of the disk: files of the agent's workspace are read, transcripts and large outputs are kept.
+"""Access to files for tiers: files of the agent's workspace are read, transcripts and large outputs are saved.
 
-Reading never leaves the workspace (`tools.common`) and takes no more than was asked for. Saving goes to a
-folder of our own, readable by its user only, to files that were not there before: nothing is ever overwritten. The
-transcripts of one answerer that have the same name follow each other in one file.
+Reading never leaves the workspace (`tools.common`) and returns no more than was asked for. Saving goes to a folder of
+the product, readable only by its user, and to new files: nothing is ever overwritten. Transcripts that one answerer
+saves under the same name are appended to one file.
 """
 
 import os
@@ -23,21 +23,23 @@ from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, SaveTe
 from inspector.resources import user_folder
 
 WIDEST = 4
-"""Bytes of the widest character in UTF-8."""
+"""Bytes of the longest UTF-8 character."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _NAME = 60
 
 
 def saved_path() -> Path:
-    """Where tiers keep what they save (the place follows the XDG rules)."""
+    """Return the folder in which tiers save files (according to the XDG rules)."""
     return user_folder("XDG_DATA_HOME", ".local/share") / "saved"
 
 
 class WorkspaceAnswerer:
-    """Does what is about files; all else is for `answer`.
+    """Answers needs about files itself, and passes all other needs to `answer`. Raises ProviderFailure if a file fails.
 
-    `root` is the workspace; None = there is none, a file is then what the recording holds of it. `folder` is where
-    things are kept, default `saved_path()`. Raises ProviderFailure where a file cannot be read or kept.
+    Args:
+        answer: Answers the other needs.
+        root: The workspace; None if there is none, and then a file's content comes from the recording.
+        folder: Where files are saved; None means `saved_path()`.
     """
 
     def __init__(self, answer: Answerer, root: Path | None, folder: Path | None = None) -> None:
@@ -47,7 +49,7 @@ class WorkspaceAnswerer:
         self._transcripts: dict[str, Path] = {}
 
     def cancel(self) -> None:
-        """End the calls that are under way, where the answerer can."""
+        """Cancel the current calls of the other answerer, if it can."""
         if (cancel := getattr(self._answer, "cancel", None)) is not None:
             cancel()
 
@@ -68,7 +70,7 @@ class WorkspaceAnswerer:
         return self._answer(need)
 
     def _append(self, messages: Sequence[Message], name: str) -> Path:
-        """One line a message, as the provider would be sent it."""
+        """Append the messages to a transcript, one line each, in the form that a provider would receive."""
         if name not in self._transcripts:
             self._transcripts[name] = self._new(name, "jsonl")
         lines = "".join(f"{dumps(message)}\n" for message in write_messages(messages))
@@ -91,7 +93,7 @@ class WorkspaceAnswerer:
 
 
 def read_inside(root: Path, path: str, limit: int | None = None) -> str:
-    """The first `limit` characters of a regular file inside `root`. Raises ProviderFailure."""
+    """Return the first `limit` characters of a regular file inside `root`. Raises ProviderFailure."""
     missing = False
     try:
         with closing(Workspace(root)) as workspace, workspace.place(path) as place:

@@ -1,8 +1,8 @@
-"""A provider through its SDK: one adapter a dialect. All of it runs in the provider's loop.
+"""Call providers through their SDKs: one adapter per dialect. All of it runs in the provider's event loop.
 
-OpenAI Chat Completions is what many other servers speak, too; with Responses OpenAI also compacts.
+Many other servers also understand OpenAI Chat Completions. With Responses, OpenAI can also compact.
 
-The HTTP client under an SDK keeps the SDK's own limits, but takes no proxy from the environment for this machine.
+The HTTP client under an SDK keeps the SDK's own limits, but uses no proxy from the environment for this machine.
 """
 
 import asyncio
@@ -30,17 +30,17 @@ from inspector.safety.keys import ApiKey
 from inspector.safety.loopback import is_loopback
 
 OnText: TypeAlias = Callable[[str], None]
-"""Given each bit of text as it arrives, on the provider's own thread."""
+"""Receives each piece of text as it arrives, on the provider's own thread."""
 
 CONNECT_S = 15.0
 DRAIN_S = 0.25
 DEFAULT_OUTPUT = 8_192
-"""Output tokens that are asked for where a provider wants a limit and the need does not say."""
+"""Most output tokens that are requested if a provider requires a limit and the need has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderRequest:
-    """One model call. `tools` are those of `buffer`, frozen; `timeout_s` is for the whole of it."""
+    """One model call. `tools` are the frozen tools of `buffer`; `timeout_s` limits the whole call."""
 
     buffer: Buffer
     max_tokens: int | None
@@ -50,17 +50,19 @@ class ProviderRequest:
 
 
 class ProviderAdapter:
-    """One way to talk to a model; the SDK is imported at the first call. `base_url` None = the provider's own, or what
-    the environment says. `session` (prompt_cache_key): calls of one session share OpenAI's cache.
+    """Calls a model through one SDK, which is imported at the first call.
+
+    `base_url` None uses the environment's setting or the provider's own URL. Calls with the same `session`
+    (prompt_cache_key) share OpenAI's cache.
     """
 
     dialect: Dialect
     maker: str
-    """Of the SDK, as its classes spell it."""
+    """The SDK's name, as its classes spell it."""
     errors: tuple[type[Exception], ...] = ()
-    """What its SDK raises; known once the SDK is imported."""
+    """Exceptions of the SDK; known once the SDK is imported."""
     ends_early = False
-    """Is the answer whole before the stream is?"""
+    """True if an answer can be complete before its stream ends."""
 
     def __init__(
         self, model: str, key: ApiKey, base_url: str | None = None, session: str = ""
@@ -73,7 +75,7 @@ class ProviderAdapter:
 
     @staticmethod
     def shape(tool: Tool) -> Any:
-        """A tool's definition as this provider takes it; None for one that it cannot be offered."""
+        """Return a tool's definition in this provider's form; None if the tool cannot be offered to it."""
         raise NotImplementedError
 
     def client(self) -> Any:
@@ -84,7 +86,7 @@ class ProviderAdapter:
             self.errors = (getattr(sdk, f"{self.maker}Error"), httpx2.HTTPError)
             self._client = getattr(sdk, f"Async{self.maker}")(
                 api_key=self._key.reveal()
-                or "none",  # OpenAI's wants one, even where the server does not
+                or "none",  # OpenAI's SDK requires a key, even if the server does not
                 base_url=self._base_url,
                 max_retries=0,
                 http_client=_http_client(self._base_url, f"{self.maker.upper()}_BASE_URL"),
@@ -95,31 +97,31 @@ class ProviderAdapter:
         raise NotImplementedError
 
     def body(self, call: ProviderRequest) -> dict[str, Any]:
-        """The request, with the tools as they were frozen."""
+        """Return the request's body, with the frozen tools."""
         body = self.dialect.write_body(call.buffer, self.model, call.max_tokens or DEFAULT_OUTPUT)
         body.pop("tools", None)
         tools = call.tools.definitions()
         return {**body, "tools": tools} if tools else body
 
     def read_answer(self, response: Mapping[str, Any], buffer: Buffer) -> Answer:
-        """A whole response as an answer. Raises Failure."""
+        """Convert a complete response into an answer. Raises Failure."""
         raise NotImplementedError
 
     def answer(
         self, response: Mapping[str, Any], messages: tuple[Message, ...], finish: str
     ) -> Answer:
-        """The answer that holds these messages."""
+        """Return an answer that holds these messages."""
         text = "\n".join(message.text for message in messages if message.text)
         return Answer(text, messages, self.dialect.usage(response.get("usage")), finish)
 
     async def send(self, call: ProviderRequest, on_text: OnText | None) -> Answer:
-        """One model call. Raises Failure, or one of `errors`."""
+        """Make one model call. Raises Failure, or one of `errors`."""
         self.client()
         options = {**self.body(call), "timeout": timeout(call.timeout_s)}
         if call.stream:
             return self.read_answer(await self.assembled(options, on_text), call.buffer)
         answer = await self.create(**options)
-        if not hasattr(answer, "to_dict"):  # no JSON came
+        if not hasattr(answer, "to_dict"):  # the answer was not JSON
             raise broken("the server's answer could not be read")
         return self.read_answer(answer.to_dict(warnings=False), call.buffer)
 
@@ -141,7 +143,7 @@ class ProviderAdapter:
         return assembler.body()
 
     async def compact(self, need: RemoteCompact) -> Answer:
-        """Have the provider compact. Raises Failure, or one of `errors`."""
+        """Have the provider compact the messages. Raises Failure, or one of `errors`."""
         raise ProviderFailure("this provider cannot compact remotely", kind="missing")
 
     async def close(self) -> None:
@@ -150,14 +152,16 @@ class ProviderAdapter:
 
 
 def timeout(seconds: float | None) -> Any:
-    """For the SDK; the total is kept elsewhere."""
+    """Return the SDK's timeout; the limit of the whole call is enforced elsewhere."""
     import httpx2
 
     return httpx2.Timeout(seconds, connect=CONNECT_S)
 
 
 def _http_client(base_url: str | None, variable: str) -> Any:
-    """An asynchronous httpx2 client for this base URL (None: what the environment `variable` says)."""
+    """Return an asynchronous httpx2 client for `base_url`, or for the URL in the environment `variable` if it is
+    None.
+    """
     import httpx2
 
     host = urlsplit(base_url or os.environ.get(variable, "")).hostname or ""
@@ -166,9 +170,9 @@ def _http_client(base_url: str | None, variable: str) -> Any:
 
 
 async def drain(events: AsyncIterator[Any], errors: tuple[type[Exception], ...]) -> None:
-    """The answer is complete: read on to the stream's end, which follows at once, or shortly give up.
+    """Read on to the end of a stream whose answer is complete, for a short time at most.
 
-    A stream that is left in its middle is closed by the collector, on whatever thread that runs.
+    If a stream were left unfinished, the garbage collector would close it, on whatever thread it happens to run.
     """
     with suppress(TimeoutError, *errors):
         async with asyncio.timeout(DRAIN_S):
@@ -177,7 +181,9 @@ async def drain(events: AsyncIterator[Any], errors: tuple[type[Exception], ...])
 
 
 def fresh_message_id(wire_id: Any, buffer: Buffer) -> str:
-    """The provider's own id, unless it has none or has used it before (some servers always send the same)."""
+    """Return the provider's own id, or a new one if it is missing or used already (some servers always send the
+    same).
+    """
     used_ids = {message.id for message in buffer.messages}
     name = wire_id if isinstance(wire_id, str) and wire_id else "answer"
     fresh, n = name, len(buffer.messages)
@@ -187,7 +193,7 @@ def fresh_message_id(wire_id: Any, buffer: Buffer) -> str:
 
 
 class AnthropicAdapter(ProviderAdapter):
-    """Messages, with one cache marker."""
+    """Anthropic Messages, with one cache marker."""
 
     dialect = ANTHROPIC
     maker = "Anthropic"
@@ -226,7 +232,9 @@ def _without_marker(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def put_cache_marker(messages: list[dict[str, Any]]) -> None:
-    """Put the only cache marker there, and remove recorded ones: a request may have four at most."""
+    """Put a single cache marker on the last suitable block, and remove recorded ones: a request may have four at
+    most.
+    """
     for message in messages:
         if isinstance(message["content"], list):
             message["content"] = [_without_marker(block) for block in message["content"]]
@@ -243,7 +251,9 @@ _MARKABLE = ("text", "image", "tool_use", "tool_result", "document")
 
 
 class ChatAdapter(ProviderAdapter):
-    """`session` is for OpenAI itself: not every other server takes a field it does not know."""
+    """OpenAI Chat Completions. `session` is sent only to OpenAI itself, because other servers may reject unknown
+    fields.
+    """
 
     dialect = CHAT
     maker = "OpenAI"
@@ -284,7 +294,7 @@ def _name_calls(message: Message) -> Message:
 
 
 class ResponsesAdapter(ProviderAdapter):
-    """Responses, nothing of them stored at the provider."""
+    """OpenAI Responses, without storing anything at the provider."""
 
     dialect = RESPONSES
     maker = "OpenAI"
@@ -295,7 +305,7 @@ class ResponsesAdapter(ProviderAdapter):
         return self.client().responses.create(**options)
 
     async def compact(self, need: RemoteCompact) -> Answer:
-        """Its messages are what the provider returned, opaque ones included; none where it returned nothing."""
+        """Return the messages of the provider's compaction, opaque items included; empty if it returned none."""
         buffer = Buffer(sendable(need.messages, (), anthropic=False), Prompt(need.instructions, ()))
         body = {
             key: value
@@ -316,7 +326,7 @@ class ResponsesAdapter(ProviderAdapter):
 
     def body(self, call: ProviderRequest) -> dict[str, Any]:
         body = super().body(call)
-        if call.max_tokens is None:  # the server decides
+        if call.max_tokens is None:  # the server chooses
             del body["max_output_tokens"]
         return self._keyed(body)
 

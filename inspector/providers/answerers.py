@@ -1,7 +1,7 @@
-"""Who answers a tier's needs: chosen by name, opened at the first need, closed when done.
+"""Answerers of a tier's needs: chosen by name, opened at the first need, closed when done.
 
-offline; simulated (a server of our own, in this process); anthropic; openai; or a URL: `http://...` speaks OpenAI Chat,
-`anthropic+http://...` Anthropic Messages, `responses+http://...` OpenAI Responses.
+The names are: offline; simulated (a server in this process); anthropic; openai; or a URL. `http://...` uses OpenAI
+Chat, `anthropic+http://...` Anthropic Messages, `responses+http://...` OpenAI Responses.
 """
 
 import re
@@ -41,17 +41,17 @@ SIMULATED = "simulated"
 
 _URL = re.compile(r"(?:(anthropic|responses|chat)\+)?(https?://.+)", re.IGNORECASE)
 _ENDPOINTS = {"/chat/completions": "chat", "/v1/messages": "anthropic", "/responses": "responses"}
-"""Ends of a URL that names a dialect's endpoint whole, as many write it."""
+"""Ends of URLs that include a dialect's endpoint, as many users write them."""
 _OTHERS = {
     "anthropic": re.compile(r"(?:gpt|chatgpt|codex|o\d)\b"),
     "openai": re.compile(r"claude\b"),
 }
-"""Models that a provider certainly does not have: a session's model is somebody's, not everybody's."""
+"""Matches models that a provider certainly lacks: a session's model belongs to one provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a provider is and how it is spoken to. `base_url` None = the provider's own."""
+    """The address and dialect of a provider. `base_url` None means the provider's own URL."""
 
     by: str
     api: Api
@@ -59,14 +59,19 @@ class Address:
     base_url: str | None = None
 
     def open(self, model: str, session: str) -> Provider:
-        """A provider; it connects at its first call. `session` = prompt_cache_key, for OpenAI's own dialects."""
+        """Return a provider, which connects at its first call. `session` is the prompt_cache_key of OpenAI's own
+        dialects.
+        """
         return Provider(
             _ADAPTERS[self.api](model, self.key, self.base_url, session), self.by, self.key
         )
 
 
 def find_address(who: str) -> Address:
-    """`anthropic`, `openai`, `openai:chat`, or a URL. Raises InspectorError (KeyMissing, an unknown name)."""
+    """Return the address for `anthropic`, `openai`, `openai:chat` or a URL.
+
+    Raises InspectorError for an unknown name, and KeyMissing.
+    """
     match who.lower():
         case "anthropic":
             return Address("anthropic", "anthropic", find_key("anthropic"))
@@ -107,14 +112,17 @@ def _at_url(api: str, url: str) -> Address:
 
 
 def simulated_addresses(url: str, api: Api) -> tuple[Address, Address]:
-    """How to talk to a simulated provider at `url`: for calls, and for remote compaction."""
+    """Return two addresses of a simulated provider at `url`: for calls, and for remote compaction."""
     key = ApiKey("simulated-key")
     base = url if api == "anthropic" else f"{url}/v1"
     return Address(SIMULATED, api, key, base), Address(SIMULATED, "responses", key, f"{url}/v1")
 
 
 def simulated_api(who: str, model: str) -> Api | None:
-    """The dialect of `simulated`, `simulated:chat`, ...; None for anybody else. By the model where it is not said."""
+    """Return the dialect of `simulated`, `simulated:chat`, ...; None for any other name.
+
+    Without a given dialect, the model decides.
+    """
     name, _, api = who.lower().partition(":")
     if name != SIMULATED:
         return None
@@ -131,7 +139,7 @@ def simulated_api(who: str, model: str) -> Api | None:
 
 
 def checked_model(who: str, model: str) -> str:
-    """The model, if it can be this provider's. Raises InspectorError that asks for one."""
+    """Return the model if it can belong to this provider. Raises InspectorError that asks for a model otherwise."""
     if not model:
         raise InspectorError(f"No model of {who} is chosen: name one with --model.")
     other = _OTHERS.get(who.lower().partition(":")[0])
@@ -147,7 +155,7 @@ class Answering:
     """An answerer that can be stopped and closed. Use as `with answerer("openai", ...) as answer:`."""
 
     def __init__(self, open_it: Callable[[ExitStack], Ask]) -> None:
-        """`open_it` is given what closes all that it opens."""
+        """`open_it` opens the answerer, and registers everything that must be closed on the stack it is given."""
         self._open_it = open_it
         self._opened: tuple[Ask, ExitStack] | None = None
         self._lock = threading.Lock()
@@ -172,7 +180,7 @@ class Answering:
         )
 
     def cancel(self) -> None:
-        """End the calls that are under way: each raises Cancelled at once. From any thread."""
+        """Cancel the current calls: each raises Cancelled at once. May be called from any thread."""
         self._stopped.set()
 
     def close(self) -> None:
@@ -197,10 +205,14 @@ def answerer(
     session: str = "",
     world: SimulatedServerState | None = None,
 ) -> Answering:
-    """The answerer of this name. Raises InspectorError for a name, a model or a key that is missing.
+    """Return the answerer with this name. Raises InspectorError for an unknown name or model, or a missing key.
 
-    `prompt`: its tools are frozen as they stand, for the calls of an agent. `session`: all calls of one share the
-    provider's prompt cache; default a new one. `world`: the window and the faults of the simulated provider.
+    Args:
+        who: Name of the answerer.
+        model: Name of the model.
+        prompt: The prompt of an agent, whose tools are frozen for all its calls.
+        session: Calls of one session share the provider's prompt cache; empty means a new session.
+        world: The window and the faults of the simulated provider.
     """
     if who == "offline":
         return Answering(lambda stack: lambda need, on_text, cancelled: offline(need))
@@ -229,7 +241,7 @@ def _simulated(
     open_at: Callable[[Address], Provider],
     stack: ExitStack,
 ) -> Ask:
-    """Return the options with the server's address, and that of its compaction."""
+    """Start a simulated server and return a function that answers needs with it."""
     from inspector.simulated.server import SimulatedServer
 
     server = stack.enter_context(SimulatedServer(world))

@@ -1,4 +1,4 @@
-"""Exceptions of the SDKs as the failures that tiers handle, recognised by content, not by class."""
+"""Convert the SDKs' exceptions into the failures that tiers handle. They are recognised by content, not by class."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from inspector.core.answering import http_failure
 from inspector.core.needs import Failure, ProviderFailure, Timeout
 
 LONGEST = 2_000
-"""Characters of a server's words that are kept."""
+"""Most characters of a server's message that are kept."""
 
 _STATUS = {
     "invalid_request_error": 400,
@@ -26,11 +26,11 @@ _STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status of an error that came in mid-stream, without one."""
+"""HTTP statuses for errors that arrive within a stream, without a status."""
 
 
 def read_failure(error: Exception) -> Failure:
-    """Return the failure for an exception of an SDK or of a library below it."""
+    """Return the failure for an exception of an SDK or of a library that it uses."""
     name = type(error).__name__
     status = getattr(error, "status_code", None)
     body = getattr(error, "body", None)
@@ -53,21 +53,21 @@ def read_failure(error: Exception) -> Failure:
 
 
 def broken(what: str = "") -> ProviderFailure:
-    """The stream ended before the answer did."""
+    """Return the failure for a stream that ended before the answer was complete."""
     return ProviderFailure(
         what or "the stream broke off before the answer was complete", kind="broken"
     )
 
 
 def reported_failure(error: Mapping[str, Any]) -> Failure:
-    """The failure for the error that a response or a stream reports."""
+    """Return the failure for an error that a response or a stream reports."""
     return _failure_of(
         str(error.get("code") or ""), str(error.get("message") or "the response failed")
     )
 
 
 def _failure_of(code: str, message: str) -> Failure:
-    """An error that came inside an answer: the provider's word for it, and what it said."""
+    """Return the failure for an error within an answer, from the provider's error code and message."""
     failure = http_failure(_STATUS.get(code, 500), _short(message or code), code=code)
     if isinstance(failure, ProviderFailure) and code not in _STATUS:
         return ProviderFailure(str(failure), None, "http")
@@ -83,7 +83,7 @@ def _refused(status: int, error: Exception, body: Any) -> Failure:
 
 
 def _words(body: Any, otherwise: str) -> tuple[str, str]:
-    """(code, message) of an error's body in whichever shape; the type where there is no code."""
+    """Return (code, message) of an error's body in any known form; its type if there is no code."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if isinstance(inner, str):
         return "", inner
@@ -95,7 +95,7 @@ def _words(body: Any, otherwise: str) -> tuple[str, str]:
 
 
 _IN_MID_ANSWER = ("RemoteProtocolError", "ReadError", "IncompleteRead", "StreamError")
-"""The connection broke after the answer had begun."""
+"""Exceptions that mean that the connection broke after the answer had begun."""
 
 
 def _chain(error: BaseException) -> list[BaseException]:

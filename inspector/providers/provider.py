@@ -1,7 +1,7 @@
-"""A real model, called from any thread: needs in, answers out, failures as tiers know them.
+"""Call a real model from any thread, and convert errors into the failures that tiers know.
 
-Keeps the time (the whole call, not only each read), stops at once when cancelled, takes the key out of every error, and
-freezes the tools of a session.
+Limits the time of the whole call, not only of each read, and stops at once when cancelled. The key is removed from
+every error, and the tools of a session are frozen.
 """
 
 import asyncio
@@ -36,14 +36,16 @@ T = TypeVar("T")
 IsCancelled: TypeAlias = Callable[[], bool]
 Last: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 ASK_S = 600.0
-"""Seconds for a call of the agent itself, which its need does not limit."""
+"""Most seconds for a call of the agent itself, whose need sets no limit."""
 POLL_S = 0.05
-"""How often a waiting caller looks whether it was cancelled."""
+"""Seconds between two checks whether a waiting caller was cancelled."""
 CLOSE_S = 4.0
 
 
 class Provider:
-    """`by` is the name that its answers carry. Close it when done. Calls may be made from several threads."""
+    """A provider that answers needs. `by` is the name in its answers. Close it when done. May be used by several
+    threads.
+    """
 
     def __init__(self, adapter: ProviderAdapter, by: str, key: ApiKey) -> None:
         self.by = by
@@ -67,20 +69,22 @@ class Provider:
         raise ProviderFailure("a model cannot do this: it has no hands", kind="missing")
 
     def summarize(self, need: Summarize, cancelled: IsCancelled | None = None) -> Answer:
-        """A model call without tools. A blank text is an answer: the tier judges it."""
+        """Make a model call without tools. A blank text is returned as an answer, which the tier judges."""
         request = (Message("asked", "user", (Text(need.text),)),) if need.text else ()
         buffer = Buffer((*need.messages, *request), Prompt(need.instructions, ()))
         call = self._call(buffer, (), need.max_tokens, FrozenTools(), timeout_s=need.timeout_s)
         return self._timed(self._adapter.send(call, None), need.timeout_s, cancelled)
 
     def remote_compact(self, need: RemoteCompact, cancelled: IsCancelled | None = None) -> Answer:
-        """Have the provider compact; its opaque items are kept."""
+        """Have the provider compact the messages; opaque items that it returns are kept."""
         return self._timed(self._adapter.compact(need), need.timeout_s, cancelled)
 
     def ask(
         self, need: AskModel, on_text: OnText | None = None, cancelled: IsCancelled | None = None
     ) -> Answer:
-        """The agent's own call, with the buffer's tools. An answer without content is a failure of kind `empty`."""
+        """Make the agent's own call, with the buffer's tools. An answer without content is a failure of kind
+        `empty`.
+        """
         tools = self.frozen(need.buffer.prompt)
         call = self._call(need.buffer, self._own, need.max_tokens, tools, need.stream, ASK_S)
         answer = self._timed(self._adapter.send(call, on_text), ASK_S, cancelled)
@@ -96,7 +100,7 @@ class Provider:
         return self._tools
 
     def close(self) -> None:
-        """Stop what is under way, and close the connections."""
+        """Cancel the current calls, and close the connections."""
         self._loop.close(self._adapter.close)
 
     def _call(
@@ -117,7 +121,10 @@ class Provider:
         timeout_s: float | None,
         cancelled: IsCancelled | None,
     ) -> Answer:
-        """The answer, or the failure, with its time; without the key, and with nothing else hanging on the failure."""
+        """Run a call and return its answer with the elapsed time, or raise its failure.
+
+        The failure contains neither the key nor references to other exceptions.
+        """
         started = monotonic()
         try:
             answer = self._loop.run(work, timeout_s, cancelled)
@@ -137,7 +144,7 @@ class Provider:
 
 
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
-"""What an answer that is not shaped like one leads to: a server may send anything."""
+"""Exceptions that reading a malformed answer may raise: a server may send anything."""
 
 
 def _ms_since(started: float) -> int:
@@ -145,10 +152,10 @@ def _ms_since(started: float) -> int:
 
 
 class ProviderLoop:
-    """An event loop in a separate thread, which runs coroutines of other threads, several at a time.
+    """An event loop in a separate thread, which runs coroutines for other threads, several at a time.
 
-    The caller waits in its own thread; when its time is up or somebody cancels, it leaves at once and the call is
-    cancelled after it, which closes its connection.
+    The caller waits in its own thread. When its time is up or it is cancelled, it returns at once, and the coroutine is
+    cancelled afterwards, which closes its connection.
     """
 
     def __init__(self) -> None:
@@ -162,7 +169,12 @@ class ProviderLoop:
         timeout_s: float | None,
         cancelled: Callable[[], bool] | None = None,
     ) -> T:
-        """What `work` returns or raises. TimeoutError after `timeout_s` in all; Cancelled."""
+        """Return what `work` returns, or raise what it raises.
+
+        Raises:
+            TimeoutError: `timeout_s` seconds have passed.
+            Cancelled: `cancelled` returned True, or the provider was closed.
+        """
         future = asyncio.run_coroutine_threadsafe(work, self._started())
         until = None if timeout_s is None else monotonic() + timeout_s
         try:
@@ -174,7 +186,7 @@ class ProviderLoop:
                     raise Cancelled("The call was stopped.")
                 if until is not None and monotonic() >= until:
                     raise TimeoutError
-        except CancelledError:  # the provider was closed meanwhile
+        except CancelledError:  # the provider was closed in the meantime
             raise Cancelled("The call was stopped.") from None
         finally:
             future.cancel()
@@ -190,7 +202,7 @@ class ProviderLoop:
             return self._over.get_loop()
 
     def close(self, last: Last) -> None:
-        """Cancel what is under way, run `last`, end the thread. May be called twice, or without any call before."""
+        """Cancel the current calls, run `last`, and end the thread. May be called twice, or before any call."""
         with self._lock:
             over, thread = self._over, self._thread
             self._over = self._thread = None
@@ -199,7 +211,7 @@ class ProviderLoop:
         over.get_loop().call_soon_threadsafe(over.set_result, last)
         if (
             thread is not threading.current_thread()
-        ):  # a collected provider may be closed from anywhere, even from here
+        ):  # the garbage collector may close a provider on any thread, even on this one
             thread.join(CLOSE_S)
 
 
@@ -214,5 +226,5 @@ async def _until(over: "asyncio.Future[Last]") -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    with suppress(Exception):  # a connection that is broken already
+    with suppress(Exception):  # the connection may already be broken
         await last()

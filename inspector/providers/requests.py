@@ -1,6 +1,6 @@
-"""What is sent of a buffer: the parts that this provider can read, the tools in its shape, whatever shape they had.
+"""What is sent of a buffer: the parts that a provider can read, and the tools in its form.
 
-The bytes of the tools stay the same for a whole session, or the provider's cache is lost.
+The bytes of the tools stay the same for a whole session, because any change invalidates the provider's cache.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -21,7 +21,10 @@ _ANTHROPICS = ("redacted_thinking", "document", "search_result", "container_uplo
 def sendable(
     messages: Sequence[Message], own: Container[str], anthropic: bool
 ) -> tuple[Message, ...]:
-    """The messages without foreign parts. Thinking goes along only in messages that this provider gave (`own`)."""
+    """Return the messages without parts of other providers.
+
+    Thinking is sent only in messages that this provider wrote (`own`).
+    """
     sendable_messages: list[Message] = []
     for message in messages:
         mine = message.id in own
@@ -49,23 +52,23 @@ def _can_read(part: Part, mine: bool, anthropic: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FrozenTools:
-    """`json` is the list of definitions as it is sent; `source` are the tools that it was made of."""
+    """Tools in a provider's form. `json` is the list of definitions as it is sent; `source` are the original tools."""
 
     source: tuple[Tool, ...] = ()
     json: bytes = b"[]"
 
     def definitions(self) -> list[Any]:
-        """The list to send: always the same keys in the same order, so always the same bytes."""
+        """Return the list to send, with the keys always in the same order, so that the bytes are always the same."""
         tools: list[Any] = loads(self.json, deepest=WRAPPED)
         return tools
 
     def holds(self, tools: Sequence[Tool]) -> bool:
-        """Are these the same tools? In whatever order they and their keys come."""
+        """Are these the same tools, in any order and with their keys in any order?"""
         return tuple(tools) == self.source or _canonical(tools) == _canonical(self.source)
 
 
 def freeze(tools: Iterable[Tool], shape: ToolShape) -> FrozenTools:
-    """The tools in a provider's shape."""
+    """Return the tools in a provider's form."""
     source = tuple(tools)
     return FrozenTools(source, dumps(shaped_tools(source, shape)).encode("utf-8", "replace"))
 
@@ -77,12 +80,12 @@ def _canonical(tools: Iterable[Tool]) -> list[bytes]:
 
 
 def _plain(value: Any) -> Any:
-    """What orjson cannot sort (deep nesting, huge numbers) goes in as its text."""
+    """Return the value with what orjson cannot sort (deep nesting, huge numbers) replaced by its text."""
     return loads(dumps(value).encode("utf-8", "replace"), deepest=WRAPPED)
 
 
 def without_cache_mark(definition: Any) -> Any:
-    """A tool's definition without the cache marker of the recording."""
+    """Return a tool's definition without a recorded cache marker."""
     if not isinstance(definition, Mapping):
         return definition
     return {key: value for key, value in definition.items() if key != "cache_control"}

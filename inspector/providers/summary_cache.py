@@ -1,7 +1,8 @@
-"""Summaries on disk, by what was asked: a replay with a real model is repeatable, and a second run costs nothing.
+"""Cache summaries on disk by their need, so that a replay with a real model is repeatable and a second run costs
+nothing.
 
-The name of an entry is the hash of the need and of who answered it. Failures are not kept. An entry that cannot be read
-is asked for again. The texts are those of the transcript, so the folder is the user's alone.
+The name of an entry is the hash of the need and of the answerer. Failures are not kept. An entry that cannot be read is
+requested again. The texts come from the transcript, so only the user may read the folder.
 """
 
 import os
@@ -24,12 +25,12 @@ VERSION = 2
 
 
 def cache_folder() -> Path:
-    """Where summaries lie, whether or not there are any (the place follows the XDG rules)."""
+    """Return the folder of the cached summaries, which need not exist (according to the XDG rules)."""
     return user_folder("XDG_CACHE_HOME", ".cache") / "summaries"
 
 
 class Cached:
-    """An answerer that asks another only what it has not answered before."""
+    """An answerer that passes a need on only if its answer is not cached."""
 
     def __init__(self, answer: Answerer, who: str, model: str, folder: Path | None = None) -> None:
         self._answer, self._who, self._model = answer, who, model
@@ -37,7 +38,7 @@ class Cached:
         self.hits = self.asked = 0
 
     def __call__(self, need: Need) -> Answer:
-        """From disk, or from the answerer. Raises its Failure."""
+        """Return the cached answer, or that of the other answerer. Raises the other's Failure."""
         if not isinstance(need, Summarize | RemoteCompact):
             return self._answer(need)
         path = self._path(need)
@@ -66,12 +67,12 @@ class Cached:
 
 
 def _as_read(message: Message) -> Message:
-    """Of a message what a model reads of it."""
+    """Return only what a model reads of a message."""
     return Message("", message.role, message.parts, "together" if message.together else "")
 
 
 def _read(path: Path) -> Answer | None:
-    """None for an entry that is not there, or not as we wrote it: it is asked for again."""
+    """Read an entry; None if it is missing or damaged, so that it is requested again."""
     try:
         document = loads(path.read_bytes())
         reply = read_reply(document)
@@ -85,7 +86,7 @@ def _write(path: Path, answer: Answer) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, draft = tempfile.mkstemp(
         dir=path.parent, prefix=".draft-"
-    )  # readable by its owner only
+    )  # only its owner can read it
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(dumps(document).encode("utf-8", "surrogatepass"))

@@ -1,10 +1,9 @@
-"""What is known about clients: how long each waits for an answer, how to keep it waiting, how to point it at the proxy,
-and what that changes.
+"""Facts about clients: how long each waits for an answer, how to keep it waiting, and how to connect it to the proxy.
 
 A client that waits long without a byte gets nothing until its time is nearly up, so that its answer keeps the
-provider's own status and headers. Only then the answer is begun, and pings follow. Measured on real clients if the
-table says so, else known from the client's library. The settings were tried with the versions that are named. A tag in
-the path distinguishes launches of a client that sends no session id.
+provider's own status and headers. Only then does the proxy begin the answer and send pings. Times are measured on real
+clients if the table says so, and otherwise known from the client's library. The settings were tried with the named
+versions. A tag in the path distinguishes launches of a client that sends no session id.
 """
 
 import json
@@ -18,13 +17,13 @@ from inspector.core.errors import InspectorError
 from inspector.proxy.record.records import Transport
 
 Ping: TypeAlias = Literal["", "comment", "event"]
-"""Nothing may be sent early; a comment (`: ...`); an event of the type `ping`."""
+"""The form of a ping: none may be sent; a comment (`: ...`); an event of the type `ping`."""
 EVERY_S = 10.0
 """Seconds between two pings."""
 NODE_S = 300.0
-"""Seconds without a byte that Node's own `fetch` bears, before the headers and after. Measured on pi."""
+"""Seconds without a byte, before the headers and after, that Node's own `fetch` tolerates. Measured on pi."""
 LONGEST_S = 1800.0
-"""Seconds that a client is kept waiting at most, however patient it is."""
+"""Longest time in seconds that any client is kept waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +31,22 @@ class Patience:
     """How long a client waits, and what keeps it waiting."""
 
     silent_s: float
-    """Seconds without a single byte, before it gives up or asks again."""
+    """Seconds without a byte after which the client gives up or tries again."""
     ping: Ping = ""
     told_s: float = LONGEST_S
-    """Seconds in all while pings come; unused if no pings may be sent."""
+    """Seconds in total that the client waits while pings arrive; unused if no pings may be sent."""
     how_known: str = ""
 
     @property
     def begin_s(self) -> float | None:
-        """When the answer must be begun, seconds after the request; None = never."""
+        """Return the seconds after the request at which the answer must begin; None if it must not begin early."""
         return self.silent_s * 0.75 if self.ping else None
 
     @property
     def limit_s(self) -> float:
-        """When the request must go at the latest, so that the provider has time left to answer."""
+        """Return the seconds after which the request must be forwarded, so that the provider has time left to
+        answer.
+        """
         return self.told_s if self.ping else self.silent_s * 0.75
 
 
@@ -94,7 +95,15 @@ def find_patience(
     streams: bool,
     transport: Transport = "http",
 ) -> Patience:
-    """What this client bears. `headers` by lower-case name; `streams`: it asked for an event stream."""
+    """Return how long a client waits.
+
+    Args:
+        client: Name of the client.
+        dialect: Name of the dialect that it uses.
+        headers: The request's headers by lower-case name.
+        streams: The client asked for an event stream.
+        transport: How the request arrived.
+    """
     seconds = _TABLE.get((client, dialect)) or _UNKNOWN.get(dialect, _UNKNOWN["gemini"])
     stated = _seconds(headers.get("x-stainless-read-timeout")) or _seconds(
         headers.get("x-stainless-timeout")
@@ -123,7 +132,7 @@ def find_patience(
 
 
 def _seconds(value: str | None) -> float:
-    """What a header says; 0 where it says nothing that is a time."""
+    """Return the seconds in a header's value; 0 if it holds no plausible time."""
     try:
         seconds = float(value or 0)
     except ValueError:
@@ -142,7 +151,7 @@ def ping_of(ping: Ping) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Text to be copied, and where it belongs."""
+    """Text for the user to copy, and the place where it belongs."""
 
     where: str
     text: str
@@ -150,7 +159,9 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What the client does otherwise when its base URL is not its provider's own; empty `against`: nothing helps."""
+    """How a client changes its behaviour when its base URL is not the provider's; `against` is a remedy, empty if
+    none.
+    """
 
     what: str
     against: str = ""
@@ -158,12 +169,12 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class ClientSetup:
-    """A client and how to point it at the proxy."""
+    """A client, and the settings that connect it to the proxy."""
 
     name: str
     title: str
     speaks: str
-    """Which provider the proxy must forward to."""
+    """The provider to which the proxy must forward this client's requests."""
     snippets: tuple[Snippet, ...]
     effects: tuple[Effect, ...] = ()
     tried: str = ""
@@ -178,14 +189,16 @@ _TAG = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 def address(url: str, tag: str = "") -> str:
-    """Return the URL that the client uses as its provider. Raises InspectorError for a tag that no path can hold."""
+    """Return the URL that the client uses as its provider's. Raises InspectorError for a tag that a path cannot
+    hold.
+    """
     if tag and not _TAG.fullmatch(tag):
         raise InspectorError("A tag is made of letters, digits, dots, - and _, 40 at most.")
     return f"{url}/s/{tag}" if tag else url
 
 
 def connections(url: str, tag: str = "") -> tuple[ClientSetup, ...]:
-    """Return every known client with the settings that point it here. Raises InspectorError for a bad tag."""
+    """Return every known client with the settings that connect it to `url`. Raises InspectorError for a bad tag."""
     base = address(url, tag)
     return tuple(_point_to(client, base) for client in _CLIENTS)
 
@@ -214,7 +227,7 @@ _COMPATIBLE = {
     "options": {"baseURL": f"{_BASE}/v1", "apiKey": "{env:OPENAI_API_KEY}"},
     "models": {"MODEL": {"limit": {"context": 200_000, "output": 32_000}}},
 }
-"""A provider of one's own for opencode."""
+"""A custom provider in opencode's configuration."""
 
 
 def _json(value: object) -> str:

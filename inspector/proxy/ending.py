@@ -1,4 +1,4 @@
-"""How a proxy ends without costing an agent its turn: what is held is forwarded, what is under way is answered."""
+"""End a proxy without costing an agent its turn: held requests are forwarded, and open exchanges are completed."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,17 +8,17 @@ from inspector.proxy.holds.holds import Holds
 from inspector.proxy.relay.server import ProxyServer
 
 LOOK_S = 0.05
-"""Seconds between two looks at what is still under way when the proxy ends."""
+"""Seconds between two checks for open exchanges while the proxy ends."""
 
 
 class OpenExchanges:
-    """The exchanges that have no answer yet, by the lines of the recording."""
+    """Tracks the exchanges that have no answer yet, from the lines of the recording."""
 
     def __init__(self) -> None:
         self.numbers: frozenset[int] = frozenset()
 
     def take(self, line: Mapping[str, Any]) -> bool:
-        """Note a line of the recording. Did an exchange begin or end with it?"""
+        """Take a line of the recording. Return whether an exchange began or ended with it."""
         number = line.get("exchange")
         if line.get("type") == "request" and isinstance(number, int):
             self.numbers |= {number}
@@ -32,15 +32,17 @@ class OpenExchanges:
 def finish_exchanges(
     server: ProxyServer, exchanges: OpenExchanges, is_hurried: Callable[[], bool] = lambda: False
 ) -> None:
-    """Take no further request, forward what is held as it is, and wait for the answers under way. Blocks.
+    """Accept no further requests, forward held ones unchanged, and wait for the open answers. Blocks.
 
     Args:
-        is_hurried: asked again and again; once it says yes, nothing more is waited for.
+        server: The proxy.
+        exchanges: Its open exchanges.
+        is_hurried: Asked repeatedly; once it returns True, the waiting ends.
     """
     server.take_no_more()
     while not is_hurried():
         if isinstance(server.gate, Holds):
-            server.gate.let_all_go()  # each time: a request may just have been on its way to be held
+            server.gate.let_all_go()  # repeated, because a request may have been held since the last round
         if not server.is_busy and not exchanges.numbers:
             return
         time.sleep(LOOK_S)

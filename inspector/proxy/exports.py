@@ -1,6 +1,6 @@
-"""What an exporter sends, as OTLP's own JSON: unpacked and counted before anything is built of it.
+"""Read an exporter's data as OTLP's JSON: the body is unpacked and its values are counted before it is parsed.
 
-JSON and protobuf are taken, packed or not. Of logs is kept what a record says of a model's call (some libraries log
+JSON and protobuf are accepted, compressed or not. Of logs, only records about a model call are kept (some libraries log
 messages there).
 """
 
@@ -14,14 +14,14 @@ from inspector.core.untyped import text_at
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 LARGEST = 64 << 20
-"""Bytes of one export, unpacked."""
+"""Most bytes of one export, unpacked."""
 MOST_VALUES = 500_000
-"""Values of one export: 2,000 spans with 50 attributes each are 400,000."""
+"""Most values of one export: 2,000 spans with 50 attributes each are 400,000."""
 SIGNALS = {
     "traces": ("resourceSpans", "scopeSpans", "spans"),
     "logs": ("resourceLogs", "scopeLogs", "logRecords"),
 }
-"""What each is wrapped in, from the outside in."""
+"""The names of the nested lists of each signal, from the outside in."""
 _IDS = ("traceId", "spanId", "parentSpanId")
 
 
@@ -34,7 +34,7 @@ class BadExport(Exception):
 
 
 def unpack_export(body: bytes, encoding: str) -> bytes:
-    """The body out of its Content-Encoding. Raises BadExport."""
+    """Return the body without its Content-Encoding. Raises BadExport."""
     unpacked = decoded(body, encoding)
     if not unpacked.undecoded:
         return unpacked.data
@@ -44,7 +44,7 @@ def unpack_export(body: bytes, encoding: str) -> bytes:
 
 
 def read_export(data: bytes, content_type: str, signal: str) -> dict[str, Any]:
-    """The document, with one list of the signal's outermost kind. Raises BadExport."""
+    """Return the export as a document that holds only the signal's outermost list. Raises BadExport."""
     document = _read_json(data, signal) if content_type == JSON else _read_protobuf(data, signal)
     if signal == "logs":
         _keep_calls(document)
@@ -52,7 +52,7 @@ def read_export(data: bytes, content_type: str, signal: str) -> dict[str, Any]:
 
 
 def items(document: dict[str, Any], signal: str) -> Iterator[dict[str, Any]]:
-    """Spans, or records of a log."""
+    """Yield the spans, or the records of a log."""
     outer, inner, last = SIGNALS[signal]
     for resource in _objects(document.get(outer)):
         for scope in _objects(resource.get(inner)):
@@ -85,7 +85,7 @@ def _too_many() -> BadExport:
 
 
 def _read_protobuf(data: bytes, signal: str) -> dict[str, Any]:
-    """As OTLP's own JSON, which writes ids in hex where protobuf's would write base64."""
+    """Parse protobuf into OTLP's JSON, which writes ids in hex where protobuf's JSON uses base64."""
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -107,7 +107,7 @@ def _read_protobuf(data: bytes, signal: str) -> dict[str, Any]:
 
 
 def _has_more_messages(data: bytes, descriptor: Any, most: int) -> bool:
-    """Would parsing make more than `most` messages and fields? Raises ValueError if it is no protobuf."""
+    """Would parsing make more than `most` messages and fields? Raises ValueError if the data is not protobuf."""
     count = 0
     waiting = [(0, len(data), descriptor)]
     while waiting:
@@ -132,17 +132,17 @@ def _has_more_messages(data: bytes, descriptor: Any, most: int) -> bool:
 
 
 _SIZED = 2
-"""The kind of a field that says how many bytes it has: a text, or a message."""
+"""Wire type of a field with a length prefix: a text or a message."""
 
 
 def _field(data: bytes, at: int, wire_type: int) -> tuple[int, int]:
-    """Where the content of a field begins and ends."""
+    """Return (start, end) of a field's content."""
     match wire_type:
         case 0:  # a varint
             return at, _varint(data, at)[1]
         case 1:  # 64 bits
             return at, at + 8
-        case 2:  # so many bytes
+        case 2:  # a length, then that many bytes
             size, at = _varint(data, at)
             return at, at + size
         case 5:  # 32 bits
@@ -151,7 +151,7 @@ def _field(data: bytes, at: int, wire_type: int) -> tuple[int, int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the lowest first, and where it ends."""
+    """Read a number of seven bits per byte, lowest bits first. Return it and the position after it."""
     value = shift = 0
     while at < len(data) and shift < 70:
         byte = data[at]
@@ -164,7 +164,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _keep_calls(document: dict[str, Any]) -> None:
-    """Of a log keep only the records that say something of a model's call."""
+    """Remove from a log all records that do not describe a model call."""
     outer, inner, last = SIGNALS["logs"]
     for resource in _objects(document[outer]):
         for scope in _objects(resource.get(inner)):

@@ -1,6 +1,6 @@
-"""The gate: where a request waits before it is forwarded, and may be changed or refused.
+"""The gate: a request waits here before it is forwarded, and may be changed or refused.
 
-The server reads each request that the gate wants as a whole, has it recorded, and awaits `admit`. The gate of a proxy
+The server reads each request that the gate wants completely, has it recorded, and awaits `admit`. The gate of a proxy
 that only observes wants no request, so every request is streamed through.
 """
 
@@ -18,14 +18,16 @@ from inspector.proxy.record.records import Pairs, RequestHead, ResponseRecord
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Forward the request unchanged, or with this body instead (plain, not compressed)."""
+    """Forward the request unchanged, or with `body` instead (not compressed)."""
 
     body: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer it here; the provider never sees it. In a stream that was begun early, `body` is its last event."""
+    """Answer the request here; the provider never receives it. If a stream was begun early, `body` is its last
+    event.
+    """
 
     status: int
     body: bytes
@@ -36,15 +38,15 @@ Decision: TypeAlias = Forward | Refuse
 
 
 class PendingRequest:
-    """A whole request that waits at the gate. All methods are for the server's own loop."""
+    """A complete request that waits at the gate. All methods must be called on the server's own loop."""
 
     def __init__(self, head: RequestHead, raw: bytes, log: ExchangeLog) -> None:
         self.head, self.log = head, log
-        """What passed of it; the gate has recorded that it waits, and what becomes of it."""
+        """The exchange's log, in which the gate records that the request waits and what becomes of it."""
         self.raw = raw
-        """The body's bytes as they were sent, perhaps compressed."""
+        """The bytes of the body as they were sent, perhaps compressed."""
         self.begun = False
-        """Has the answer begun before the provider's?"""
+        """True if an answer was begun before the provider's answer arrived."""
         self.exchange, self.path, self.tag, self.headers = (
             head.exchange,
             head.path,
@@ -54,7 +56,7 @@ class PendingRequest:
 
     @cached_property
     def plain(self) -> bytes:
-        """The body, decompressed; as it came where that cannot be done."""
+        """Return the body decompressed; if that is impossible, as it was sent."""
         decoded_body = decoded(self.raw, self.head.header("content-encoding"))
         return self.raw if decoded_body.undecoded else decoded_body.data
 
@@ -67,37 +69,39 @@ class PendingRequest:
 
     @property
     def client(self) -> str:
-        """Which program asks, by its headers; empty where none of those we know."""
+        """Return the client's name according to the headers; empty if it is unknown."""
         return client_name(self.headers)
 
     async def early(self, status: int, headers: Pairs) -> None:
-        """Begin the answer before the provider has: what it answers will follow (decompressed, in chunks).
+        """Begin the answer before the provider does; the provider's answer will follow (decompressed, in chunks).
 
-        Hop-by-hop headers and Content-Length are the server's business. A second call does nothing.
+        The server sets hop-by-hop headers and Content-Length. A second call does nothing.
         """
         self.begun = True
 
     async def send(self, data: bytes) -> None:
-        """A piece of an answer begun early (a ping); on a WebSocket, one text message."""
+        """Send a piece of an answer that was begun early (a ping); on a WebSocket, one text message."""
 
 
 class Gate:
-    """Decides what happens to a request. This one lets everything stream through. Called on the server's loop."""
+    """Decides what happens to a request. This base class lets everything stream through. Called on the server's
+    loop.
+    """
 
     def wants(self, head: RequestHead) -> bool:
-        """Must this request be read whole, and be admitted? False: it streams through. Quick."""
+        """Must this request be read completely and be admitted? False lets it stream through. Must be fast."""
         return False
 
     async def admit(self, pending: PendingRequest) -> Decision:
-        """Wait for the decision. Cancelled when the client closes."""
+        """Wait for the decision about a request. Cancelled when the client closes."""
         return Forward()
 
     def answered(self, head: RequestHead, answer: ResponseRecord) -> None:
-        """The answer is through (also of requests that were not wanted). Its body is kept for the time of this call."""
+        """Take a completed answer, also of a request that was not wanted. Its body is kept only during this call."""
 
 
 def decision_of(admission: "asyncio.Task[Decision]") -> Decision | None:
-    """What `admit` said, now that it is done; None where it was cancelled. A gate that breaks lets everything pass."""
+    """Return the result of a finished `admit`; None if it was cancelled. If it failed, the request is forwarded."""
     if admission.cancelled():
         return None
     if (broke := admission.exception()) is not None:
@@ -113,10 +117,13 @@ _SDKS = {
     "openai": "openai-sdk",
     "asyncopenai": "openai-sdk",
 }
-"""The first word of their user agents -> a name that is not a provider's."""
+"""Client names by the first word of a user agent, for SDKs whose first word is only the provider's name."""
 
 
 def client_name(headers: Pairs) -> str:
-    """`claude-code`, `codex`, `openai-sdk`, ...; else the first word of the user agent; empty where nothing tells."""
+    """Return the client's name: `claude-code`, `codex`, `openai-sdk`, ...; or the first word of the user agent.
+
+    Empty if the headers identify no client.
+    """
     name = name_client({key.lower(): value for key, value in reversed(headers)})[:40]
     return _SDKS.get(name.lower(), name)

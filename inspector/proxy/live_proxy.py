@@ -1,4 +1,4 @@
-"""A proxy as the window has it: the server, its gate, and a provider of our own where that is wanted."""
+"""The proxy of the window: the server, its gate, and a simulated provider if one is wanted."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -18,9 +18,9 @@ UPSTREAMS: Mapping[str, str] = {dialect.provider: dialect.host for dialect in DI
 
 
 class LiveProxy:
-    """Begins at once; `finish` or `close` ends it. Raises InspectorError where it cannot begin.
+    """A proxy that starts when it is created; `finish` or `close` ends it. Raises InspectorError if it cannot start.
 
-    `told` is called, from any thread, whenever something has passed or is held otherwise.
+    `on_change` is called, from any thread, whenever an exchange begins or ends or the held requests change.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class LiveProxy:
         self.holds: Holds = Holds(rule, user_windows())
         self.upstream, self.record = upstream, record
         self.trouble = ""
-        """What the recorder complained of last; empty for nothing."""
+        """The recorder's last complaint; empty if there was none."""
         make_private_folder(record.parent)
         with ExitStack() as opened:
             if upstream == SIMULATED:
@@ -55,7 +55,7 @@ class LiveProxy:
 
     @property
     def under_way(self) -> frozenset[int]:
-        """Numbers of the exchanges that have no answer yet."""
+        """Return the numbers of the exchanges that have no answer yet."""
         return self._exchanges.numbers
 
     def set_rule(self, rule: Rule) -> None:
@@ -75,14 +75,14 @@ class LiveProxy:
         self._told()
 
     def finish(self, is_hurried: Callable[[], bool]) -> None:
-        """Forward what is held as it is, wait for the answers under way, and end. Blocks.
+        """Forward held requests unchanged, wait for open answers, and end. Blocks.
 
         Args:
-            is_hurried: asked again and again; once it says yes, nothing more is waited for.
+            is_hurried: Asked repeatedly; once it returns True, the waiting ends.
         """
         finish_exchanges(self._server, self._exchanges, is_hurried)
         self.close()
 
     def close(self) -> None:
-        """End it, what is under way included. May be called twice."""
+        """End the proxy, including open exchanges. May be called twice."""
         self._opened.close()

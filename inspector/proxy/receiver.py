@@ -1,10 +1,10 @@
-"""Receives spans over OTLP/HTTP, on loopback only, and writes them down: a line of OTLP JSON for each export.
+"""Receive spans over OTLP/HTTP, on loopback only, and record them: one line of OTLP JSON per export.
 
-The file is a trace like any other: it can be opened and followed while it grows. Metrics, and logs that are not of a
-model's call, are accepted and not kept. Keys are taken out of every string (`Redactor`).
+The file is a trace like any other: it can be opened, and followed while it grows. Metrics, and logs that do not belong
+to a model call, are accepted and not kept. Keys are removed from every string (`Redactor`).
 
-The loop only moves bytes. An export is unpacked, parsed and written in a thread, and large ones one after the other, so
-that another exporter is answered at once whatever one of them sends.
+The loop only moves bytes. An export is unpacked, parsed and written in a thread, and large exports are processed one
+after the other, so that every exporter is answered quickly whatever another one sends.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ from inspector.proxy.record.redactor import Redactor
 from inspector.safety.web_server import WebServer, is_local
 
 PORT = 4318
-"""Where exporters send to if they are not told another address."""
+"""The port to which exporters send by default."""
 LARGE = 1 << 18
-"""Bytes of an export, unpacked, that waits for other large ones."""
+"""Size in bytes, unpacked, from which an export waits for other large ones."""
 _BEGIN = b'{"resourceSpans":'
 _EMPTY = _BEGIN + b"[]}"
-"""The first line of a new file: it can be opened before the first spans have come."""
+"""The first line of a new file, so that it can be opened before the first spans arrive."""
 
 
 def begins_span_recording(line: bytes) -> bool:
-    """Does a recording of spans begin with it, or with more of it?"""
+    """Does a recording of spans begin with this line or this part of a line?"""
     return line.startswith(_BEGIN) or _BEGIN.startswith(line)
 
 
@@ -48,7 +48,7 @@ KIND = RecordKind("receiver", "a recording of spans", begins_span_recording)
 
 
 class SpanReceiver(WebServer):
-    """Writes into `record`, a new file or one that it wrote before.
+    """Receives spans and writes them into `record`, a new file or one that a receiver wrote before.
 
     Raises:
         InspectorError: The address, the port or the file cannot be used.
@@ -65,7 +65,7 @@ class SpanReceiver(WebServer):
         port: int = PORT,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """`told` is called from a thread when spans have come."""
+        """`on_change` is called from a thread when spans have arrived."""
         super().__init__(host, port)
         try:
             self._file = _open(record)
@@ -77,10 +77,10 @@ class SpanReceiver(WebServer):
         self._writing = threading.Lock()
         self._is_closed = False
         self.spans = 0
-        """Received so far."""
+        """Number of spans received so far."""
 
     def close(self) -> None:
-        """End it; what is being written is written first. May be called twice."""
+        """End the receiver after writing what has arrived. May be called twice."""
         super().close()
         with self._writing:
             if not self._is_closed:
@@ -115,7 +115,7 @@ class SpanReceiver(WebServer):
         return web.Response(text="{}", content_type=JSON)
 
     async def _store(self, data: bytes, content_type: str, signal: str) -> None:
-        """Raises BadExport, OSError."""
+        """Write an export in a thread. Raises BadExport, OSError."""
         if content_type not in (JSON, PROTOBUF):
             raise BadExport(415, f"send {JSON} or {PROTOBUF}")
         if len(data) < LARGE:

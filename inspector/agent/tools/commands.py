@@ -1,8 +1,9 @@
-"""run_command: a shell command in the workspace, within its time and its output.
+"""run_command: run a shell command in the workspace, with limits on its time and its output.
 
-It runs in a separate session, without input, and with an environment that is an allow-list without keys, tokens and
-secrets of this program. When it ends, or is ended, everything that it started ends with it: a keeper process ensures
-that, also for a daemon that left its session, and also if this program is killed.
+It runs in a separate session, without input, and with only the environment variables on an allow-list, so without this
+program's keys and secrets. When it ends or is ended, all processes that it started end with it. A keeper process
+ensures
+that, even for a daemon that left the session, and even if this program is killed.
 """
 
 import os
@@ -22,13 +23,15 @@ from inspector.agent.tools.common import Question, ToolError, ToolLimits, plain
 
 _ALLOWED = re.compile(r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV")
 _KEEPER = Path(__file__).with_name("keeper.py")
-"""Its input is a pipe that only this program holds open: when it is closed, the keeper ends the command."""
+"""The keeper's standard input is a pipe that only this program holds open. When it closes, the keeper ends the
+command.
+"""
 BEAT_S, DRAIN_S, KEEPER_S = 0.05, 0.3, 8.0
 _PIECE = 65_536
 
 
 def environment(mark: str, inherited: Mapping[str, str]) -> dict[str, str]:
-    """What a command gets to see of ours. Our own Python comes last on its path, for who has no other."""
+    """Return the environment of a command. The folder of this program's Python is last on the path, as a fallback."""
     allowed = {name: value for name, value in inherited.items() if _ALLOWED.fullmatch(name)}
     path = [folder for folder in (allowed.get("PATH") or os.defpath).split(os.pathsep) if folder]
     return allowed | {
@@ -41,7 +44,7 @@ def environment(mark: str, inherited: Mapping[str, str]) -> dict[str, str]:
 
 
 def about_command(command: str, folder: str, seconds: float) -> Question:
-    """A question with the command, word for word."""
+    """Return a question that shows the command verbatim."""
     always = (
         "Always: this very command, letter for letter, until this run ends; any other asks again."
     )
@@ -55,8 +58,14 @@ def about_command(command: str, folder: str, seconds: float) -> Question:
 def run_command(
     folder: Path, command: str, seconds: float, limits: ToolLimits, cancelled: Callable[[], bool]
 ) -> tuple[str, bool]:
-    """Run it to its end, to the end of its time, or until `cancelled`: its output and how it ended, and whether it
-    failed. Raises ToolError where there is no shell."""
+    """Run a command until it ends, its time is over, or `cancelled` returns True.
+
+    Returns:
+        The output with a line about how the command ended, and whether it failed.
+
+    Raises:
+        ToolError: The command cannot be started.
+    """
     if "\0" in command:
         raise ToolError("A command cannot hold a NUL.")
     mark = uuid4().hex
@@ -78,7 +87,7 @@ def run_command(
         process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             process.wait(KEEPER_S)
-        end_all(process.pid, mark)  # where the keeper was ended by its own command
+        end_all(process.pid, mark)  # in case the command has killed the keeper
         process.wait()
         reader.join(DRAIN_S)
     if ended == "time":
@@ -96,9 +105,9 @@ def _watch(
     until: float,
     cancelled: Callable[[], bool],
 ) -> str:
-    """Wait until it has ended (empty), its time is over (`time`), or somebody wants it to end (a sentence).
+    """Wait until the command ends (returns an empty text), its time is over (`time`), or it is cancelled (a sentence).
 
-    It may close its output and run on; a process that it left behind may hold the output open after its end.
+    The command may close its output and continue; a process that it left behind may keep the output open after its end.
     """
     while process.poll() is None:
         reader.join(BEAT_S)
@@ -113,7 +122,7 @@ def _watch(
 
 
 class _Output:
-    """Head and tail of what comes; the middle is counted and let go."""
+    """Keeps the beginning and the end of the output; bytes in the middle are only counted."""
 
     def __init__(self, limit: int) -> None:
         self._side = limit // 2
@@ -122,7 +131,7 @@ class _Output:
         self._all = 0
 
     def take(self, pipe: IO[bytes]) -> None:
-        """Read everything until the other end is closed."""
+        """Read the pipe until the other end closes it."""
         with pipe:
             while data := os.read(pipe.fileno(), _PIECE):
                 self._add(data)
@@ -136,7 +145,7 @@ class _Output:
             del self._tail[: -self._side]
 
     def text(self) -> str:
-        """As text, with a line that says what is missing."""
+        """Return the output as text, with a line that says how much is left out."""
         tail = bytes(self._tail[-self._side :]) if self._side else b""
         left = self._all - len(self._head) - len(tail)
         if not left:
@@ -147,11 +156,11 @@ class _Output:
 
 MARK = "CONTEXT_INSPECTOR_COMMAND"
 ROUNDS = 20
-"""A process may start another one meanwhile; after this many rounds the search ends."""
+"""Largest number of searches for marked processes, as each may start another one in the meantime."""
 
 
 def end_all(group: int, mark: str) -> None:
-    """Kill the group of that leader, then everything that carries the mark."""
+    """Kill the process group, then every process that carries the mark in its environment."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
     needle = f"{MARK}={mark}\0".encode()
@@ -164,12 +173,12 @@ def end_all(group: int, mark: str) -> None:
 def _processes() -> list[int]:
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-    except OSError:  # no such place on this system
+    except OSError:  # there is no /proc on this system
         return []
 
 
 def _end(process: int, needle: bytes) -> bool:
-    """Kill it if it carries the mark. Says whether it did."""
+    """Kill the process if it carries the mark. Return whether it did."""
     with suppress(OSError):
         held = os.pidfd_open(process)
         try:

@@ -1,7 +1,7 @@
-"""What all tools share: limits, refusals, questions to the user, and paths, which are always inside the workspace.
+"""What all tools share: limits, refusals, questions to the user, and paths, which never leave the workspace.
 
 A path is walked step by step from the workspace's own descriptor, without following links. A link is read and its
-target walked in the same way, so that it cannot be swapped between check and use. `..` leads back to the previous
+target is walked in the same way, so that it cannot be swapped between check and use. `..` leads back to the previous
 folder, and never above the workspace.
 """
 
@@ -19,32 +19,32 @@ from inspector.core.errors import InspectorError
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """Every bound of every tool. What is left out because of one is said in the result."""
+    """All limits of all tools. A result says what was left out because of a limit."""
 
     read_lines: int = 2_000
-    """Lines of one read, where the call asks for no fewer."""
+    """Most lines of one read, unless the call asks for fewer."""
     read_bytes: int = 100_000
     line_bytes: int = 10_000
-    """A longer line is cut."""
+    """Most bytes of a line; a longer line is cut."""
     scan_bytes: int = 64_000_000
-    """How far into a file a read or a search looks."""
+    """Number of bytes from the beginning of a file that a read or a search examines."""
     edit_bytes: int = 8_000_000
-    """The largest file that is edited, and the largest that is written."""
+    """Largest size in bytes of a file that is edited or written."""
     listed: int = 1_000
     matches: int = 100
     match_chars: int = 300
     search_bytes: int = 256_000_000
-    """Of all files together."""
+    """Most bytes that one search reads from all files together."""
     look_s: float = 20.0
-    """For a listing or a search."""
+    """Most seconds that a listing or a search takes."""
     command_s: float = 30.0
     command_most_s: float = 600.0
     output_bytes: int = 30_000
-    """Of a command: its head and its tail, half each."""
+    """Most bytes of a command's output: half from its beginning, half from its end."""
 
 
 class ToolError(Exception):
-    """The call is not served. `str(refused)` is the result that the model reads."""
+    """The call is refused. `str(error)` is the result that the model reads."""
 
 
 _SAID = {
@@ -62,17 +62,17 @@ _SAID = {
 
 
 def refusal(path: str, why: OSError) -> ToolError:
-    """A failure of the system as a sentence."""
+    """Return an error of the system as a refusal with a sentence."""
     return ToolError(f"{path}: {_SAID.get(why.errno or 0, why.strerror or str(why))}.")
 
 
 def plain(text: str) -> str:
-    """The same text as every provider takes it: no half characters, no NUL."""
+    """Return the text in a form that every provider accepts: without surrogates and NUL."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
 
 
 def shown(path: str | bytes) -> str:
-    """A path on one line, whatever its name holds."""
+    """Return a path on one line, with unprintable characters escaped."""
     text = plain(os.fsdecode(path))
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
@@ -82,9 +82,10 @@ def shown(path: str | bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`says` and `covers` are our words; `exact` is what will run or be written, whole and to the letter.
+    """A question to the user. `says` and `covers` are the product's words; `exact` is what will be run or written,
+    verbatim.
 
-    Whoever shows it keeps the two apart: a command may hold a sentence that sounds like ours.
+    A display must keep the two apart, because a command may contain a sentence that looks like the product's.
     """
 
     says: str
@@ -100,16 +101,18 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 
 @dataclass(slots=True)
 class Location:
-    """Where a path ends. `name` in `folder`; empty where the place is `folder` itself. `found` None = nothing there."""
+    """The end of a path: `name` in `folder`; empty if it is `folder` itself. `found` is None if nothing exists
+    there.
+    """
 
     folder: int
-    """A descriptor, closed together with the place."""
+    """A descriptor, which is closed together with the location."""
     name: str
     shown: str
-    """The true path from the workspace on, links resolved, for people."""
+    """The real path relative to the workspace, with links resolved, for people."""
     found: os.stat_result | None
     missing: tuple[str, ...] = ()
-    """Folders between `folder` and the name that are not there."""
+    """Folders between `folder` and `name` that do not exist."""
 
     @property
     def is_folder(self) -> bool:
@@ -128,14 +131,14 @@ class Workspace:
         self._tops = tuple({str(self.folder), os.path.abspath(folder)})
 
     def close(self) -> None:
-        """Give the descriptor back. May be called twice."""
+        """Close the workspace's descriptor. May be called twice."""
         root, self.root = self.root, -1
         if root >= 0:
             os.close(root)
 
     @contextmanager
     def place(self, path: str) -> Iterator[Location]:
-        """Where `path` (from the workspace on, or absolute and inside it) ends. Raises ToolError."""
+        """Find the end of `path` (relative to the workspace, or absolute and inside it). Raises ToolError."""
         walk = _Walk(path, self._tops)
         try:
             walk.stack.append(os.dup(self.root))
@@ -158,7 +161,7 @@ class Workspace:
 
 
 def _split(path: str, tops: Sequence[str], label: str) -> list[str]:
-    """The steps of a path, from the workspace on."""
+    """Return the steps of a path, relative to the workspace."""
     if path.startswith("/"):
         top = next(
             (top for top in tops if path == top or path.startswith(top.rstrip("/") + "/")), None
@@ -171,7 +174,7 @@ def _split(path: str, tops: Sequence[str], label: str) -> list[str]:
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk: the descriptors of the folders on the way, and their names."""
+    """One walk along a path: the descriptors of the folders on the way, and their names."""
 
     path: str
     tops: Sequence[str]
@@ -260,7 +263,7 @@ _KINDS = (
 
 
 def kind(mode: int) -> str:
-    """What a thing is that is no regular file; empty for one that is."""
+    """Return the kind of a file that is not regular: `a folder`, `a link`; empty for a regular file."""
     return next(
         (name for test, name in _KINDS if test(mode)),
         "" if stat.S_ISREG(mode) else "no regular file",
@@ -268,18 +271,20 @@ def kind(mode: int) -> str:
 
 
 def open_file(folder: int, name: str, label: str) -> int:
-    """A descriptor of a regular file, to read. Nothing else is ever opened. Raises ToolError, OSError."""
+    """Open a regular file for reading and return its descriptor. Nothing else is ever opened. Raises ToolError,
+    OSError.
+    """
     if what := kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         raise ToolError(f"{label} is {what}, not a file that can be read.")
     handle = os.open(name, _READ, dir_fd=folder)
-    if what := kind(os.fstat(handle).st_mode):  # it was swapped meanwhile
+    if what := kind(os.fstat(handle).st_mode):  # it was replaced in the meantime
         os.close(handle)
         raise ToolError(f"{label} is {what}, not a file that can be read.")
     return handle
 
 
 def regular(place: Location) -> int:
-    """A descriptor of the file at a place. Raises ToolError, OSError."""
+    """Open the regular file at a location and return its descriptor. Raises ToolError, OSError."""
     if place.is_folder:
         raise ToolError(f"{place.shown} is a folder; list_files shows what it holds.")
     if place.found is None:

@@ -1,8 +1,9 @@
-"""The process between the program and a command: it ensures that nothing of the command is left when that ends.
+"""The process between the program and a command: it ensures that no process of the command survives the command.
 
-A separate script (`python -I -S keeper.py COMMAND`) that imports nothing of the program. Its input is a pipe that only
-the program holds open: when it is closed, the command is ended. On Linux whatever the command starts stays below this
-process, even what leaves its session and parents (a daemon): an orphan becomes the keeper's child.
+This is a separate script (`python -I -S keeper.py COMMAND`) that imports nothing of the program. Its input is a pipe
+that only the program holds open; when it closes, the command is ended. On Linux, every process that the command starts
+stays a descendant of the keeper, even a daemon that leaves its session and parents: orphans become the keeper's
+children.
 """
 
 import ctypes
@@ -17,13 +18,13 @@ from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
 GIVE_UP_S = 5.0
-"""What cannot be ended (it runs as somebody else, or hangs in the system) is left after so long."""
+"""Seconds after which processes that cannot be ended (of another user, or stuck in the kernel) are left."""
 BEAT_S = 0.002
 
 
 def main(command: str) -> None:
-    """Run it, end what it leaves, and end as it ended."""
-    with suppress(OSError, AttributeError):  # no Linux
+    """Run the command, end what it leaves behind, and exit with the command's status."""
+    with suppress(OSError, AttributeError):  # not on Linux
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -37,7 +38,7 @@ def main(command: str) -> None:
         setsid=True,
         setsigdef=(signal.SIGCHLD,),
     )
-    for stream in (1, 2):  # else the output would seem open as long as we live
+    for stream in (1, 2):  # otherwise the output would seem open until the keeper ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     status = _wait(process, woken)
     with suppress(ProcessLookupError, PermissionError):
@@ -47,7 +48,7 @@ def main(command: str) -> None:
 
 
 def _wait(process: int, woken: int) -> int:
-    """Return its wait status; that of a killed process as soon as our input is closed."""
+    """Return the command's wait status, or that of a killed process as soon as the input is closed."""
     while True:
         ready, _, _ = select.select([0, woken], [], [])
         if 0 in ready and not os.read(0, 1):
@@ -60,7 +61,7 @@ def _wait(process: int, woken: int) -> int:
 
 
 def _reaped() -> tuple[int, int]:
-    """(process, status) of a child that has ended; zeros where none has."""
+    """Return (process, status) of a child that has ended; zeros if none has."""
     try:
         return os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:
@@ -68,9 +69,9 @@ def _reaped() -> tuple[int, int]:
 
 
 def _end_all() -> None:
-    """Kill our children until there are none: every orphan becomes one, so then nothing is left.
+    """Kill the keeper's children until there are none. Orphans become its children, so then no process is left.
 
-    There is no pause while there are new ones, so that a process that forks again and again is overtaken.
+    While new children appear there is no pause, so that a process that forks again and again is overtaken.
     """
     until = time.monotonic() + GIVE_UP_S
     before: set[int] = set()
@@ -90,7 +91,7 @@ def _end_all() -> None:
 
 
 def _children() -> list[int]:
-    with suppress(OSError):  # not every kernel tells it so
+    with suppress(OSError):  # not every kernel provides this file
         return [
             int(process)
             for process in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()

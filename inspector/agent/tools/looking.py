@@ -1,8 +1,9 @@
 """read_file, list_files, search_files: the tools that change nothing.
 
-Everything below a folder is walked in order of names; no link is followed, and only files and folders are opened. Files
-are opened here, inside the workspace; patterns are matched in a separate process (`matcher`), which is ended when the
-time is over. (A library with a time limit would not do: a pattern of 22 characters can take all memory when compiled.)
+Everything below a folder is visited in order of names; no link is followed, and only files and folders are opened.
+Files are opened here, inside the workspace; patterns are matched in a separate process (`matcher`), which is ended when
+the time is over. (A library with a time limit would not be enough: compiling a pattern of 22 characters can use all
+memory.)
 """
 
 import os
@@ -35,7 +36,7 @@ SNIFFED = 8_192
 
 
 def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> str:
-    """The lines from `offset` (1-based) on. Raises ToolError."""
+    """Return the lines from line `offset` (1-based). Raises ToolError."""
     first = arguments.get("offset") or 1
     count = min(arguments.get("limit") or limits.read_lines, limits.read_lines)
     with workspace.place(arguments["path"]) as place, os.fdopen(regular(place), "rb") as file:
@@ -63,7 +64,7 @@ def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
 
 
 def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> tuple[list[str], str]:
-    """The lines, and why they end before the file does."""
+    """Return the lines, and why they end before the file does; empty if they do not."""
     lines, size = list[str](), 0
     for number, line in enumerate(_lines(file, limits), 1):
         if file.tell() > limits.scan_bytes:
@@ -78,7 +79,7 @@ def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> tuple[
 
 
 def _lines(file: IO[bytes], limits: ToolLimits) -> Iterator[bytes]:
-    """Lines with their ends; one that is too long is cut, and says so."""
+    """Yield the lines with their ends. A line that is too long is cut, with a note."""
     while line := file.readline(limits.line_bytes):
         if len(line) == limits.line_bytes and not line.endswith(b"\n"):
             left = 0
@@ -118,25 +119,25 @@ SKIPPED = frozenset(
         ),
     )
 )
-"""Folders that hold what was fetched or made, not what was written."""
+"""Folders whose contents were downloaded or generated, not written by the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """One thing below the folder. `folder` is open only until the next one is asked for."""
+    """A file or folder below the listed folder. `folder` is open only until the next entry is requested."""
 
     folder: int
     name: str
     path: str
-    """From the workspace on, for people; a folder's ends in a slash."""
+    """Path relative to the workspace, for people; a folder's path ends in a slash."""
     mode: int
     size: int
     skipped: bool = False
-    """A folder that is not looked into."""
+    """True for a folder whose contents are not visited."""
 
 
 class LookEnded(Exception):
-    """The time is over, or somebody has stopped it. `str(stopped)` says which."""
+    """The time is over, or the user has stopped the tool. `str(error)` says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Deadline:
     cancelled: Callable[[], bool]
 
     def check(self) -> None:
-        """Return unless the time is over or the user stopped it. Raises LookEnded."""
+        """Return if there is time left and the user has not stopped the tool. Raises LookEnded."""
         if self.cancelled():
             raise LookEnded("it was stopped")
         if monotonic() > self.until:
@@ -157,13 +158,15 @@ class Deadline:
 def tree(
     folder: int, prefix: str, everything: bool, deep: bool, deadline: Deadline, depth: int = 0
 ) -> Iterator[TreeEntry]:
-    """All that lies below the open folder `folder`; their paths begin with `prefix`. Raises LookEnded, OSError (of
-    this folder only)."""
+    """Yield everything below the open folder `folder`, with paths that begin with `prefix`.
+
+    Raises LookEnded, and OSError if this folder itself cannot be listed.
+    """
     for name in sorted(os.listdir(folder), key=os.fsencode):
         deadline.check()
         try:
             facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except OSError:  # gone since it was listed
+        except OSError:  # removed since it was listed
             continue
         is_folder = stat.S_ISDIR(facts.st_mode)
         path, skipped = (
@@ -172,7 +175,7 @@ def tree(
         )
         yield TreeEntry(folder, name, path, facts.st_mode, facts.st_size, skipped)
         if is_folder and deep and not skipped and depth < DEEPEST:
-            with suppress(OSError):  # one that cannot be read
+            with suppress(OSError):  # a folder that cannot be read
                 below = os.open(
                     name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder
                 )
@@ -183,7 +186,7 @@ def tree(
 
 
 def prefix_of(location: Location) -> str:
-    """What the paths below a folder begin with."""
+    """Return the beginning of all paths below a folder."""
     return "" if location.shown == "." else f"{location.shown}/"
 
 
@@ -193,7 +196,7 @@ def list_files(
     arguments: Mapping[str, Any],
     cancelled: Callable[[], bool],
 ) -> str:
-    """One line a file or folder. Raises ToolError."""
+    """Return one line for each file or folder. Raises ToolError."""
     most = min(arguments.get("limit") or limits.listed, limits.listed)
     deadline = Deadline(monotonic() + limits.look_s, cancelled)
     lines: list[str] = []
@@ -250,7 +253,7 @@ def search_files(
     arguments: Mapping[str, Any],
     cancelled: Callable[[], bool],
 ) -> str:
-    """`path:line: text`, one line a match. Raises ToolError."""
+    """Return one line per match: `path:line: text`. Raises ToolError."""
     deadline = Deadline(monotonic() + limits.look_s, cancelled)
     most = min(arguments.get("limit") or limits.matches, limits.matches)
     query = {
@@ -277,7 +280,7 @@ def search_files(
 def _texts(
     place: Location, glob: str, limits: ToolLimits, deadline: Deadline
 ) -> Iterator[tuple[str, str]]:
-    """(path, text) of every text file that is meant."""
+    """Yield (path, text) of every text file to be searched."""
     if not place.is_folder:
         with os.fdopen(open_file(place.folder, place.name, place.shown), "rb") as file:
             yield place.shown, file.read(limits.scan_bytes).decode("utf-8", "replace")
@@ -300,7 +303,7 @@ def _texts(
 
 
 def _text(entry: TreeEntry, most: int) -> str:
-    """Of a text file; empty for one that is binary or cannot be read."""
+    """Return the text of a file; empty if it is binary or cannot be read."""
     with (
         suppress(OSError, ToolError),
         os.fdopen(open_file(entry.folder, entry.name, entry.path), "rb") as file,
@@ -312,7 +315,9 @@ def _text(entry: TreeEntry, most: int) -> str:
 
 
 class _Matching:
-    """The matcher's process: fed here, listened to on a thread, ended when the deadline says so."""
+    """The matcher's process. Texts are sent to it here, its results are read on a thread, and the deadline may end
+    it.
+    """
 
     def __init__(self, query: Mapping[str, Any], deadline: Deadline) -> None:
         self.ended = ""
@@ -331,7 +336,7 @@ class _Matching:
         self._send(query)
 
     def feed(self, path: str, text: str) -> bool:
-        """Search this file too. False: no more is wanted."""
+        """Search a file, too. Return False if no more files are needed."""
         return self._send({"path": path, "text": text})
 
     def _send(self, value: Mapping[str, Any]) -> bool:

@@ -1,8 +1,8 @@
-"""The other end of search_files: a separate process, so that a pattern that never ends can be ended.
+"""The matching process of search_files: a separate process, so that a pattern that never ends can be stopped.
 
-Reads JSON lines: first {"pattern", "ignore_case", "limit", "chars"}, then {"path", "text"} for each file. Writes
-{"error"} for an invalid pattern, {"path", "line", "text"} for a match, {"done"} after a file. Knows nothing of the
-rest of the program and is started without it.
+It reads JSON lines: first {"pattern", "ignore_case", "limit", "chars"}, then {"path", "text"} for each file. It writes
+{"error"} for an invalid pattern, {"path", "line", "text"} for a match, and {"done"} after a file. It imports nothing of
+the program.
 """
 
 import json
@@ -10,11 +10,11 @@ import re
 import sys
 
 LINE_CHARS = 20_000
-"""Only so much of a line is searched."""
+"""Most characters of a line that are searched."""
 
 
 def main() -> None:
-    """Until the input ends or the limit is reached."""
+    """Match files until the input ends or the limit is reached."""
     query = json.loads(sys.stdin.readline())
     try:
         pattern = re.compile(query["pattern"], re.IGNORECASE if query["ignore_case"] else 0)
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _around(line: str, match: "re.Match[str]", chars: int) -> str:
-    """The line, or the part of it around the match."""
+    """Return the line, or the part of it around the match."""
     line = line.rstrip("\r")
     if len(line) <= chars:
         return line

@@ -1,6 +1,6 @@
-"""The tools of one run: what the model is offered, and what becomes of a call of it.
+"""The tools of one run: their definitions for the model, and the execution of calls.
 
-A call comes in, a message with its result goes out, whatever happens.
+Every call produces a message with its result, even if it fails.
 """
 
 import os
@@ -17,7 +17,7 @@ from inspector.core.message import Message, ToolCall, ToolResult
 
 _PATH = "Path from the workspace on."
 TASK = "task"
-"""The call that starts a sub-agent; the runner answers it."""
+"""Name of the call that starts a sub-agent; the runner answers it."""
 
 
 def _tool(name: str, about: str, required: str, **properties: Mapping[str, Any]) -> Tool:
@@ -101,7 +101,7 @@ WITHOUT_TASK: tuple[Tool, ...] = tuple(tool for tool in TOOLS if tool.name != TA
 
 
 def schema(name: str) -> Mapping[str, Any] | None:
-    """The schema of a tool's arguments; None where there is no such tool."""
+    """Return the schema of a tool's arguments; None if there is no such tool."""
     for tool in TOOLS:
         if tool.name == name and isinstance(tool.definition, Mapping):
             properties: Mapping[str, Any] = tool.definition["input_schema"]
@@ -117,7 +117,7 @@ _KINDS: Mapping[str, tuple[type, str]] = {
 
 
 def checked(call: ToolCall) -> dict[str, Any]:
-    """The arguments that the schema knows; an optional one that is null counts as not given. Raises ToolError."""
+    """Return the arguments that the schema defines; an optional argument that is null is omitted. Raises ToolError."""
     rules = schema(call.name)
     if rules is None:
         names = ", ".join(tool.name for tool in TOOLS)
@@ -165,27 +165,29 @@ You are a sub-agent: another agent gave you this task and reads only your last m
 
 
 def prompt(workspace: Path, sub_agent: bool = False) -> Prompt:
-    """System prompt and tools of an agent in this workspace; `sub_agent` = one that another started."""
+    """Return the system prompt and tools of an agent in this workspace. `sub_agent`: another agent started it."""
     text = _TEXT.format(folder=workspace)
     return Prompt(text + _SUB_AGENT, WITHOUT_TASK) if sub_agent else Prompt(text, TOOLS)
 
 
 class Toolbox:
-    """Raises InspectorError where `workspace` is no folder. Close it when done."""
+    """Executes tool calls in a workspace. Close it when done. Raises InspectorError if `workspace` is not a folder."""
 
     def __init__(self, workspace: Path, limits: ToolLimits | None = None) -> None:
         self._limits = limits or ToolLimits()
         self._workspace = Workspace(workspace)
         self._asked: tuple[ToolCall, Change] | None = None
-        """The change that was asked about last: this one is made, or none, whatever becomes of the file meanwhile."""
+        """The change that the user was asked about last. Exactly this change is made, even if the file changes
+        meanwhile.
+        """
 
     @property
     def folder(self) -> Path:
-        """The workspace, links resolved."""
+        """Return the path of the workspace, with links resolved."""
         return self._workspace.folder
 
     def close(self) -> None:
-        """Give the workspace back. May be called twice."""
+        """Close the workspace. May be called twice."""
         self._workspace.close()
 
     def __enter__(self) -> "Toolbox":
@@ -195,7 +197,7 @@ class Toolbox:
         self.close()
 
     def peek(self, path: str, most: int = 16_000) -> str:
-        """The first `most` bytes of a text file, for the runner itself; empty where there is none."""
+        """Return the first `most` bytes of a text file, for the runner itself; empty if there is no such file."""
         try:
             with self._workspace.place(path) as place, os.fdopen(regular(place), "rb") as file:
                 return plain(file.read(most).decode("utf-8", "replace"))
@@ -203,9 +205,9 @@ class Toolbox:
             return ""
 
     def needs_permission(self, call: ToolCall) -> Question | None:
-        """What the person is to be asked first: what it will do, word for word; None for a call that is free.
+        """Return the question to ask the user before a call; None for a call that needs no permission.
 
-        A call that would be refused anyway is free: it changes nothing, and its result says why.
+        A call that will be refused anyway needs none: it changes nothing, and its result says why.
         """
         try:
             arguments = checked(call)
@@ -223,16 +225,18 @@ class Toolbox:
         return None
 
     def covered_by_always(self, call: ToolCall) -> str:
-        """What an "always" for this call is remembered by: calls of the same key are not asked about again.
+        """Return the key under which an "always" for this call is remembered. Calls with the same key are allowed, too.
 
-        A tool that changes files: that tool. A command: that very command.
+        For a tool that changes files the key is the tool; for a command it is that exact command.
         """
         if call.name != "run_command" or not isinstance(call.arguments, dict):
             return call.name
         return f"{call.name}: {call.arguments.get('command')}"
 
     def run(self, call: ToolCall, cancelled: Callable[[], bool] = lambda: False) -> Message:
-        """Do it. Never raises for what the model or the file system did: that is an error result."""
+        """Run a call and return its result. Errors of the model or the file system become error results, never
+        exceptions.
+        """
         try:
             text, failed = self._run(call, checked(call), cancelled)
         except ToolError as why:
@@ -282,7 +286,7 @@ def result_of(call: ToolCall, text: str, failed: bool = True) -> Message:
 
 
 def denied(call: ToolCall) -> Message:
-    """The result of a call that was not allowed."""
+    """Return the result of a call that the user did not allow."""
     return result_of(
         call, "The user said no to this call. Respect it; do not try it by another way."
     )

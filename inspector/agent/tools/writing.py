@@ -1,7 +1,8 @@
-"""edit_file and write_file: a file is replaced whole or not at all, and keeps its mode.
+"""edit_file and write_file: a file is replaced completely or not at all, and keeps its mode.
 
-What is written goes to a file beside it, which then takes its name; who reads meanwhile sees the old or the new text,
-never half of one. A link is followed inside the workspace and stays a link; a hard link elsewhere keeps the old text.
+The new content is written to a temporary file next to it, which is then renamed. A reader sees either the old or the
+new text, never a mixture. A link is followed inside the workspace and stays a link; a hard link elsewhere keeps the old
+text.
 """
 
 import os
@@ -31,7 +32,7 @@ _STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file before (None = there is none) and after."""
+    """The content of a file before (None if there is no file) and after a change."""
 
     path: str
     before: bytes | None
@@ -68,7 +69,7 @@ def plan_edit(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
 
 
 def plan_write(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
-    """What write_file would make. Raises ToolError."""
+    """Return what write_file would change. Raises ToolError."""
     after = arguments["content"].encode("utf-8", "replace")
     with workspace.place(arguments["path"]) as place:
         _writable(place)
@@ -77,7 +78,7 @@ def plan_write(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str,
 
 
 def put(workspace: Workspace, path: str, change: Change) -> None:
-    """Make the change. Raises ToolError where the file is no longer as it was."""
+    """Make the change. Raises ToolError if the file has changed since the change was planned."""
     with workspace.place(path) as place:
         _writable(place)
         folder = _made_folders(place)
@@ -93,7 +94,7 @@ def put(workspace: Workspace, path: str, change: Change) -> None:
 
 
 def _times(data: bytes, part: bytes) -> int:
-    """How often `part` begins in `data`; places that overlap count, too."""
+    """Count the occurrences of `part` in `data`, including overlapping ones, up to 1,000."""
     count, at = 0, data.find(part)
     while at >= 0 and count < 1_000:
         count, at = count + 1, data.find(part, at + 1)
@@ -164,7 +165,7 @@ def _replace(folder: int, name: str, data: bytes, mode: int | None) -> None:
 
 
 def summary(change: Change) -> str:
-    """What was done, in a line."""
+    """Describe the change that was made, in a line."""
     size = f"{len(change.after):,} bytes"
     if change.before is None:
         return f"Wrote {shown(change.path)}: a new file of {size}."
@@ -173,14 +174,14 @@ def summary(change: Change) -> str:
 
 
 _LARGEST = 200_000
-"""Characters up to which what differs is worked out line by line: it costs more than linear time."""
+"""Largest number of characters for which a line-by-line diff is computed: it takes more than linear time."""
 _AROUND = 2
-"""Lines that are shown before and after what differs."""
+"""Lines that are shown before and after a difference."""
 OPEN_END = "\\ no line end at the end of the file"
 
 
 def about_change(tool: str, change: Change) -> Question:
-    """A question with the diff."""
+    """Return a question that shows the diff."""
     always = f"Always: {tool} may change any file in this workspace until this run ends."
     if change.before is None:
         what = "Write the new file" if change.after else "Write the new, empty file"
@@ -197,7 +198,10 @@ def about_change(tool: str, change: Change) -> Question:
 
 
 def difference(before: bytes, after: bytes) -> str:
-    """What is taken out (-), put in (+) and stands around it. No line is cut, none is left out but those that stay."""
+    """Return a diff: removed lines (-), added lines (+) and the lines around them.
+
+    No line is cut; only unchanged lines are left out.
+    """
     return "\n".join(_diff(_lines(before), _lines(after)))
 
 
@@ -228,13 +232,13 @@ def _shift_opcodes(group: Iterable[_Opcode], start: int) -> list[_Opcode]:
 
 
 def _lines(data: bytes) -> list[str]:
-    """Return the lines with their ends. Bytes that are no text are spelled out."""
+    """Return the lines with their ends. Bytes that are not UTF-8 are escaped."""
     pieces = data.decode("utf-8", "backslashreplace").split("\n")
     return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
 def _same_lines(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many lines are the same from the beginning on."""
+    """Return how many lines are the same from the beginning."""
     least = min(len(first), len(second))
     return next((n for n in range(least) if first[n] != second[n]), least)
 

@@ -1,4 +1,4 @@
-"""What a request at the gate asks for: whose it is, in which dialect, what the model would read, how large that is."""
+"""Read a request at the gate as a model call: its conversation, its dialect, and what the model would read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,42 +23,44 @@ class ModelCall:
 
     dialect: str
     model: str
-    """Named by the body, else by the path."""
+    """The model's name from the body, or else from the path."""
     body: Mapping[str, Any]
     headers: Mapping[str, str]
     key: ClientKey
     thread: ThreadKey
-    """Whose conversation: by the client's own key, else by the words that it begins with."""
+    """Key of the conversation: from the client's own key, or else from the words that it begins with."""
     own: Sequence[Any]
-    """The items of the body itself."""
+    """The items of this request's own body."""
     items: Sequence[Any] | None
-    """The whole conversation as the client has it; None where it continues from a response that is not known here."""
+    """The whole conversation as the client has it; None if it continues an unknown response."""
     held: Sequence[Any] | None
-    """What the provider has of it already; empty where the body holds all."""
+    """The items that the provider already has; empty if the body holds all of them."""
     prompt: Prompt
     side: str
-    """Why it is no step of the conversation; empty where it is one."""
+    """The kind of side call; empty if the call is a step of the conversation."""
     digest: str
-    """The same for the same words: a request made again."""
+    """A digest that is equal for requests with the same content, such as retries."""
     streams: bool
-    """Does the client want an event stream?"""
+    """True if the client wants an event stream."""
 
     @property
     def goes_on(self) -> bool:
-        """Does it name a response that it continues from?"""
+        """Does the call name a response that it continues from?"""
         return bool(self.body.get(PREVIOUS))
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseChain:
-    """What a response leads to: as the client has it, and as the provider has it (a cut stands between them)."""
+    """The items that a response continues: as the client has them and as the provider has them, which differ after a
+    cut.
+    """
 
     client: Sequence[Any]
     provider: Sequence[Any]
 
 
 def is_call(method: str, path: str) -> bool:
-    """Is a model asked, or the provider asked to compact?"""
+    """Does the request call a model, or ask the provider to compact?"""
     return method.upper() in ("POST", "GET") and endpoint(method, path).purpose in (
         "call",
         "compact",
@@ -66,10 +68,11 @@ def is_call(method: str, path: str) -> bool:
 
 
 def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelCall | None:
-    """Read a request as a model call; None if it is none.
+    """Read a request as a model call; None if it is not one.
 
     Args:
-        chains: what earlier responses continue, by the response's id.
+        pending: The request.
+        chains: The conversations that earlier responses continue, by response id.
     """
     where = endpoint("POST", pending.path)
     body = pending.body
@@ -113,7 +116,7 @@ def _read_headers(pending: PendingRequest) -> dict[str, str]:
     headers = {name.lower(): value for name, value in reversed(pending.headers)}
     if (
         pending.head.transport == "websocket"
-    ):  # those of the handshake, so they describe the first turn only
+    ):  # the handshake's headers describe only the first turn
         headers.pop("x-codex-turn-metadata", None)
     return headers
 
@@ -128,5 +131,5 @@ def _thread(key: ClientKey, dialect: str, items: Sequence[Any]) -> ThreadKey:
 
 
 def buffer_of(call: ModelCall, items: Sequence[Any]) -> Buffer:
-    """What the model would read."""
+    """Return the buffer that the model would read."""
     return Buffer(read_wire_items(call.dialect, items), call.prompt)

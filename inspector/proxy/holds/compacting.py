@@ -1,4 +1,4 @@
-"""What a policy would do about a held request without asking: what is due, with the extractive summariser."""
+"""Compute what a policy would do about a held request on its own: the due tiers, with the extractive summariser."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -22,41 +22,43 @@ from inspector.proxy.holds.hold import HoldInfo
 
 
 def has_turn(buffer: Buffer) -> bool:
-    """Has the model answered yet? Before that there is nothing but instructions and the task."""
+    """Has the model answered yet? Before its first answer the buffer holds only instructions and the task."""
     return any(message.role == "assistant" for message in buffer.messages)
 
 
 DUE = ""
-"""Key of what all tiers that are due do together."""
+"""Key of the proposal for all due tiers together."""
 GROWN = 0.1
 """Share of the window by which a conversation must grow before it is cut again automatically."""
 WORTH = 0.1
-"""Smallest share of what could be cut that makes a cut worthwhile: each one invalidates the provider's cache."""
+"""Smallest share of the removable tokens for which a cut is worthwhile, because each cut invalidates the provider's
+cache.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What would be forwarded instead of a held request. Sizes are what its provider would report."""
+    """A changed request to forward instead of a held one. Sizes are the tokens that its provider would report."""
 
     before: Buffer
     tokens_before: int
     after: Buffer | None = None
-    """None: nothing is changed, and `why` says why not."""
+    """The buffer after the change; None if nothing is changed, and then `why` gives the reason."""
     tokens_after: int = 0
     gone: tuple[str, ...] = ()
-    """What happens to the messages that do not stay: `8 results cleared`."""
+    """What happens to the messages that are changed or removed: `8 results cleared`."""
     why: str = ""
     running: Any = None
     is_small: bool = False
-    """It removes too little to be made automatically."""
+    """True if the change frees too little to be made automatically."""
     lost: int | None = None
-    """Facts that no message would hold any more; None: not counted."""
+    """Number of facts that no message would hold any more; None if they were not counted."""
     summaries: int = 0
-    """Summaries that the policy asks a model for."""
+    """Number of summaries that the policy asks a model for."""
 
 
 class Compactor:
-    """One policy over all conversations of a proxy, with a running state for each.
+    """Applies one policy to all conversations of a proxy, with a running state for each.
 
     Raises InspectorError for an unknown policy or setting.
     """
@@ -68,7 +70,7 @@ class Compactor:
         self._answer = rehearsed(answer)
         self._running: dict[tuple[str, ...], Any] = {}
         self._left: dict[tuple[str, ...], int] = {}
-        """Tokens that the last cut of a conversation left."""
+        """For each conversation, the tokens that its last cut left."""
         self._policy.settings(self._pairs)
 
     def propose(
@@ -78,11 +80,15 @@ class Compactor:
         weigh: Callable[[Buffer], int],
         context: PolicyContext[Any, Any] | None = None,
     ) -> Proposal:
-        """Return what is due on a held buffer. Instructions among the messages stay; the first turn is never cut.
+        """Return what the due tiers would do to a held buffer. Instructions among the messages stay; the first turn is
+        never
+        cut.
 
         Args:
-            weigh: returns the tokens of the request with that buffer in it.
-            context: what the policy reads, by the recording; None for what the gate knows.
+            hold: The held request.
+            buffer: Its buffer.
+            weigh: Returns the tokens of the request with a given buffer in it.
+            context: What the policy knows according to the recording; None uses what the gate knows.
         """
         tokens = hold.tokens if hold.tokens is not None else weigh(buffer)
         if not has_turn(buffer):
@@ -99,9 +105,9 @@ class Compactor:
         weigh: Callable[[Buffer], int],
         context: PolicyContext[Any, Any] | None = None,
     ) -> dict[str, Proposal]:
-        """Return what `propose` does, under DUE, and what each due tier would do alone, under its name.
+        """Return the result of `propose` under DUE, and under each due tier's name what that tier alone would do.
 
-        Each names its model calls and the facts that it would lose. The arguments are those of `propose`.
+        Each proposal includes its model calls and the facts that it would lose. The arguments are those of `propose`.
         """
         tokens = hold.tokens if hold.tokens is not None else weigh(buffer)
         if not has_turn(buffer):
@@ -119,7 +125,7 @@ class Compactor:
                 else:
                     outcomes = (drive(policy.tier(key, context), log),)
             except InspectorError:
-                continue  # such as a tier whose summary cannot be made offline
+                continue  # for example a tier whose summary cannot be made offline
             proposal = self._weigh_outcomes(hold, buffer, weigh, tokens, outcomes)
             facts = lost(buffer.messages, proposal.after.messages) if proposal.after else {}
             calls = sum(isinstance(need.need, Summarize) for need in log.asked)
@@ -134,7 +140,7 @@ class Compactor:
         tokens: int,
         outcomes: Sequence[Outcome[Any]],
     ) -> Proposal:
-        """Return the result of these outcomes, one after the other, for a held buffer of `tokens` tokens."""
+        """Return the proposal that results from successive outcomes on a held buffer of `tokens` tokens."""
         last = outcomes[-1]
         if last.buffer.messages == buffer.messages or not last.buffer.messages:
             return Proposal(buffer, tokens, why="nothing is due", running=last.running)
@@ -151,9 +157,9 @@ class Compactor:
         return replace(proposal, why=why, is_small=bool(why))
 
     def _learned(self, hold: HoldInfo, buffer: Buffer, tokens: int) -> PolicyContext[Any, Any]:
-        """Return the context with the buffer as the harness has it, calibrated so that the whole has `tokens` tokens.
+        """Return the policy's context for a held buffer, calibrated so that the whole buffer counts `tokens` tokens.
 
-        A harness that counts its prompt counts the tools of the body with it.
+        If the harness's prompt is part of its count, so are the tools of the body.
         """
         by = self._policy
         settings = by.settings(self._pairs, hold.window)
@@ -172,22 +178,28 @@ class Compactor:
         return context.with_running(running)
 
     def _too_small(self, hold: HoldInfo, proposal: Proposal, could: int) -> str:
-        """Say why a cut is not made automatically: it frees little of what `could` go, or comes too soon after the
-        last one. Empty: it is made. A full window cannot wait."""
+        """Say why a cut is not made automatically; empty if it is made.
+
+        A cut is not made if it frees little of the `could` tokens that are removable, or comes too soon after the last
+        one.
+        A full window is always cut if that frees anything.
+        """
         freed = proposal.tokens_before - proposal.tokens_after
         if hold.window and proposal.tokens_before >= hold.window:
             return "" if freed > 0 else "it would free nothing"
         if freed < max(1, WORTH * could):
             return f"it would free {freed:,} tokens only"
         left = self._left.get(hold.thread)
-        if left is not None:  # less than was left: the client has compacted since
+        if (
+            left is not None
+        ):  # fewer tokens than the cut left mean that the client has compacted since
             left = self._left[hold.thread] = min(left, proposal.tokens_before)
         if left is not None and proposal.tokens_before - left < GROWN * (hold.window or left):
             return f"the last cut left {left:,} tokens, and too little was added since"
         return ""
 
     def keep(self, hold: HoldInfo, proposal: Proposal) -> None:
-        """Note that the proposal was forwarded: the policy continues from it in that conversation."""
+        """Record that the proposal was forwarded: the policy continues from it in that conversation."""
         self._running[hold.thread] = proposal.running
         if proposal.after is not None:
             self._left[hold.thread] = proposal.tokens_after
@@ -200,13 +212,13 @@ def _find_new_problems(before: Buffer, after: Buffer) -> list[str]:
 
 
 def _refuse_first_turn(buffer: Buffer, tokens: int) -> Proposal:
-    """Return the proposal that changes nothing because the model has not answered yet."""
+    """Return a proposal that changes nothing, because the model has not answered yet."""
     why = "the model has not answered yet: there is no turn to cut"
     return Proposal(buffer, tokens, why=why)
 
 
 def count_fates(all_fates: Iterable[Fate]) -> tuple[str, ...]:
-    """Return how many messages of which kind have which fate, without those that stay: `8 results cleared`."""
+    """Return how many messages of each kind have which fate, without kept messages: `8 results cleared`."""
     counts: Counter[tuple[FateName, str]] = Counter()
     for fate in all_fates:
         message = fate.before or fate.after

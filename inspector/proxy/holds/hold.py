@@ -1,4 +1,4 @@
-"""Held requests: when they are held, as others see them, as the gate keeps them."""
+"""Values for held requests: the rule for holding, the public description, and the gate's own record."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,16 +20,19 @@ class Rule:
 
     kind: Literal["off", "watermark", "each"] = "off"
     ratio: float = 0.6
-    """Of the window, for a watermark: once each time a conversation gets there, and again half-way from there to the
-    full window; from there on each request.
+    """Share of the window at which a conversation is held.
+
+    It is held once each time it reaches the watermark, again half-way from there to the full window, and with each
+    request
+    at the full window.
     """
     window: int | None = None
-    """Tokens of the window; None = as it is known by the model's name, or by what the conversation gives away."""
+    """The window in tokens; None uses the window known for the model's name or inferred from the conversation."""
     always: bool = False
-    """Every request over the watermark: for somebody who acts on each without being asked."""
+    """Hold every request above the watermark, for a user whose rule handles each one automatically."""
 
     def document(self) -> dict[str, Any]:
-        """As a recording knows it: the window that it counts by, and when requests are held (nothing for never)."""
+        """Return the rule as it is recorded: the window, and when requests are held (no entry if never)."""
         document = asdict(self)
         window = document.pop("window")
         return ({} if window is None else {"window": window}) | (
@@ -38,7 +41,7 @@ class Rule:
 
     @property
     def marks(self) -> tuple[float, ...]:
-        """Shares of the window at which a conversation is held, each once."""
+        """Return the shares of the window at which a conversation is held, once each."""
         return (self.ratio, (self.ratio + 1) / 2) if self.ratio < 1 else (self.ratio,)
 
     @property
@@ -49,52 +52,52 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class HoldInfo:
-    """A request that waits, as a value."""
+    """The description of a held request, as an immutable value."""
 
     id: int
     exchange: int
-    """Its number in the recording; a retry has another one than `id`."""
+    """Number of the exchange in the recording; after a retry it differs from `id`."""
     time: str
-    """When it came, as the recording has it."""
+    """Time of the request in the form of the recording."""
     why: HoldReason
     client: str
     session: str
     tag: str
     model: str
     size: Prediction | None
-    """Tokens that its provider will report."""
+    """Prediction of the tokens that the provider will report; None if nothing is known."""
     window: int | None
     messages: int
     until: float
-    """When it goes as it stands, in seconds since 1970: what is left of its client's patience."""
+    """When the request will be forwarded unchanged, in seconds since 1970, because its client would give up."""
     patience: Patience
     is_gone: bool = False
-    """The client has closed; it may ask again."""
+    """True if the client has closed the connection; it may try again."""
     retries: int = 0
     is_begun: bool = False
-    """The client was given a status and headers already."""
+    """True if the client has already received a status and headers."""
     cannot: str = ""
-    """Why it can only be let go as it is, or dropped; empty where it can be changed."""
+    """Why the request cannot be changed, only forwarded or dropped; empty if it can be changed."""
     thread: ThreadKey = ()
-    """Whose conversation it is, as the gate tells them apart."""
+    """Key of the conversation to which the gate assigns the request."""
     usage: Usage | None = None
-    """What the answer before it cost, where it continues from that one."""
+    """Usage of the previous answer, if the request continues it."""
 
     @property
     def tokens(self) -> int | None:
-        """Most likely; None where nothing is known."""
+        """Return the predicted tokens; None if nothing is known."""
         return None if self.size is None else self.size.tokens
 
     @property
     def band(self) -> tuple[int, int] | None:
-        """Between which bounds; None where it is known to a hundredth."""
+        """Return (low, high) of the prediction; None if it is exact to about two percent."""
         size = self.size
         return None if size is None or size.high - size.low <= size.tokens / 50 else size.band
 
 
 @dataclass(frozen=True, slots=True)
 class HoldRelease:
-    """Let it go; with `items` in place of what stands, made by `cut`."""
+    """Forward a held request; with `items` instead of its own items, which `cut` produced."""
 
     items: Sequence[Any] | None = None
     cut: BufferCut | None = None
@@ -102,7 +105,7 @@ class HoldRelease:
 
 @dataclass(frozen=True, slots=True)
 class HoldDrop:
-    """Answer it with an error: the provider never sees it."""
+    """Answer a held request with an error; the provider never receives it."""
 
 
 HoldDecision: TypeAlias = HoldRelease | HoldDrop
@@ -117,10 +120,10 @@ def _future() -> "asyncio.Future[Any]":
 
 @dataclass(slots=True, eq=False)
 class HeldRequest:
-    """The same with what is needed to let it go. Belongs to the gate."""
+    """A held request together with what the gate needs to answer it. Used only by the gate."""
 
     shown: HoldInfo
     request: GateRequest
     decided: "asyncio.Future[HoldDecision]" = field(default_factory=_future)
     left: "asyncio.Future[None]" = field(default_factory=_future)
-    """Done when another connection has taken over."""
+    """Done when another connection of the client has taken over."""

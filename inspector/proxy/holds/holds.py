@@ -1,7 +1,7 @@
 """The gate of a proxy that intervenes: it holds requests, changes or drops them, and repeats cuts on later requests.
 
-Only what a person (or a rule they chose) changed is changed; everything else is forwarded byte for byte. The gate runs
-on the proxy's loop; the intents (`release`, `drop`, `hold_next`, `set_rule`) come from any thread.
+Only what the user or the user's rule changed is changed; everything else is forwarded byte for byte. The gate runs on
+the proxy's loop; the intents (`release`, `drop`, `hold_next`, `set_rule`) may be called from any thread.
 """
 
 import asyncio
@@ -37,60 +37,65 @@ from inspector.proxy.relay.refusals import error_body, late_error
 STREAM = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 DROPPED = "Dropped at the Context Inspector proxy by the person who watches it. Nothing was sent to the provider."
 GRACE_S = 120.0
-"""Seconds that a hold whose client has closed waits for the client to ask again."""
+"""Seconds for which a held request whose client has closed waits for the client to try again."""
 
 
 _NOT_SEEN = "It continues a response that did not pass through here."
-"""Why a request cannot be changed."""
+"""Reason why a request cannot be changed."""
 
 
 class Holds(Gate):
-    """Give it to a `ProxyServer` as its gate. `models`: the user's own table of windows."""
+    """A gate for `ProxyServer` that holds requests. `models`: the user's own table of windows."""
 
     def __init__(self, rule: Rule | None = None, models: Mapping[str, int] | None = None) -> None:
         self.note: Callable[[str], None] = lambda what: None
-        """Where sentences for the recording go: the recorder's `note`."""
+        """Takes sentences for the recording: the recorder's `note`."""
         self.rule = rule or Rule()
         self.is_next = False
-        """Will the next request be held, whatever the rule says?"""
+        """True if the next request is held regardless of the rule."""
         self._models = models or {}
         self._unknown = set[str]()
-        """Models that were reported to have no known window."""
+        """Models whose unknown window has been reported."""
         self._memory = Memory()
         self._in_use = self.rule.kind != "off"
         self._held: dict[int, HeldRequest] = {}
-        """By id. Changed on the proxy's loop; other threads take a copy."""
+        """Held requests by id. Changed only on the proxy's loop; other threads take a copy."""
         self._listeners: list[HoldListener] = []
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- intents, from any thread --------------------------------------------------------------------------------------
 
     def list(self) -> tuple[HoldInfo, ...]:
-        """All that wait for a decision, oldest first: what was decided is kept for a client that may ask again."""
+        """Return all requests that wait for a decision, oldest first.
+
+        A request that was decided after its client closed is kept for a retry, but not listed.
+        """
         held = tuple(self._held.values())
         return tuple(
             hold.shown for hold in held if not (hold.shown.is_gone and hold.decided.done())
         )
 
     def buffer(self, id: int) -> Buffer:  # noqa: A002
-        """What the model would read of a held request. Raises InspectorError where it is held no longer."""
+        """Return what the model would read of a held request. Raises InspectorError if it is no longer held."""
         return self._find(id).request.buffer
 
     def predicted(self, id: int, buffer: Buffer) -> int:  # noqa: A002
-        """Tokens that its provider would report for the held request with `buffer` in it. Raises InspectorError where
-        it is held no longer."""
+        """Return the tokens that the provider would report for a held request with `buffer` in it.
+
+        Raises InspectorError if it is no longer held.
+        """
         request = self._find(id).request
         counted = self._memory.counts(replace(buffer, prompt=request.buffer.prompt))
         prediction = self._memory.predicted(request.call, request.state, counted)
         return counted.tokens if prediction is None else prediction.tokens
 
     def subscribe(self, listener: HoldListener) -> Callable[[], None]:
-        """Be called at every change, mostly on the proxy's thread. Returns what ends it."""
+        """Call `listener` at every change, mostly on the proxy's thread. Return a function that unsubscribes it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def set_rule(self, rule: Rule) -> None:
-        """Hold by another rule from here on. Requests that are held stay held."""
+        """Use another rule from now on. Requests that are already held stay held."""
         self.rule = rule
         self._in_use = self._in_use or rule.kind != "off"
         if self._loop is not None and not self._loop.is_closed():
@@ -98,14 +103,14 @@ class Holds(Gate):
         self._tell()
 
     def _measure_windows(self) -> None:
-        """The window may be another one by now: what waits shows it."""
+        """Look up the windows again, and show them on the held requests."""
         for held in self._held.values():
             window = self._window(held.request.call, held.request.state)
             held.shown = replace(held.shown, window=window)
         self._tell()
 
     def hold_next(self, is_on: bool = True) -> None:
-        """Hold the next request, whatever the rule says."""
+        """Hold the next request, regardless of the rule."""
         self.is_next = is_on
         self._in_use = self._in_use or is_on
         self._tell()
@@ -116,20 +121,27 @@ class Holds(Gate):
         buffer: Buffer | None = None,
         original: Buffer | None = None,
     ) -> None:
-        """Let a request go: as it stands, or with `buffer` in it, which was made of `original` (default: of what
-        `buffer(id)` gives). Raises InspectorError where it is held no longer, or cannot be sent like that.
+        """Forward a held request unchanged, or with `buffer` in it.
+
+        Args:
+            id: Id of the hold.
+            buffer: The new buffer; None forwards the request unchanged.
+            original: The buffer that `buffer` was made from; None means the result of `buffer(id)`.
+
+        Raises:
+            InspectorError: The request is no longer held, or cannot be sent like that.
         """
         held = self._find(id)
         self._decide(held, HoldRelease() if buffer is None else _changed(held, original, buffer))
 
     def let_all_go(self) -> None:
-        """Forward everything that is held as it is, and hold nothing more."""
+        """Forward all held requests unchanged, and hold no further ones."""
         self.rule, self.is_next = Rule(), False
         for held in tuple(self._held.values()):
             self._decide(held, HoldRelease())
 
     def drop(self, id: int) -> None:  # noqa: A002
-        """Answer it with an error. Raises InspectorError where it is held no longer."""
+        """Answer a held request with an error. Raises InspectorError if it is no longer held."""
         self._decide(self._find(id), HoldDrop())
 
     def _find(self, id: int) -> HeldRequest:  # noqa: A002
@@ -155,9 +167,11 @@ class Holds(Gate):
     # -- the gate, on the proxy's loop ---------------------------------------------------------------------------------
 
     def wants(self, head: RequestHead) -> bool:
-        """Must the body of this request be read? Only of model calls, and once a rule of holding has been switched on.
+        """Must the body of this request be read? True for model calls once a rule for holding has been switched on.
 
-        Turns on a WebSocket are always read, since a held one needs what it continues. Notes the event loop.
+        Turns on a WebSocket are always read, because a held turn needs the conversation that it continues. Also
+        remembers the
+        event loop.
         """
         self._loop = self._loop or asyncio.get_running_loop()
         read = head.transport == "websocket" or (self._in_use and head.method == "POST")
@@ -167,7 +181,7 @@ class Holds(Gate):
         self._memory.answered(answer)
 
     async def admit(self, pending: PendingRequest) -> Decision:
-        """Make the cuts of its conversation again; hold it where that is wanted."""
+        """Repeat the cuts of the request's conversation, and hold the request if the rule says so."""
         arrived = asyncio.get_running_loop().time()
         request = await self._read(pending)
         if request is None:
@@ -200,7 +214,7 @@ class Holds(Gate):
     def _recut(
         self, call: ModelCall, state: ConversationState
     ) -> tuple[Sequence[Any] | None, bool]:
-        """What would be forwarded as it stands, and whether a cut was made for it."""
+        """Return the items with earlier cuts repeated, and whether a cut was made."""
         if call.items is None or not state.cuts:
             return call.items, False
         done = recut(state.cuts, call.items)
@@ -217,7 +231,9 @@ class Holds(Gate):
     def _why(
         self, call: ModelCall, state: ConversationState, size: Prediction | None, *, is_known: bool
     ) -> HoldReason | None:
-        """Is it to be held, and why? `is_known`: the same words were let go before, so this is a retry."""
+        """Return why a call is to be held; None if it is not. `is_known`: it is a retry of a request that was
+        forwarded.
+        """
         if call.side:
             return None
         at_mark = self._at_mark(call, state, size)
@@ -231,7 +247,7 @@ class Holds(Gate):
         return "watermark" if self.rule.kind == "watermark" and at_mark else None
 
     def _at_mark(self, call: ModelCall, state: ConversationState, size: Prediction | None) -> bool:
-        """Must a request of that size be held for its watermark? Notes how far the conversation got.
+        """Must a request of this size be held for its watermark? Also notes how far the conversation got.
 
         An unknown window is reported once for each model.
         """
@@ -252,7 +268,7 @@ class Holds(Gate):
         return state.window(call.model, call.headers, self.rule.window, self._models).tokens
 
     def _shown(self, request: GateRequest, why: HoldReason, size: Prediction | None) -> HoldInfo:
-        """Describe a request that begins to wait."""
+        """Return the description of a request that begins to wait."""
         pending, call, state = request.pending, request.call, request.state
         client = call.key.client if call.key.strong else pending.client or call.key.client
         limits = find_patience(
@@ -283,10 +299,11 @@ class Holds(Gate):
         return replace(info, thread=call.thread, usage=usage, cannot=cannot)
 
     def _same_turn(self, call: ModelCall) -> HeldRequest | None:
-        """Return the held request of which this is a retry, with the same messages.
+        """Return the held request of which this call is a retry with the same messages; None if there is none.
 
-        If the client has closed, names its session, or says that it tries again, it is the same turn. Else two agents
-        may have been given the same task.
+        It counts as a retry if the client has closed, names its session, or says that it is retrying. Otherwise, two
+        agents may
+        have been given the same task.
         """
         is_again = call.key.strong or bool(
             digits_of(call.headers.get("x-stainless-retry-count", ""))
@@ -300,7 +317,7 @@ class Holds(Gate):
         return None
 
     def _take_over(self, held: HeldRequest, request: GateRequest) -> None:
-        """Let the client's new connection wait instead of the old one; what was done is kept."""
+        """Replace the old connection of a held request by the client's new one. Decisions are kept."""
         held.left.set_result(None)
         held.left, held.request = asyncio.get_running_loop().create_future(), request
         until = time.time() + held.shown.patience.limit_s
@@ -338,9 +355,11 @@ class Holds(Gate):
         left: "asyncio.Future[None]",
         arrived: float,
     ) -> HoldDecision | None:
-        """What was decided; as it stands where the client's patience ends. None: another connection has taken over.
+        """Return the decision about a held request; forward it unchanged when the client's patience ends.
 
-        `arrived`: the loop's time when the request came. Cancelled when the client closes.
+        None if another connection has taken over. Cancelled when the client closes. `arrived` is the loop's time at
+        which the
+        request arrived.
         """
         loop, bears = asyncio.get_running_loop(), held.shown.patience
         while not (held.decided.done() or left.done()):
@@ -368,7 +387,7 @@ class Holds(Gate):
         return None if left.done() else held.decided.result()
 
     def _gone(self, held: HeldRequest) -> None:
-        """The client has closed. Kept for a while: it may ask again."""
+        """Mark a held request whose client has closed. It is kept for a while, because the client may try again."""
         held.shown = replace(held.shown, is_gone=True)
         self._tell()
 
@@ -393,7 +412,7 @@ class Holds(Gate):
             return self._forward(request, "cut again" if request.is_recut else "as it was")
         state.decide(call.digest, "changed", now)
         if choice.cut is not None:
-            del state.cuts[len(state.cuts) - state.lost :]  # what did not fit any more is over
+            del state.cuts[len(state.cuts) - state.lost :]  # cuts that no longer fit are dropped
             state.cuts.append(choice.cut)
             state.lost = 0
         counted = await asyncio.to_thread(
@@ -420,7 +439,7 @@ class Holds(Gate):
 
 
 def _body_with(call: ModelCall, items: Sequence[Any] | None) -> bytes | None:
-    """The body that makes the model read `items`; None where that is the body that came. Raises CannotRewrite."""
+    """Return a body that makes the model read `items`; None if the original body already does. Raises CannotRewrite."""
     received_items = [*(call.held or ()), *call.own]
     if items is None or (
         len(items) == len(received_items)
@@ -435,7 +454,7 @@ def _body_with(call: ModelCall, items: Sequence[Any] | None) -> bytes | None:
 
 
 def _dropped(pending: PendingRequest) -> Refuse:
-    """The answer to a dropped request: an error that says so, of a kind that is not tried again."""
+    """Return the answer to a dropped request: an error that says so, of a kind that clients do not retry."""
     status = 400
     body = error_body(pending.path, status, DROPPED)
     if pending.begun:
@@ -444,7 +463,7 @@ def _dropped(pending: PendingRequest) -> Refuse:
 
 
 def _changed(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> HoldRelease:
-    """The held request with another buffer in it. Raises CannotRewrite."""
+    """Return the decision to forward a held request with another buffer. Raises CannotRewrite."""
     call, items = held.request.call, held.request.items
     if items is None:
         raise CannotRewrite(held.shown.cannot)
@@ -456,5 +475,5 @@ def _changed(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> Hold
     if recipes == tuple(Ref((n,)) for n in range(len(items))):
         return HoldRelease()
     cuts = [carry_out(recipe, items) for recipe in recipes]
-    _body_with(call, cuts)  # raises where it cannot be sent
+    _body_with(call, cuts)  # raises if the result cannot be sent
     return HoldRelease(cuts, cut_of(call.dialect, items, recipes))

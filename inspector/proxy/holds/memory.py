@@ -1,9 +1,9 @@
-"""What the gate remembers: sizes of requests, states of conversations, calls under way, chains of responses.
+"""What the gate remembers: sizes of requests, states of conversations, open calls, chains of responses.
 
 A body holds everything that the model reads, system prompt and tools included, so a tokenizer counts all of it. The
-provider's tokenizer differs by a factor (`core.tokens.prediction`), learned from the growth of requests. The next size
-is the last reported number plus the factor times the change of the count, which is negative after a cut. How much a
-removed row counted for is known from the report that it came with.
+provider's tokenizer differs by a factor (`core.tokens.prediction`), which is learned from the growth of requests. The
+next size is predicted as the last reported number plus the factor times the change of the count; after a cut that
+change is negative. What a removed row contributed is known from the report of the request that added it.
 
 Answers are read in a thread; a request waits until earlier answers have been read.
 """
@@ -35,11 +35,11 @@ from inspector.proxy.record.records import ResponseRecord
 
 _COUNTER = estimator("tiktoken")
 _KEPT = 50_000
-"""Messages whose count is remembered."""
+"""Number of messages whose counts are remembered."""
 _KNOWN = 3
-"""Growths from which on they tell more than the whole of a body."""
+"""Number of growing reports after which growth predicts better than the size of the whole body."""
 _LEAST = 16
-"""Tokens of growth below which a report says nothing of what has come."""
+"""Smallest growth in tokens from which the factor of new rows can be learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class TokenCount:
     sizes: tuple[int, ...]
 
     def extends(self, other: "TokenCount") -> bool:
-        """Does it begin with all of the other?"""
+        """Does this buffer begin with the whole of the other?"""
         return self.marks[: len(other.marks)] == other.marks
 
     def goes_on_with(self, other: "TokenCount", answer: "TokenCount") -> bool:
-        """Does the answer follow where the other ends, which it extends?"""
+        """Does `answer` follow directly after `other`, which this buffer extends?"""
         marks, at = answer.marks[1:], len(other.marks)
         return bool(marks) and self.marks[at : at + len(marks)] == marks
 
@@ -64,7 +64,7 @@ NOTHING = TokenCount(0, (), ())
 
 
 class TokenCounter:
-    """Counts buffers, from any thread. What was counted once is known by what it says."""
+    """Counts the tokens of buffers, from any thread. Counts are cached by the content of prompt and messages."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, int] = OrderedDict()
@@ -103,24 +103,26 @@ def _mark(value: Any) -> bytes:
 
 
 class SizeLearner:
-    """Learns from the reports of one conversation's provider. Changed on the proxy's loop only."""
+    """Learns from the provider's reports on one conversation. Changed only on the proxy's loop."""
 
     def __init__(self) -> None:
         self._last: TokenCount | None = None
-        """The last request that was answered."""
+        """The count of the last request that was answered."""
         self._answer = NOTHING
-        """The count of its answer."""
+        """The count of the answer to that request."""
         self._reported = 0
         self._model = ""
         self._learner = Learner(_COUNTER.name)
         self._grown = 0
-        """How many reports were larger than the previous one."""
+        """Number of requests that were larger than the previous one and extended it."""
         self._factors: dict[bytes, float] = {}
-        """Factors of the rows of the last request, by the report that each came with."""
+        """Provider tokens per counted token of each row in the last request, from the report of the request that added
+        it.
+        """
 
     def take(self, counted: TokenCount, usage: Usage, model: str, answer: TokenCount) -> None:
-        """Learn from a request that was answered and whose size was reported."""
-        if model != self._model:  # another tokenizer
+        """Learn from a request whose answer reported its size."""
+        if model != self._model:  # another model has another tokenizer
             self._learner, self._last, self._grown = Learner(_COUNTER.name), None, 0
             self._factors = {}
         added = self._added(counted)
@@ -138,9 +140,10 @@ class SizeLearner:
         self._last, self._answer, self._reported, self._model = counted, answer, usage.prompt, model
 
     def _weigh(self, counted: TokenCount, reported: int) -> None:
-        """Give the rows that are new since the last report the factor by which the report has grown.
+        """Set the factor of the rows that are new since the last report: growth of the report per counted token.
 
-        The first report says nothing about single rows: it includes what no body holds, such as a provider's own words
+        The first report says nothing about single rows: it includes tokens that no body holds, such as the provider's
+        own text
         around tools.
         """
         last = self._last
@@ -148,14 +151,14 @@ class SizeLearner:
         factor = (reported - self._reported) / grown if grown >= _LEAST else 0.0
         if (
             last is not None and 0.3 < factor / self.slope() < 3
-        ):  # else something came or went that is not in the body
+        ):  # otherwise something outside the body has changed
             self._factors |= dict.fromkeys(counted.marks[len(last.marks) :], factor)
         self._factors = {
             mark: self._factors[mark] for mark in counted.marks if mark in self._factors
         }
 
     def _weighed(self, counted: TokenCount) -> float:
-        """Return the provider's tokens by the factors of the rows, or by the slope for new rows."""
+        """Return the predicted provider tokens of a buffer: each row by its factor, a new row by the slope."""
         slope, factors = self.slope(), self._factors
         return sum(
             size * factors.get(mark, slope)
@@ -163,22 +166,24 @@ class SizeLearner:
         )
 
     def goes_on_in(self, counted: TokenCount) -> bool:
-        """Does that request begin with the last one that was answered?"""
+        """Does a request begin with the last request that was answered?"""
         return self._last is not None and counted.extends(self._last)
 
     def slope(self) -> float:
-        """Return the provider's tokens per counted token, by growth, else by the whole last request."""
+        """Return the provider's tokens per counted token, learned from growth, or else from the whole last request."""
         if self._last is None or not self._last.tokens or self._grown:
             return self._learner.slope()
         return self._reported / self._last.tokens
 
     def predict(self, counted: TokenCount, model: str, factor: float | None = None) -> Prediction:
-        """Return what the provider will report.
+        """Return a prediction of the tokens that the provider will report.
 
-        Before the first report it is the count, with a band by the model family.
+        Before the first report it is the count, with a band that depends on the model family.
 
         Args:
-            factor: the provider's tokens per counted token in other conversations with the model; None if unknown.
+            counted: The count of the request.
+            model: The model that is called.
+            factor: Provider tokens per counted token in other conversations with the model; None if unknown.
         """
         last = self._last if self._model == model else None
         if last is None:
@@ -210,37 +215,43 @@ V = TypeVar("V")
 HoldOutcome: TypeAlias = Literal["as it was", "changed", "dropped"]
 _THREADS, _CHAINS, _DECIDED = 500, 64, 64
 DROPPED_S = 60.0
-"""Seconds in which a dropped request that is made again is dropped again."""
+"""Seconds for which retries of a dropped request are dropped too."""
 REARMED = 0.95
-"""A mark is reported again once the conversation was below this share of it: not for wavering about it."""
+"""A mark is reported again only after the conversation was below this share of it, so that small changes around the
+mark do not count.
+"""
 
 
 @dataclass(slots=True)
 class ConversationState:
-    """One conversation. Changed on the proxy's loop only."""
+    """The state of one conversation. Changed only on the proxy's loop."""
 
     cuts: list[BufferCut] = field(default_factory=list)
     lost: int = 0
-    """Cuts that do not fit any more, as was reported."""
+    """Number of cuts that no longer fit and were reported."""
     learned: SizeLearner = field(default_factory=SizeLearner)
     usage: Usage | None = None
-    """What the last answer cost."""
+    """Usage of the last answer."""
     largest: int = 0
     told: float = 0
-    """The highest mark, in tokens, that was reported and not left since."""
+    """The highest mark, in tokens, that was reported and has not been left since."""
     _decided: OrderedDict[str, tuple[HoldOutcome, float]] = field(default_factory=OrderedDict)
-    """What was decided lately about which words, and when, in seconds of one clock."""
+    """Recent decisions and their times, by digest of the request; times are in seconds of a monotonic clock."""
 
     def decide(self, digest: str, outcome: HoldOutcome, now: float) -> None:
         keep(self._decided, digest, (outcome, now), _DECIDED)
 
     def decided(self, digest: str, now: float) -> HoldOutcome | None:
-        """What was decided about the same words; None where they are new, or were dropped a while ago."""
+        """Return the decision about an equal request; None if there was none, or it was dropped longer than DROPPED_S
+        ago.
+        """
         outcome, then = self._decided.get(digest, (None, 0.0))
         return None if outcome == "dropped" and now - then > DROPPED_S else outcome
 
     def reached(self, tokens: int, marks: Sequence[float]) -> bool:
-        """Has the conversation got to a mark that was not reported? Each is reported once, until it was well below."""
+        """Has the conversation reached a mark that was not reported yet? Each mark counts once until the size is well
+        below.
+        """
         highest = max((mark for mark in marks if tokens >= mark), default=0.0)
         is_new = highest > self.told
         still = max((mark for mark in marks if tokens >= REARMED * mark), default=0.0)
@@ -250,7 +261,9 @@ class ConversationState:
     def window(
         self, model: str, headers: Mapping[str, str], user: int | None, models: Mapping[str, int]
     ) -> Window:
-        """The model's window: the user's word, the client's, what the conversation gives away, the tables'."""
+        """Return the model's window: set by the user, stated by the client, inferred from the conversation, or from a
+        table.
+        """
         if user is None and "context-1m" in headers.get("anthropic-beta", ""):
             return Window(1_000_000, "inferred")
         request = Request(0, EMPTY_VIEW, usage=Usage(input=self.largest), model=model)
@@ -260,13 +273,13 @@ class ConversationState:
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """A call of a model at the gate, read and counted."""
+    """A model call at the gate, read and counted."""
 
     pending: PendingRequest
     call: ModelCall
     state: ConversationState
     items: Sequence[Any] | None
-    """What would be forwarded as it stands: the client's items with earlier cuts made."""
+    """The items that would be forwarded: the client's items with earlier cuts repeated."""
     is_recut: bool
     buffer: Buffer
     counted: TokenCount
@@ -281,26 +294,28 @@ def keep(cache: "OrderedDict[K, V]", key: K, value: V, most: int) -> None:
 
 
 class Memory:
-    """Used on the proxy's loop."""
+    """Remembers all conversations of a proxy. Used only on the proxy's loop."""
 
     def __init__(self) -> None:
         self.counts = TokenCounter()
         self.chains: OrderedDict[str, ResponseChain] = OrderedDict()
         self._states: OrderedDict[ThreadKey, ConversationState] = OrderedDict()
         self._slopes: OrderedDict[str, float] = OrderedDict()
-        """Tokens of a model's provider for one of ours, as its last answer had it."""
+        """Provider tokens per counted token by model, from the model's last answer."""
         self._agents: OrderedDict[ThreadKey, list[tuple[str, int]]] = OrderedDict()
-        """Of those that share a weak key the system prompt and the connection of the last request."""
+        """For each thread key that several agents may share: (system prompt, connection) of each agent's last
+        request.
+        """
         self._under_way: dict[int, GateRequest] = {}
         self._answers: set[asyncio.Task[None]] = set()
-        """Those that are being read, ..."""
+        """Tasks that are reading answers."""
         self._in_order = asyncio.Lock()
-        """... in the order in which they came."""
+        """Makes the answers be processed in the order in which they arrived."""
 
     def told_apart(self, call: ModelCall, connection: int) -> ModelCall:
         """Return the call with the thread of its agent, if the client names no session.
 
-        Agents that begin with the same words differ by system prompt and connection.
+        Agents that begin with the same words are distinguished by system prompt and connection.
         """
         if call.key.strong:
             return call
@@ -312,12 +327,12 @@ class Memory:
             number = next((n for n, agent in enumerate(agents) if agent[1] == connection), None)
         if number is None:
             number = 0 if call.side else len(agents)
-        if not call.side:  # a title has a prompt of its own
+        if not call.side:  # a side call such as a title has another system prompt
             agents[number : number + 1] = [(system, connection)]
         return replace(call, thread=(*call.thread, str(number))) if number else call
 
     def state(self, thread: ThreadKey) -> ConversationState:
-        """The conversation's. The oldest of very many is forgotten."""
+        """Return the state of a conversation, new if it is unknown. If there are very many, the oldest is forgotten."""
         state = self._states.get(thread) or ConversationState()
         keep(self._states, thread, state, _THREADS)
         return state
@@ -325,10 +340,11 @@ class Memory:
     def predicted(
         self, call: ModelCall, state: ConversationState, counted: TokenCount
     ) -> Prediction | None:
-        """Return what the provider will report for a buffer of that conversation.
+        """Return a prediction of the provider's report for a buffer of a conversation.
 
-        If the call continues what did not pass through the proxy, the count is added to the last report; None without
-        one.
+        If the call continues a response that did not pass through the proxy, the count is added to the last report;
+        None if
+        there is no report.
         """
         if call.items is None:
             if (last := state.usage) is None:
@@ -338,11 +354,11 @@ class Memory:
         return state.learned.predict(counted, call.model, self._slopes.get(call.model))
 
     def forwarded(self, request: GateRequest) -> None:
-        """That one goes to the provider."""
+        """Note that a request goes to the provider."""
         self._under_way[request.pending.exchange] = request
 
     def answered(self, answer: ResponseRecord) -> None:
-        """An answer has passed: it is read in a thread, before the next request is admitted."""
+        """Take an answer that has passed. It is read in a thread before the next request is admitted."""
         under = self._under_way.pop(answer.exchange, None)
         if under is not None:
             task = asyncio.create_task(self._take(under, replace(answer, body=answer.body.copy())))
@@ -350,12 +366,12 @@ class Memory:
             task.add_done_callback(self._answers.discard)
 
     async def settled(self) -> None:
-        """All answers that have passed are read."""
+        """Wait until all answers that have passed are read."""
         while self._answers:
             await asyncio.wait(self._answers)
 
     async def _take(self, under: GateRequest, answer: ResponseRecord) -> None:
-        """Learn from an answer, and remember the chain that it continues."""
+        """Learn from an answer, and remember the conversation that it continues."""
 
         def read() -> tuple[Reply, TokenCount]:
             reply = read_response(DIALECTS[under.call.dialect], response_document(answer))
@@ -377,7 +393,7 @@ class Memory:
             self.state(call.thread).usage = usage
 
     def _remember_chain(self, under: GateRequest, reply: Reply) -> None:
-        """Remember the items that a later call continues, if the provider stores the response."""
+        """Remember the items that a later call may continue, if the provider stores the response."""
         call = under.call
         if not reply.id or call.dialect != "openai-responses" or call.items is None:
             return
@@ -391,7 +407,7 @@ class Memory:
             keep(self.chains, reply.id, chain, _CHAINS)
 
     def _learn(self, under: GateRequest, usage: Usage, answer: TokenCount) -> None:
-        """Learn how the provider counts, from side calls too."""
+        """Learn the ratio of the provider's tokens to counted tokens, also from side calls."""
         call = under.call
         if call.side:
             self._slopes.setdefault(call.model, usage.prompt / under.counted.tokens)

@@ -23,7 +23,9 @@ from inspector.proxy.record.records import (
 
 @dataclass(slots=True, eq=False)
 class ExchangeLog:
-    """Made when the head of a request is read; `finish` ends it, once, and says so to `answered`."""
+    """Collects the record of one exchange. Created when a request's head is read; `finish` ends it and calls
+    `answered_by`.
+    """
 
     head: RequestHead
     recorder: Recorder
@@ -45,7 +47,7 @@ class ExchangeLog:
         self.up, self.down = self.recorder.capture(), self.recorder.capture()
 
     def request_read(self) -> None:
-        """The request is whole, or no more of it will come: it is recorded. Again: nothing."""
+        """Record the request, which is complete or will get no further bytes. Idempotent."""
         self._record_request()
         self._handed = time.monotonic()
 
@@ -55,11 +57,11 @@ class ExchangeLog:
             self.recorder.put(RequestRecord(self.head, self.up))
 
     def handed_on(self) -> None:
-        """It goes to the provider now: times are measured from here."""
+        """Note that the request goes to the provider now: response times are measured from here."""
         self._handed = time.monotonic()
 
     def sent(self, body: bytes) -> None:
-        """Something else goes than what came. Said again, it is not recorded again."""
+        """Record a body that is forwarded instead of the original. Repeating the same body records nothing."""
         if body != self._sent:
             self._sent = body
             self.recorder.put(
@@ -73,27 +75,29 @@ class ExchangeLog:
         )
 
     def released(self, how: ReleaseKind, size: Prediction | None = None) -> None:
-        """Record that it is no longer held. `size`: predicted for what is forwarded, if it was changed."""
+        """Record that the request is no longer held. `size` is the prediction for what is forwarded, if it was
+        changed.
+        """
         self.is_held = False
         self.recorder.put(
             PlainRecord.now("released", exchange=self.head.exchange, how=how, **_size_fields(size))
         )
 
     def answered(self, status: int, headers: Pairs) -> None:
-        """The head of the answer is here."""
+        """Note the status and headers of the answer."""
         self.status, self.headers = status, headers
         self.began_to_answer()
 
     def began_to_answer(self) -> None:
-        """The first byte of the answer is here. Again: nothing."""
+        """Record the time of the first byte of the answer. Idempotent."""
         self._first = self._first or time.monotonic()
 
     def finish(self, ended: Ended, error: str = "", own: bool = False) -> None:
-        """It is over. Only the first call counts."""
+        """Record the end of the exchange. Only the first call counts."""
         if self.is_over:
             return
         self.is_over = True
-        self._record_request()  # the answer may be there before the request is whole
+        self._record_request()  # the answer may arrive before the request is complete
         if self.is_held:
             self.released("client gone")
         first = 1000 * max(0.0, self._first - self._handed) if self._first else 0.0
@@ -102,9 +106,7 @@ class ExchangeLog:
             time.time(), self.head.exchange, self.status, self.headers, first, elapsed, self.down, ended, error, own,
             self.has_frames,
         )  # fmt: skip
-        self.answered_by(
-            self.head, record
-        )  # before it is recorded: what is recorded is kept no longer
+        self.answered_by(self.head, record)  # before recording, because the recorder frees the body
         self.recorder.put(record)
 
 

@@ -1,4 +1,4 @@
-"""Names of headers and of values in a query: which may be written down with their value, and which say `key`."""
+"""Names of headers and query fields: which may be recorded with their value, and which indicate a key."""
 
 import re
 
@@ -33,26 +33,26 @@ _FAMILIES = (
     "ratelimit-",
     "x-simulate",
 )
-"""Headers whose names begin so."""
+"""Prefixes of headers that may be recorded."""
 _QUERY = _words("""
     alt beta fault api-version client_version limit after before after_id before_id order page pagesize pagetoken
     stream starting_after include include[] version model $alt prettyprint
 """)
 _SECRET = re.compile(r"token$|key|secret|auth|cookie|password|credential|signature", re.IGNORECASE)
-"""Words that no header of a family above may hold: those belong to counters (`...-tokens`) and ids."""
+"""Words that no header with such a prefix may contain. `token` counts only at the end: `...-tokens` are counters."""
 
 
 def is_kept_header(name: str) -> bool:
-    """Is the value of a header of this name written down?"""
+    """May the value of a header with this name be recorded?"""
     name = name.lower()
     return name in _HEADERS or (name.startswith(_FAMILIES) and not is_secret(name))
 
 
 def is_kept_query(name: str) -> bool:
-    """Is a value of this name in a query written down?"""
+    """May the value of a query field with this name be recorded?"""
     return name.lower() in _QUERY
 
 
 def is_secret(name: str) -> bool:
-    """Is a header or a query value of this name a key by its name?"""
+    """Does the name of a header or query field indicate a key?"""
     return _SECRET.search(name) is not None

@@ -1,8 +1,9 @@
-"""Keys that were seen, removed from every line that repeats them.
+"""Remove keys that were seen from every line that repeats them.
 
-A client may repeat its key in an unexpected place: in a URL of its body, in an error that echoes headers. So what was
-removed because of its name is searched in every line: unchanged, with any of its characters escaped for a URL, JSON or
-HTML, in hexadecimal and in base64, there also in the middle of something longer.
+A client may repeat its key in an unexpected place: in a URL of its body, in an error that echoes headers. So every
+value
+that was removed because of its name is searched for in every line: unchanged; with any of its characters escaped for a
+URL, JSON or HTML; in hexadecimal; and in base64, also in the middle of a longer text.
 """
 
 import re
@@ -20,38 +21,42 @@ from inspector.proxy.record.redact_text import REDACTED
 
 _IS_KEY = re.compile(r".{12,}|(?=.*\d).{6,}|\S*(?:[a-z].*[A-Z]|[^\w-])\S*(?<=\S{8})", re.DOTALL)
 _IS_LONG = re.compile(r".{16,}|(?=.*\d).{8,}", re.DOTALL)
-"""Shortest values that count as keys, of headers that are named like one and of all others. A word such as `none`,
-`simulated` or `lm-studio` is no key, because any text may hold it."""
+"""Match values long enough to count as keys: for headers named like a key, and for all other headers.
+
+A word such as `none`, `simulated` or `lm-studio` is not a key, because any text may hold it.
+"""
 _NO_KEY = re.compile(r"provider$|version$|www-authenticate", re.IGNORECASE)
 _HARMLESS = re.compile(
     r"forwarded|ip$|host$|model|version|date$|time$|-type|accept|^sec-(?:ch|fetch)-|platform|language|encoding"
     r"|modified|^if-|^dnt$",
     re.IGNORECASE,
 )
-"""Names that look like a key's, or are not on the list of what may be kept, but whose values occur in many
-texts: addresses, models, dates."""
+"""Matches names of headers whose values are not treated as keys, although the names resemble a key's or are unknown.
+
+Their values (addresses, models, dates) occur in many texts.
+"""
 _IN_JSON = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([\"'/]))")
 _ESCAPE = re.compile(rf"%[0-9a-fA-F]{{2}}|&(?:#|[a-zA-Z]{{2,6}};)|{_IN_JSON.pattern}")
 _WORD = re.compile(
     r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++"""
 )
-"""A word of a line of JSON in which any sign may be escaped."""
+"""Matches a word in a line of JSON in which any character may be escaped."""
 _FOLDED = re.compile(r"\\\\?n(?=[\w+/])(?:(?<=[\w+/]{20}\\n)|(?<=[\w+/]{20}\\\\n))", re.ASCII)
-"""A line end in base64, which has 76 characters a line; also as a stream's JSON escapes it."""
+"""Matches a line break inside base64, which has 76 characters per line; also escaped for the JSON of a stream."""
 _TIMES = 3
-"""How deeply escapes may be nested."""
+"""How many levels of nested escapes are decoded."""
 _LONGEST_SIGN = 24
-"""Characters that one sign takes at most, escaped so often."""
+"""Most characters that one character takes after that many levels of escaping."""
 _WINDOW = 1 << 16
 _SPLIT = re.compile(r"[\s;,]+")
 _KEPT, _MOST = 64, 1_000
-"""The largest number of keys of all requests, and of one; cookies are dropped first."""
+"""Most keys that are remembered in total, and of one request; cookies are dropped first."""
 _SHORTEST = 8
-"""Of a key that is looked for in the middle of something in base64."""
+"""Length in bytes of the shortest key that is searched for in the middle of base64."""
 
 
 class KnownSecrets:
-    """The values that were seen last, up to a number each of keys by their names and of others.
+    """The most recently seen keys, in two bounded groups: keys by their name, and other values.
 
     May be used by several threads.
     """
@@ -61,12 +66,12 @@ class KnownSecrets:
         self._others: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
         self._finder: _KeyFinder | None = None
-        """Of all of them; None until it is needed."""
+        """Finds all known keys; None until it is needed."""
 
     def learn_head(
         self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False
     ) -> None:
-        """Keep in mind what is redacted in this head. Of an answer's only what is a key by its name."""
+        """Remember the values that are redacted in this head; for an answer, only those whose name indicates a key."""
         keys, others = list[str](), list[str]()
         for name, value in sorted(
             taken_from_head(headers, path), key=lambda secret: "cookie" not in secret[0].lower()
@@ -80,7 +85,7 @@ class KnownSecrets:
         self._keep(self._others, others)
 
     def learn_fields(self, fields: Iterable[tuple[str, str]]) -> None:
-        """Keep in mind what was taken out of a body because of these names."""
+        """Remember the values that were removed from a body because of these names."""
         words = [
             word
             for name, value in fields
@@ -101,7 +106,7 @@ class KnownSecrets:
                 del words_by_key[next(iter(words_by_key))]
 
     def line(self, document: dict[str, Any]) -> str:
-        """The document as a line of JSON, without them."""
+        """Return the document as a line of JSON without the known keys."""
         with self._lock:
             if self._finder is None:
                 self._finder = _KeyFinder({**self._keys, **self._others})
@@ -118,23 +123,23 @@ class KnownSecrets:
 
 
 class _KeyFinder:
-    """Finds keys in texts; `known` is each with its spellings."""
+    """Finds keys in texts. `initial` holds each key with its spellings."""
 
     def __init__(self, initial: Mapping[str, tuple[str, ...]]) -> None:
         self._words = tuple(initial)
         self._spellings = sorted(
             {word for spellings in initial.values() for word in spellings}, key=len, reverse=True
         )
-        """The longest first: a short one may be a part of them."""
+        """All spellings, longest first, because a short one may be part of a longer one."""
         self._reach = _LONGEST_SIGN * max(map(len, initial), default=0)
-        """Characters that the longest of them may take, escaped as often as it may be."""
+        """Most characters that the longest key may take when it is escaped."""
         signs = "".join(initial)
         self._signs = ["%", "&", "\\/", "\\u00" if signs.isascii() else "\\u"]
-        """Of which one is in every text in which a sign of a key is escaped."""
+        """Character sequences of which at least one occurs in every text with an escaped key."""
         self._signs += [f"\\{sign}" for sign in "\"'" if sign in signs]
 
     def redacted(self, text: str) -> tuple[str, bool]:
-        """The text without the keys, and whether none is left."""
+        """Return the text without the keys, and whether no key is left."""
         for spelling in self._spellings:
             if spelling in text:
                 text = text.replace(spelling, REDACTED)
@@ -159,9 +164,9 @@ class _KeyFinder:
         return value
 
     def _is_in(self, text: str) -> bool:
-        """Does it hold a key of which some sign is escaped, or one in base64 that goes over an end of line?
+        """Does the text hold a key with escaped characters, or a key in base64 across a line break?
 
-        A long text is looked at in windows: unescaped as a whole, it would take 60 times its size.
+        A long text is searched in windows, because unescaping it as a whole would take 60 times its size.
         """
         if not self._words:
             return False
@@ -184,7 +189,7 @@ class _KeyFinder:
 def _key_words(name: str, value: str) -> Iterator[str]:
     """Yield a key and its parts: of `Bearer KEY`, `Credential=KEY/..., Signature=...`, `a=KEY; b=...`."""
     if name.lower() == "set-cookie":
-        value = value.partition(";")[0]  # its attributes are no secret
+        value = value.partition(";")[0]  # its attributes are not secret
     words = [word for word in _SPLIT.split(value) if word]
     if len(words) > 1 and name.lower().endswith("authorization"):
         words = words[1:]  # without the scheme
@@ -202,7 +207,7 @@ def _key_words(name: str, value: str) -> Iterator[str]:
 
 
 def _parts_of_word(name: str, word: str) -> Iterator[str]:
-    """Yield a word of a header's value, and what it may hold as a key: a value after `=`, parts between slashes."""
+    """Yield a word of a header's value, and the parts of it that may be keys: after `=`, and between slashes."""
     yield word
     assigned = word.partition("=")[2].strip('"')
     if assigned.strip("="):
@@ -216,7 +221,7 @@ def _parts_of_word(name: str, word: str) -> Iterator[str]:
 
 
 def _login(word: str) -> Iterator[str]:
-    """`user:password` of Basic."""
+    """Yield `user:password` and the password from the base64 of Basic authentication."""
     try:
         login = b64decode(word, validate=True).decode()
     except ValueError:
@@ -231,14 +236,14 @@ def _sign(escaped: re.Match[str]) -> str:
 
 
 def _spellings(word: str) -> Iterator[str]:
-    """All the ways in which a line of JSON may hold it whole, but for single signs that are escaped."""
+    """Yield the ways in which a line of JSON may contain the word, except those with single escaped characters."""
     yield dumps(word)[1:-1]
     data = word.encode()
     yield from (data.hex(), data.hex().upper())
     for encode in (b64encode, urlsafe_b64encode):
         yield encode(data).decode()
         for shift in range(3 if len(data) >= _SHORTEST else 0):
-            # the signs that say the word alone, whatever stands before and after it
+            # the characters that depend on this word alone, whatever surrounds it
             yield encode(b"\0" * shift + data).decode()[
                 -(-shift * 8 // 6) : (shift + len(data)) * 8 // 6
             ]

@@ -1,7 +1,7 @@
-"""Records to lines of the recording: JSON objects, keys taken out, bodies unpacked, what was said before pointed at.
+"""Turn records into lines of the recording: JSON objects with keys removed, bodies unpacked and repetition referenced.
 
-An agent sends its whole history with every request. What a body has in common with an earlier one is not written again,
-so a session of N requests costs O(messages) on disk. Of earlier bodies only digests are kept: a few bytes a message.
+An agent sends its whole history with every request. What a body shares with an earlier one is not written again, so a
+session of N requests costs O(messages) on disk. Of earlier bodies only digests are kept: a few bytes per message.
 """
 
 from base64 import b64encode
@@ -28,11 +28,13 @@ from inspector.proxy.record.records import (
 from inspector.proxy.record.redact import redacted_headers, redacted_path
 
 _LOOKED_AT = 4
-"""Events from the end: usage, a ping and `[DONE]` may follow the one that ends it."""
+"""Number of events examined from the end: usage, a ping and `[DONE]` may follow the terminal event."""
 
 
 def is_stream(content_type: str, data: bytes) -> bool:
-    """Are these server-sent events? By their type; by their look where no type was given."""
+    """Is the data a stream of server-sent events? Decided by its content type, or by its beginning if no type was
+    given.
+    """
     kind = content_type.partition(";")[0].strip().lower()
     return kind == "text/event-stream" or (
         not kind and data.startswith((b"event:", b"data:", b": "))
@@ -40,7 +42,7 @@ def is_stream(content_type: str, data: bytes) -> bool:
 
 
 def is_over(text: str) -> bool:
-    """Does the event stream hold its terminal event, whole?"""
+    """Does the event stream hold its complete terminal event?"""
     return any(map(_is_terminal, _last_events(text)))
 
 
@@ -54,7 +56,9 @@ def _is_terminal(data: str) -> bool:
 
 
 def _last_events(text: str) -> Iterator[str]:
-    """The data of the last whole events, the last one first. A stream may end without the empty line after it."""
+    """Yield the data of the last complete events, last first. A stream may end without the empty line after an
+    event.
+    """
     text = text.replace("\r\n", "\n") if "\r" in text[-400:] else text
     end = len(text)
     for _ in range(_LOOKED_AT):
@@ -71,14 +75,16 @@ def _last_events(text: str) -> Iterator[str]:
 
 
 KEPT = 64
-"""How many threads keep their latest body for comparison with a new one."""
+"""Number of threads whose latest body is kept for comparison with new ones."""
 _WORTH = 200
-"""Bytes that must be saved."""
+"""Number of bytes that a reference to an earlier body must save at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueShape:
-    """Digests and sizes of a body's top-level value: of each element where it is a list, else of all of it."""
+    """Digests and sizes of one top-level value of a body: of each element of a list, or of any other value as a
+    whole.
+    """
 
     is_list: bool
     digests: tuple[bytes, ...]
@@ -93,7 +99,8 @@ class BodyDelta:
     """The part of a body that repeats the body of request `exchange`.
 
     `all`: keys with the same value. `first`: by key, how many leading items of its list are the same. `saved`: bytes
-    that need not be written.
+    that
+    need not be written.
     """
 
     exchange: int
@@ -113,13 +120,13 @@ class BodyDelta:
 
 
 class BodyDeltas:
-    """Remembers the bodies that were written down."""
+    """Remembers the shapes of recorded bodies."""
 
     def __init__(self) -> None:
         self._shapes: OrderedDict[int, BodyShape] = OrderedDict()
 
     def find(self, shape: BodyShape) -> BodyDelta | None:
-        """The earlier body that saves most; the latest of those that save alike. None where none is worth it."""
+        """Return the reference that saves most bytes, preferring the latest body; None if none saves enough."""
         best: BodyDelta | None = None
         for exchange in reversed(self._shapes):
             like = _like(exchange, self._shapes[exchange], shape)
@@ -128,7 +135,7 @@ class BodyDeltas:
         return best
 
     def remember(self, exchange: int, shape: BodyShape, like: BodyDelta | None) -> None:
-        """It is written down. What it grew out of need not be remembered any longer."""
+        """Remember a body that was recorded. The earlier body that it extends is forgotten."""
         if (
             like is not None
             and like.exchange in self._shapes
@@ -173,7 +180,7 @@ def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
 
 
 def _grew(earlier: BodyShape, like: BodyDelta) -> bool:
-    """Is the later body the earlier one with more after it (or all but the last few elements of it)?"""
+    """Does the later body extend the earlier one (or all but the last few elements of its lists)?"""
     lists = ((key, value) for key, value in earlier.items() if value.is_list)
     return all(
         key in like.all or len(value.digests) - like.first.get(key, 0) <= 4 for key, value in lists
@@ -181,19 +188,19 @@ def _grew(earlier: BodyShape, like: BodyDelta) -> bool:
 
 
 class LineEncoder:
-    """Knows what was written down, so that it need not be said twice."""
+    """Encodes records as documents. Remembers what was recorded, so that nothing is written twice."""
 
     def __init__(self) -> None:
         self._deltas = BodyDeltas()
         self._pending: tuple[int, BodyShape, BodyDelta | None] | None = None
 
     def forget(self) -> None:
-        """Forget all lines: the recording starts again, empty."""
+        """Forget all lines, because the recording starts again with an empty file."""
         self._deltas = BodyDeltas()
         self._pending = None
 
     def written(self) -> None:
-        """The last line is on disk: later ones may point at it."""
+        """Note that the last line is on disk, so that later lines may refer to it."""
         if self._pending is not None:
             self._deltas.remember(*self._pending)
             self._pending = None
@@ -237,7 +244,9 @@ class LineEncoder:
                 return dict(document)
 
     def _delta(self, fields: dict[str, Any], exchange: int | None) -> dict[str, Any]:
-        """The body's fields, what an earlier one holds taken out. `exchange`: later ones may point at it."""
+        """Return a body's fields without what an earlier body holds. With `exchange`, later bodies may refer to this
+        one.
+        """
         body = fields.get("body")
         if not isinstance(body, Mapping):
             return fields
@@ -253,7 +262,7 @@ def _head(kind: str, time: float, exchange: int) -> dict[str, Any]:
 
 
 def response_document(record: ResponseRecord) -> dict[str, Any]:
-    """An answer as the recording has it."""
+    """Return an answer in the form of the recording."""
     about = _head("response", record.time, record.exchange) | {
         "status": record.status,
         "headers": redacted_headers(record.headers),
@@ -282,7 +291,7 @@ def _frame(data: bytes) -> Any:
 
 
 def _body_fields(body: CapturedBody, headers: Pairs) -> dict[str, Any]:
-    """Size, digest and content of a body."""
+    """Return size, digest and content of a body."""
     by_name = {name.lower(): value for name, value in reversed(headers)}
     encoding = by_name.get("content-encoding", "")
     document: dict[str, Any] = {"size": body.size}
@@ -296,15 +305,15 @@ def _body_fields(body: CapturedBody, headers: Pairs) -> dict[str, Any]:
 
 
 MOST_VALUES = 250_000
-"""Values of a body that is recorded as JSON. With more of them it is recorded as a text."""
+"""Most values of a body that is recorded as JSON; a body with more is recorded as text."""
 LARGEST_PACKED = 4_000_000
-"""Bytes of a body that is recorded although it cannot be unpacked."""
+"""Most bytes of a body that is recorded although it cannot be unpacked."""
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 """Characters that take six bytes each in JSON."""
 
 
 def _parsed(data: bytes, content_type: str, encoding: str) -> dict[str, Any]:
-    """`body`, `stream`, `text`, `base64` or `left_out`; nothing if the body is empty."""
+    """Return the content as `body`, `stream`, `text`, `base64` or `left_out`; no field if the body is empty."""
     body = decoded(data, encoding)
     if body.undecoded and len(data) > LARGEST_PACKED:
         return {"left_out": body.undecoded}
@@ -330,5 +339,5 @@ def _parsed(data: bytes, content_type: str, encoding: str) -> dict[str, Any]:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Is more than a tenth of it control characters?"""
+    """Are more than a tenth of the bytes control characters?"""
     return 10 * (len(data) - len(data.translate(None, _CONTROLS))) > len(data)

@@ -1,4 +1,4 @@
-"""A file to which one process appends lines: each is written whole, or not at all."""
+"""A file to which one process appends lines. Each line is written completely or not at all."""
 
 import os
 import re
@@ -16,32 +16,32 @@ _FIRST_LINE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """What is recorded: how it is called in sentences, and how its files begin."""
+    """A kind of recording: its names in messages, and how its files begin."""
 
     writer: str
-    """Who records: `proxy`."""
+    """The program that records: `proxy`."""
     what: str
-    """`a recording of the proxy`."""
+    """The kind in words: `a recording of the proxy`."""
     is_first_line: Callable[[bytes], bool]
-    """Is this the first line of such a file?"""
+    """Returns whether a line is the first of such a file."""
 
 
 class RecordFile:
-    """A new file, or one of this kind that is continued: locked, readable by its owner only.
+    """Opens a new file, or continues one of this kind. It is locked and readable only by its owner.
 
     Raises:
-        InspectorError: Nothing may be written there.
+        InspectorError: The file must not or cannot be written.
     """
 
     def __init__(self, path: Path, kind: RecordKind) -> None:
         self.path, self._kind = path, kind
         self.is_new = True
         self.next_exchange = 0
-        """The first number that no exchange in the file has."""
+        """The first exchange number that is not used in the file."""
         self.removed = 0
         """Bytes of an incomplete last line that were removed when the file was opened."""
         self.is_torn = False
-        """Does it end in the middle of a line?"""
+        """True if the file ends in the middle of a line."""
         try:
             self.handle = self._open()
         except OSError as error:
@@ -74,7 +74,9 @@ class RecordFile:
         os.fchmod(handle, 0o600)
 
     def _continue(self, handle: int, size: int) -> None:
-        """Find the first number that is free, and remove a last line that is incomplete: nothing may follow it."""
+        """Find the first unused exchange number, and remove an incomplete last line, which must not be followed by
+        others.
+        """
         with os.fdopen(os.dup(handle), "rb") as file:
             file.seek(0)
             if not self._kind.is_first_line(file.readline(_FIRST_LINE)):
@@ -98,16 +100,16 @@ class RecordFile:
         return (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino)
 
     def begin_again(self) -> None:
-        """Make a new file of the same name, after it was removed. Raises OSError, InspectorError."""
+        """Create the file again after it was removed. Raises OSError, InspectorError."""
         handle = self._open()
         os.close(self.handle)
         self.handle, self.is_torn = handle, False
 
     def append(self, line: bytes) -> None:
-        """Write one record at once.
+        """Append one line.
 
         Raises:
-            OSError: It cannot be written. What was written of it is taken back, or closed off before the next one.
+            OSError: The line cannot be written. A partial line is removed, or ended before the next line.
         """
         whole = memoryview(b"\n" + line + b"\n" if self.is_torn else line + b"\n")
         rest = whole

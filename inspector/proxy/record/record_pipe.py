@@ -1,7 +1,7 @@
-"""The pipe to the writer's process: what is in it is written to disk, even if this process is killed.
+"""The pipe to the writer's process. What is in the pipe is written to disk, even if this process is killed.
 
-A small record goes into the pipe at once, in the thread that puts it: that takes some 30 microseconds, less than waking
-another thread. A larger one, and everything that follows while the pipe is full, is sent by a thread, in order.
+A small record is sent at once by the thread that puts it: that takes some 30 microseconds, less than waking another
+thread. A larger record, and everything that follows while the pipe is full, is sent by a thread, in order.
 """
 
 import asyncio
@@ -17,15 +17,15 @@ from typing import IO
 from inspector.proxy.record.records import CapturedBody, PlainRecord, Record
 
 LONGEST_QUEUE = 100_000
-"""Records that may wait for the pipe. Their bodies are bounded by `Budget`."""
+"""Most records that may wait for the pipe. The size of their bodies is bounded by `Budget`."""
 LARGEST_AT_ONCE = 1 << 16
-"""Bytes of a body that is sent by the thread that puts its record."""
+"""Most bytes of a body that the thread that puts its record sends itself."""
 _PIECES_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiter:
-    """A task that waits until `count` records are in the pipe."""
+    """A task that waits until `count` records have been sent."""
 
     count: int
     loop: asyncio.AbstractEventLoop
@@ -41,7 +41,7 @@ class _Waiter:
 
 
 class RecordPipe:
-    """Sends records, and numbers as questions, to the writer. `put` may be called from any thread.
+    """Sends records, and numbers that the writer answers, to the writer. `put` may be called from any thread.
 
     Args:
         pipe: The writer's standard input; closed at the end.
@@ -54,11 +54,11 @@ class RecordPipe:
         self._lock = threading.Lock()
         self._waiting: deque[Record | int] = deque()
         self._rest: list[memoryview] = []
-        """What the pipe has not taken yet of the first record that waits."""
+        """The unsent bytes of the first waiting record."""
         self._put_count = self._sent_count = self._lost_count = 0
         self._waiters: deque[_Waiter] = deque()
         self._is_sending = True
-        """Does the thread send? If not, whoever puts a small record sends it."""
+        """True while the thread sends; otherwise the caller of `put` sends small records."""
         self._is_closing = False
         self.has_ended = False
         self._work = threading.Semaphore(0)
@@ -66,7 +66,7 @@ class RecordPipe:
         self._thread.start()
 
     def put(self, value: Record | int) -> bool:
-        """Send it after everything that was put before, without waiting. False if it is lost."""
+        """Send a value after everything that was put before, without waiting. Return False if it is lost."""
         with self._lock:
             if self.has_ended or self._is_closing:
                 return False
@@ -88,11 +88,11 @@ class RecordPipe:
             return True
 
     def is_empty(self) -> bool:
-        """Is everything that was put in the pipe, or lost because the writer has ended?"""
+        """Is everything in the pipe that was put, or lost because the writer has ended?"""
         return not self._waiting
 
     async def wait_until_sent(self) -> None:
-        """Return when everything that was put so far is in the pipe, or when the writer has ended."""
+        """Wait until everything that was put so far is in the pipe, or until the writer has ended."""
         with self._lock:
             if not self._waiting:
                 return
@@ -102,7 +102,7 @@ class RecordPipe:
         await waiter.future
 
     def close(self, seconds: float) -> None:
-        """Send what is queued, for at most that many seconds, and close the pipe."""
+        """Send what is queued, for at most `seconds` seconds, and close the pipe."""
         with self._lock:
             self._is_closing = True
             self._start_thread()
@@ -118,13 +118,11 @@ class RecordPipe:
             while self._waiting and _size(self._waiting[0]) <= LARGEST_AT_ONCE:
                 if not self._send_first():
                     return
-        except (
-            OSError
-        ):  # the writer has ended: the thread will meet the same error, and end everything
+        except OSError:  # the writer has ended; the thread will get the same error and clean up
             return
 
     def _send_first(self) -> bool:
-        """Send the first record that waits, as far as the pipe takes it. True if all of it is in the pipe.
+        """Send as much of the first waiting record as the pipe takes. Return True if all of it is in the pipe.
 
         Raises:
             OSError: The writer has ended.
@@ -156,9 +154,9 @@ class RecordPipe:
         self._on_end()
 
     def _is_over(self) -> bool:
-        """Wait until there is something to send. True if nothing more will come.
+        """Wait until there is something to send. Return True if nothing more will be put.
 
-        The pipe blocks only while the thread sends: with a pipe that does not, it would send a page at a time.
+        The pipe is blocking only while the thread sends: a non-blocking pipe would take only a page at a time.
         """
         while True:
             with self._lock:
@@ -178,7 +176,7 @@ class RecordPipe:
 
 
 def free(value: Record | int) -> None:
-    """Give back what the body of a record takes of its budget."""
+    """Return the memory of a record's body to its budget."""
     body = getattr(value, "body", None)
     if isinstance(body, CapturedBody):
         body.free()
@@ -190,7 +188,7 @@ def _size(value: Record | int) -> int:
 
 
 def _encoded(value: Record | int) -> list[memoryview]:
-    """The sizes of the large pieces of a body, these pieces as they are in memory, then the record."""
+    """Return the sizes of the body's large pieces, then the pieces without copying, then the record."""
     pieces: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, protocol=5, buffer_callback=pieces.append)
     sizes = pickle.dumps([len(piece.raw()) for piece in pieces])
@@ -198,7 +196,7 @@ def _encoded(value: Record | int) -> list[memoryview]:
 
 
 def _write(handle: int, views: list[memoryview]) -> bool:
-    """Write `views`, and remove from them what was written. False if the pipe is full."""
+    """Write `views`, and remove from the list what was written. Return False if the pipe is full."""
     while views:
         try:
             count = os.writev(handle, views[:_PIECES_AT_ONCE])

@@ -1,13 +1,13 @@
-"""Hands everything that passes to a separate process, which writes the recording.
+"""Pass all records to a separate process, which writes the recording.
 
 Parsing and packing a body of megabytes takes milliseconds in which no other Python thread runs. With a thread of this
 process as the writer, the first byte after a request of 2.1 MB came after 14.8 ms instead of 2.6, and one in ten events
-of another stream 1.4 ms late instead of 0.2. So records go through a pipe, as they are, to the `writer`.
+of another stream was 1.4 ms late instead of 0.2. So unprocessed records go through a pipe to the `writer`.
 
-The writer reads the pipe to its end, also when this process is killed. So a record is safe as soon as it is in the
-pipe, and the last byte of an answer waits for that (`wait_until_safe`): what a client received in full is on disk
-later, and the recording cannot fall behind without a bound. Only if the pipe stays full for `PATIENCE_S` are answers
-passed on before their records are safe. This, and a disk that is full or a file that is removed, is reported once.
+The writer reads the pipe to its end, even if this process is killed. So a record is safe as soon as it is in the pipe,
+and the last byte of an answer waits for that (`wait_until_safe`). Whatever a client received completely will therefore
+be on disk, and the recording cannot fall behind without a bound. Only if the pipe stays full for `PATIENCE_S` are
+answers passed on before their records are safe. This is reported once, and so is a full disk or a removed file.
 """
 
 import asyncio
@@ -38,13 +38,13 @@ LineListener = Callable[[Mapping[str, Any]], None]
 
 
 def to_stderr(sentence: str) -> None:
-    """How a recorder reports what goes wrong, unless it is given another way."""
+    """Report a problem on standard error: the recorder's default."""
     sys.stderr.write(f"context-inspector: {sentence}\n")
     sys.stderr.flush()
 
 
 def begins_proxy_recording(line: bytes) -> bool:
-    """Does a recording of the proxy begin with it?"""
+    """Does a recording of the proxy begin with this line?"""
     first = value_in(line)
     return isinstance(first, dict) and first.get("type") == "proxy"
 
@@ -53,14 +53,14 @@ KIND = RecordKind("proxy", "a recording of the proxy", begins_proxy_recording)
 
 
 class Recorder:
-    """Writes records into `path`. `put` costs the server's loop next to nothing, and never fails.
+    """Records into `path`. `put` costs the server's loop next to nothing and never fails.
 
     Args:
         path: A new file, or a recording that is continued.
         upstream: The provider's address.
-        tell: Called with a sentence for everything that goes wrong.
+        tell: Called with a sentence for every problem.
         heard: Called in a thread with each line, whether or not it could be written.
-        rule: What the first line says of the window and of holding (`Rule.document`).
+        rule: The window and the rule for holding, written in the first line (`Rule.document`).
 
     Raises:
         InspectorError: The file cannot be used.
@@ -81,7 +81,7 @@ class Recorder:
         self._has_ended = self._is_closed = self._is_behind = False
         file = RecordFile(path, KIND)
         self.first_exchange = file.next_exchange
-        """Exchanges are numbered from here: a recording that is there already is continued."""
+        """Number of the first exchange to record: 0, or the next free number of a recording that is continued."""
         try:
             self._writer = _start(file)
             pipe, self._replies = _pipes(self._writer)
@@ -100,14 +100,15 @@ class Recorder:
         return captured
 
     def put(self, record: Record) -> None:
-        """Have it written down. Never waits, never fails."""
+        """Queue a record for writing. Never waits, never fails."""
         if not self._pipe.put(record):
             free(record)
 
     async def wait_until_safe(self) -> None:
-        """Return when everything that was put so far will be written even if this process is killed.
+        """Wait until everything that was put so far will be written even if this process is killed.
 
-        At once if nothing waits. After `PATIENCE_S` in any case: a writer that is stuck does not stop what passes.
+        Returns at once if nothing is pending, and after `PATIENCE_S` in any case: a blocked writer must not stop the
+        traffic.
         """
         if self.is_safe():
             return
@@ -121,7 +122,7 @@ class Recorder:
             )
 
     def is_safe(self) -> bool:
-        """Is there nothing to wait for?"""
+        """Is there no need to wait?"""
         if self._pipe.is_empty():
             self._is_behind = False
             return True
@@ -131,11 +132,13 @@ class Recorder:
         self.put(PlainRecord.now("note", what=what))
 
     def set_rule(self, rule: Mapping[str, Any]) -> None:
-        """Record that the window, or the rule of holding, changed."""
+        """Record that the window or the rule for holding has changed."""
         self.put(PlainRecord.now("rule", **rule))
 
     def settle(self, seconds: float = CLOSE_S) -> bool:
-        """Wait until everything that was put so far is written. False if that takes longer, or never comes."""
+        """Wait until everything that was put so far is written. Return False if that takes longer, or will never
+        happen.
+        """
         if self._is_closed:
             return bool(self._writer.poll() == 0)
         done = threading.Event()
@@ -143,7 +146,7 @@ class Recorder:
         return self._pipe.put(id(done)) and done.wait(seconds) and not self._has_ended
 
     def close(self) -> None:
-        """Have written what waits, and end. May be called twice."""
+        """Write what is pending, and end. May be called twice."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -171,14 +174,14 @@ class Recorder:
         self._release()
 
     def _release(self) -> None:
-        """The writer has ended: answer everybody who waits for it."""
+        """Release everybody who waits for the writer, because it has ended."""
         self._has_ended = True
         for done in tuple(self._questions.values()):
             done.set()
 
 
 def _pipes(writer: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
-    """Its standard input, as wide as the system allows, and its standard output."""
+    """Return the writer's standard input, with the largest buffer allowed, and its standard output."""
     assert writer.stdin is not None
     assert writer.stdout is not None
     if sys.platform == "linux":
@@ -190,7 +193,9 @@ def _pipes(writer: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _start(file: RecordFile) -> "subprocess.Popen[bytes]":
-    """The writer: with the same modules, without the terminal's signals; it runs until its pipe ends."""
+    """Start the writer with this process's modules, detached from the terminal's signals. It runs until its pipe
+    ends.
+    """
     code = f"import sys; sys.path[:] = {sys.path!r}; from inspector.proxy.record.writer import main; main()"
     try:
         return subprocess.Popen(

@@ -1,7 +1,7 @@
-"""What the proxy reports to its recorder: plain values that are cheap to make.
+"""Records that the proxy reports to its recorder: plain values that are cheap to make.
 
-What passed is kept in memory until it is written, within bounds: forwarding never waits for the recording. A body that
-exceeds `Budget` is left out of the recording, and its record says so.
+Bodies are kept in memory until they are written, within bounds, so that forwarding never waits for the recording. A
+body that exceeds `Budget` is left out of the recording, and its record says so.
 """
 
 import time
@@ -21,23 +21,23 @@ ReleaseKind: TypeAlias = Literal["as it was", "changed", "dropped", "cut again",
 
 
 LARGEST = 64_000_000
-"""Bytes of one body, as sent."""
+"""Most bytes of one body, as sent."""
 ALL = 256_000_000
-"""Bytes of all bodies that wait to be written down."""
+"""Most bytes of all bodies that wait to be written."""
 
 
 _LARGE_PIECE = 4096
-"""Bytes from which a piece is sent to the writer as it is in memory, not copied into the record first."""
+"""Size in bytes from which a piece is sent to the writer without copying it into the record."""
 
 
 class Budget:
-    """Bytes that are kept, of all exchanges together. Asked by the server, given back by the recorder's thread."""
+    """Limits the bytes that all exchanges together keep. The server takes from it, the recorder's thread gives back."""
 
     def __init__(self, limit: int = ALL) -> None:
         self._left, self._lock = limit, Lock()
 
     def take(self, count: int) -> bool:
-        """May that many more bytes be kept?"""
+        """Reserve `count` bytes. Return False if there is no room."""
         with self._lock:
             if count > self._left:
                 return False
@@ -61,11 +61,11 @@ class CapturedBody:
         self.size = 0
         """Bytes that passed, kept or not."""
         self.left_out = ""
-        """Why nothing is kept; empty where all is."""
+        """Why nothing is kept; empty if everything is."""
 
     @classmethod
     def of(cls, pieces: Iterable[bytes], size: int, left_out: str) -> "CapturedBody":
-        """One that passed elsewhere."""
+        """Return a body with given content, outside any shared budget."""
         body = cls(Budget())
         body._pieces, body.size, body.left_out = list(pieces), size, left_out
         return body
@@ -77,7 +77,7 @@ class CapturedBody:
         return CapturedBody.of, (pieces, self.size, self.left_out)
 
     def copy(self) -> "CapturedBody":
-        """The same bytes, whatever becomes of this one."""
+        """Return a copy that stays valid when this body is freed."""
         return CapturedBody.of(self._pieces, self.size, self.left_out)
 
     def add(self, data: bytes) -> None:
@@ -97,17 +97,17 @@ class CapturedBody:
         self.free()
 
     def join(self) -> bytes:
-        """All of it, from now on in one piece."""
+        """Return the whole body, and keep it as one piece from now on."""
         if len(self._pieces) != 1:
             self._pieces = [b"".join(self._pieces)]
         return self._pieces[0]
 
     def pieces(self) -> Sequence[bytes]:
-        """As they were added. Empty where it was left out."""
+        """Return the pieces as they were added; empty if the body was left out."""
         return self._pieces
 
     def free(self) -> None:
-        """Free the memory that the body counts for."""
+        """Free the body's memory, and give it back to the budget."""
         self._pieces = []
         self._budget.give_back(self._kept)
         self._kept = 0
@@ -124,7 +124,7 @@ def iso(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """What a request says before its body is read. `path` is as forwarded (tag taken off), secrets and all."""
+    """The head of a request. `path` is the path to forward, without the tag but with any secrets."""
 
     exchange: int
     connection: int
@@ -134,10 +134,10 @@ class RequestHead:
     tag: str
     headers: Pairs
     time: float = field(default_factory=time.time)
-    """When it came, in seconds since 1970."""
+    """Time of arrival, in seconds since 1970."""
 
     def header(self, name: str) -> str:
-        """The first header of that name (any case); empty where there is none."""
+        """Return the first header with a name, ignoring case; empty if there is none."""
         key = name.lower()
         return next((value for header, value in self.headers if header.lower() == key), "")
 
@@ -152,7 +152,7 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class SentRecord:
-    """What was forwarded, where it was not what the client sent. Plain, not compressed."""
+    """The body that was forwarded if it differs from the client's, not compressed."""
 
     time: float
     exchange: int
@@ -161,7 +161,7 @@ class SentRecord:
 
 @dataclass(frozen=True, slots=True)
 class ResponseRecord:
-    """What came back. Milliseconds since the request was handed on; status 0 where nothing came."""
+    """The answer to a request. Milliseconds count from when the request was passed on; status 0 means no answer."""
 
     time: float
     exchange: int
@@ -173,14 +173,14 @@ class ResponseRecord:
     ended: Ended
     error: str = ""
     own: bool = False
-    """The proxy answered, not the provider."""
+    """True if the proxy answered, not the provider."""
     has_frames: bool = False
-    """It came on a WebSocket: each piece of the body is a message."""
+    """True if it came on a WebSocket; then each piece of the body is a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameRecord:
-    """A message of a WebSocket that begins no exchange and answers none. `exchange`: the one under way then."""
+    """A WebSocket message that neither begins nor answers an exchange. `exchange`: the exchange that was open then."""
 
     time: float
     connection: int

@@ -1,7 +1,7 @@
-"""What of a head may be written down: values of headers and of queries by an allow-list.
+"""Redact the head of a request or answer: only values of allowed headers and query fields are recorded.
 
-Keys pass through the proxy and are never stored. A name that is not on the list keeps its place in the recording, and
-loses its value; so does a part of a path that looks like a key.
+Keys pass through the proxy and are never stored. A name that is not on the list stays in the recording without its
+value. A part of a path that looks like a key is removed, too.
 """
 
 import re
@@ -13,7 +13,7 @@ from inspector.proxy.record.records import Pairs
 from inspector.proxy.record.redact_text import REDACTED, redacted_text
 
 _PLAIN = re.compile(r"[\w.,:*+/|~-]*")
-"""A value that holds no other pair: `alt=sse;key=...` is how a careless client joins two."""
+"""Matches a value that contains no other pair; `alt=sse;key=...` is how a careless client joins two."""
 
 
 _KEY = re.compile(
@@ -23,7 +23,7 @@ _KEY = re.compile(
     r"|[0-9a-f]{32,}"
     r"|(?-i:(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w-]{20,})"
 )
-"""A part of a path that is a key by its look: as known ones begin, hexadecimal, or capitals and digits mixed."""
+"""Matches a part of a path that looks like a key: a known prefix, hexadecimal, or mixed capitals and digits."""
 _ID = re.compile(
     r"(?:resp|msg|msgbatch|batch|file|thread|run|asst|conv|vs|chatcmpl|req|call|toolu|gen|item|session|proj|org)[-_]"
 )
@@ -33,15 +33,15 @@ _HOLDERS = frozenset(
 _NAMED = frozenset(
     ("models", "model", "deployments", "projects", "locations", "publishers", "engines")
 )
-"""What comes next in a path is certainly a key, or certainly none."""
+"""Names in a path after which the next part is always a key, or never one."""
 
 
 _ADDRESSES = frozenset(("http-referer", "origin"))
-"""Headers on the list whose value is an address."""
+"""Allowed headers whose value is an address."""
 
 
 def redacted_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
-    """The same names in the same order; the values of those that are not on the list are taken out."""
+    """Return the headers with the same names in the same order, and the values of unlisted names replaced."""
     return tuple((name, _redacted_header(name, value)) for name, value in headers)
 
 
@@ -52,8 +52,10 @@ def _redacted_header(name: str, value: str) -> str:
 
 
 def taken_from_head(headers: Iterable[tuple[str, str]], path: str) -> Iterator[tuple[str, str]]:
-    """(name, value) of all that is redacted in a head; of a query both as it was spelled and as it was meant, and
-    without a fragment, which a server leaves off."""
+    """Yield (name, value) of everything that is redacted in a head.
+
+    Values of a query are given as they were written and decoded, and without a fragment, which a server ignores.
+    """
     for name, value in headers:
         if not is_kept_header(name):
             yield name, value
@@ -83,7 +85,7 @@ def _taken_from_path(path: str) -> Iterator[tuple[str, str]]:
 
 
 def redacted_path(path: str) -> str:
-    """Path and query, keys in the path taken out, values of the query by the list; spelled as it came otherwise."""
+    """Return a path and query with keys in the path and unlisted query values replaced; the rest is unchanged."""
     place, mark, query = path.partition("?")
     place = "/".join(_redacted_parts(place.split("/")))
     return place + mark + "&".join(map(_redacted_pair, query.split("&"))) if mark else place
@@ -118,7 +120,7 @@ _HOST = re.compile(r"(?:[^:/@]*|\[[0-9a-fA-F:.]*\])(?::\d*)?")
 
 
 def redacted_address(url: str) -> str:
-    """An address that somebody sends: without user and password, path and query as in `redacted_path`."""
+    """Return an address without user and password, with path and query as in `redacted_path`."""
     scheme, mark, rest = url.partition("://")
     if not mark:
         return redacted_path(url)
@@ -126,13 +128,13 @@ def redacted_address(url: str) -> str:
     if not slash:
         host, slash, path = rest.partition("?")
     host = host.rpartition("@")[2]
-    if not _HOST.fullmatch(host):  # a password with a slash in it looks like a port
+    if not _HOST.fullmatch(host):  # a password that contains a slash looks like a port
         return REDACTED
     return scheme + mark + host + redacted_path(slash + path)
 
 
 def redacted_url(url: str) -> str:
-    """An upstream's address without what may be secret: user, password, query, keys in its path."""
+    """Return an upstream's address without user, password, query and keys in its path."""
     scheme, mark, rest = url.partition("://")
     place = rest.partition("?")[0].partition("#")[0]
     host, slash, path = place.partition("/")

@@ -1,9 +1,10 @@
-"""Keys in any string, by the name, scheme or query in front of them, or by how they look.
+"""Find keys in any string, by the name, scheme or query in front of them, or by their form.
 
 A recording holds code, prose and documents that speak of keys without holding one. So a name in front of a value is
-enough only if the value is quoted as one (`"api_key": "..."`) or looks like a key (eight signs or more, a digit among
-them), and a look is enough only if it is that of a known issuer. `redact_values` does this for every string of a value
-read from JSON, and takes out whole values by the names of their fields.
+enough only if the value is quoted (`"api_key": "..."`) or looks like a key (eight characters or more, with a digit).
+The
+form alone is enough only if it is that of a known issuer. `redact_values` does this for every string of a JSON value,
+and also replaces whole values because of the names of their fields.
 """
 
 import re
@@ -25,8 +26,10 @@ _NAMES = (
     r"|(?:secret|private|access|subscription|signing|encryption|master|functions)[-_. ]?(?:access[-_. ]?)?key"
     r"(?:[-_. ]?id)?)"
 )
-"""How names end whose values are secret. Names of counters, caches and schemas (`max_tokens`, `prompt_cache_key`,
-`authorization_url`) end in another way."""
+"""Matches the end of names whose values are secret.
+
+Names of counters, caches and schemas (`max_tokens`, `prompt_cache_key`, `authorization_url`) end differently.
+"""
 _IS_SECRET = re.compile(rf"{_NAMES}$", re.IGNORECASE)
 _IN_ATTRIBUTE = re.compile(
     r"authorization|api[._-]?key|cookie|secret|password|passwd|credential"
@@ -64,17 +67,17 @@ _HARMLESS = frozenset(
         ),
     )
 )
-"""Words that are written in the place of a key."""
+"""Words that are written instead of a key."""
 
 
 @lru_cache(1 << 12)
 def is_secret_name(name: str) -> bool:
-    """Is a value of this name a key, wherever it is written? (`x-api-key`, `OPENAI_API_KEY`, `accessToken`)"""
+    """Is a value with this name a key, wherever it occurs? (`x-api-key`, `OPENAI_API_KEY`, `accessToken`)"""
     return _IS_SECRET.search(name) is not None
 
 
 def is_secret_attribute(name: str) -> bool:
-    """Is a value of this name a key in a span, where any part of a name may say so? (`app.secret.value`)"""
+    """Is a span attribute with this name a key? Here any part of the name may indicate it (`app.secret.value`)."""
     if header := _HEADER_ATTRIBUTE.fullmatch(name):
         return not is_kept_header(header[1].replace("_", "-"))
     return _IN_ATTRIBUTE.search(name) is not None or is_secret_name(name)
@@ -85,17 +88,17 @@ def is_secret_attribute(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """Where a key may be in a text, and what surrounds it."""
+    """A possible key in a text, and what surrounds it."""
 
     before: str
-    """The signs before it, in small letters, up to and with the word that gave it away."""
+    """The lower-case characters before it, up to and including the word that indicates a key."""
     text: str
     after: str
-    """The sign after it; empty at the end of the text."""
+    """The character after it; empty at the end of the text."""
 
 
 def _is_value(key: _Key) -> bool:
-    """Is it neither a word that is written in the place of a key, nor a place in a template, nor a call?"""
+    """Is the text a real value, and not a placeholder word, a template field or a call?"""
     text = key.text
     return (
         len(text) > 2
@@ -134,7 +137,7 @@ def _has_digits(key: _Key) -> bool:
 
 
 def _is_login(key: _Key) -> bool:
-    """Is it `user:password` in base64?"""
+    """Is the text `user:password` in base64?"""
     try:
         return ":" in b64decode(key.text + "=" * (-len(key.text) % 4), validate=True).decode()
     except ValueError:
@@ -146,15 +149,15 @@ _LOOK_BACK = 40
 
 @dataclass(frozen=True, slots=True)
 class _KeyPattern:
-    """Finds keys: each of `patterns` begins with the sign that it is listed under, so that looking for it is quick."""
+    """Finds keys. Each pattern is listed with the text that it begins with, which is fast to search for."""
 
     patterns: tuple[tuple[str, re.Pattern[str]], ...]
     is_key: Callable[[_Key], bool]
     is_exact: bool
-    """Is it tried on the text as it is, not on its small letters?"""
+    """Match the text itself, not its lower-case form."""
 
     def spans(self, text: str, low: str, window: slice) -> Iterator[tuple[int, int]]:
-        """Where keys begin and end."""
+        """Yield (start, end) of each key."""
         searched = text if self.is_exact else low
         for sign, pattern in self.patterns:
             if searched.find(sign, window.start, window.stop) >= 0:
@@ -167,13 +170,13 @@ class _KeyPattern:
 
 
 def _after(signs: str, pattern: str, is_key: Callable[[_Key], bool]) -> _KeyPattern:
-    """A key after one of these words."""
+    """Return a pattern for a key after one of these words."""
     patterns = tuple((sign, re.compile(re.escape(sign) + pattern)) for sign in signs.split())
     return _KeyPattern(patterns, is_key, is_exact=False)
 
 
 def _issued(signs: str, pattern: str, is_key: Callable[[_Key], bool] = _is_value) -> _KeyPattern:
-    """A key that begins with one of these words, where a word begins: not in the middle of something in base64."""
+    """Return a pattern for a key that begins with one of these prefixes at the start of a word, not within base64."""
 
     def compile_pattern(sign: str) -> re.Pattern[str]:
         sign = re.escape(sign)
@@ -186,7 +189,7 @@ def _issued(signs: str, pattern: str, is_key: Callable[[_Key], bool] = _is_value
 
 _WORDS = "authorization key token password passwd passphrase secret credential credentials cookie cookies"
 _QUOTE = r"""\\*["']"""
-"""Also in JSON that is a string of JSON itself."""
+"""Matches a quote, also in JSON inside a JSON string."""
 _QUOTED = rf"""[bru]?{_QUOTE}(?P<key>(?:[^"'\\\r\n]|\\(?!["'nr]))+)"""
 _LOOKS_LIKE_KEY = r"(?P<key>(?=[\w+/=.~%-]{0,200}\d)[\w+/=.~%-]{8,})"
 _SCHEMES = "bearer|basic|token|apikey|digest|negotiate"
@@ -235,13 +238,18 @@ _SIGNS = re.compile(
     "|".join({re.escape(sign.lower()) for rule in _RULES for sign, _ in rule.patterns})
 )
 _WINDOW, _LONGEST_KEY = 1 << 19, 1 << 14
-"""Characters that are searched at a time, so that other threads need not wait, and of a key with what is before it."""
+"""Characters searched at a time, so that other threads are not delayed; and most characters of a key with its
+context.
+"""
 _SHORTEST, _LONG = 8, 2_000
-"""Characters of a text that holds a key; of one in which most signs are, so that looking for any takes longer."""
+"""Shortest text that can hold a key; and the length up to which a text is first checked for any sign of a key.
+
+Longer texts usually contain some sign, so the check would only cost time.
+"""
 
 
 def redacted_text(text: str) -> str:
-    """The text with the keys in it replaced."""
+    """Return the text with the keys in it replaced."""
     if len(text) < _SHORTEST:
         return text
     low = _small_letters(text)
@@ -272,10 +280,10 @@ def _small_letters(text: str) -> str:
 
 
 def redact_values(value: Any) -> list[tuple[str, str]]:
-    """Replace the keys in every string of a value as JSON has it, in place.
+    """Replace the keys in every string of a JSON value, in place.
 
     Returns:
-        The name and the text of each value that was taken out because of its name.
+        The name and the text of each value that was removed because of its name.
     """
     secrets: list[tuple[str, str]] = []
     holders = [value]
@@ -317,7 +325,7 @@ def _redacted_field(name: str, value: str, secrets: list[tuple[str, str]]) -> st
 
 
 def _redact_attribute(fields: dict[str, Any], secrets: list[tuple[str, str]]) -> None:
-    """Redact an attribute of a span (`{"key": ..., "value": {...}}`), a header or a variable (`{"name": ..., ...}`)."""
+    """Redact a span attribute (`{"key": ..., "value": {...}}`), or a header or variable (`{"name": ..., ...}`)."""
     value = fields.get("value")
     key, name = fields.get("key"), fields.get("name")
     if isinstance(value, dict) and isinstance(key, str) and is_secret_attribute(key):
@@ -338,7 +346,7 @@ def _redact_list(items: list[Any], secrets: list[tuple[str, str]]) -> None:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """All strings in a value as JSON has it, except the names of fields."""
+    """Yield all strings of a JSON value, except the names of fields."""
     holders = [value]
     while holders:
         holder = holders.pop()

@@ -1,4 +1,4 @@
-"""The one way in which a string reaches a file: everything that is recorded is made a line here, without keys."""
+"""The only way for a string into a recording: every document is made a line here, without keys."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,9 @@ from inspector.proxy.record.redact_text import redact_values
 
 
 class Redactor:
-    """Makes lines of documents. What it took out once because of its name, it takes out wherever it is repeated."""
+    """Turns documents into lines. A value that was removed once because of its name is removed wherever it is
+    repeated.
+    """
 
     def __init__(self) -> None:
         self._known = KnownSecrets()
@@ -16,10 +18,10 @@ class Redactor:
     def learn_head(
         self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False
     ) -> None:
-        """Keep in mind the keys in the head of a request or an answer."""
+        """Remember the keys in the head of a request or an answer."""
         self._known.learn_head(headers, path, is_answer=is_answer)
 
     def line(self, document: dict[str, Any]) -> str:
-        """The document as a line of JSON without keys. Changes the document."""
+        """Return the document as a line of JSON without keys. Changes the document."""
         self._known.learn_fields(redact_values(document))
         return self._known.line(document)

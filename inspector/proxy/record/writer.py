@@ -1,6 +1,6 @@
-"""The process that writes a recording: it reads records from its pipe until that ends, and writes a line each.
+"""The process that writes a recording: it reads records from its pipe until the pipe ends, and writes a line for each.
 
-It outlives a proxy that is killed, until everything in the pipe is written. It answers on its other pipe, while
+It outlives a proxy that is killed, until everything in the pipe is written. It replies on its other pipe as long as
 somebody reads that.
 """
 
@@ -27,7 +27,7 @@ Reply: TypeAlias = Literal["heard", "told", "settled"]
 
 
 def main() -> None:
-    """Started by the recorder. What it is to write, and where, comes first on its pipe."""
+    """Run the writer, which the recorder starts. The first value on its pipe says what to write and where."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     seal()
     source = open(0, "rb", buffering=_BUFFER, closefd=False)  # noqa: SIM115 - until the process ends
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def received(file: BinaryIO) -> Record | int | None:
-    """What was sent next, a number for a question; None at the end (also in the middle of one)."""
+    """Read the next record, or number of a question; None at the end, also if it is in the middle of a value."""
     try:
         pieces = [file.read(size) for size in pickle.load(file)]
         record: Record | int = pickle.load(file, buffers=pieces)
@@ -49,13 +49,13 @@ def received(file: BinaryIO) -> Record | int | None:
 
 
 class Replies:
-    """Send the proxy a pair each; send nothing once it has ended."""
+    """Sends (kind, value) pairs to the proxy; sends nothing once the proxy has ended."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out, self._is_gone = out, False
 
     def put(self, kind: Reply, what: str | int) -> None:
-        """A line of the recording, a sentence for people, or the number that was asked for."""
+        """Send a line of the recording, a sentence for people, or the number of an answered question."""
         try:
             if not self._is_gone:
                 pickle.dump((kind, what), self._out)
@@ -65,9 +65,14 @@ class Replies:
 
 
 class Writer:
-    """Writes each record at once. What fails is reported once, and noted as soon as that can be written.
+    """Writes each record at once. A failure is reported once, and noted in the recording as soon as that works again.
 
-    `rule`: the window and the rule of holding, as its first line has them. `hears`: are the lines wanted?
+    Args:
+        file: The recording.
+        upstream: The provider's address.
+        rule: The window and the rule for holding, for the first line.
+        replies: The pipe back to the proxy.
+        hears: Send the lines back, too.
     """
 
     def __init__(
@@ -97,7 +102,7 @@ class Writer:
             self._fail(error)
 
     def take(self, record: Record | int) -> None:
-        """Write it down. Never fails."""
+        """Write a record, or answer a question. Never fails."""
         if isinstance(record, int):
             self._replies.put("settled", record)
             return
@@ -106,7 +111,7 @@ class Writer:
             self._replies.put("heard", line)
 
     def _write(self, record: Record) -> str:
-        """The line that was written, or would have been."""
+        """Return the line for a record, whether or not it could be written."""
         try:
             self._look_after_file()
         except OSError as error:

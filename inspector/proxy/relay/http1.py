@@ -1,6 +1,6 @@
-"""One request to an HTTP/1.1 provider and its answer back: the bytes of both pass unchanged.
+"""Pass one request to an HTTP/1.1 provider, and its answer back. The bytes of both are unchanged.
 
-Each client's connection has its own connection to the provider, and both end together. So whatever client and provider
+Each client connection has its own connection to the provider, and both end together. So whatever client and provider
 agree on (keep-alive, `Connection: close`, 100-continue, an upgrade, a cut) works as without the proxy. Only the Host
 line is changed, and the path if it holds a tag.
 """
@@ -21,15 +21,15 @@ from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.request import AdmittedRequest, ClientRequest
 
 LINGER_S = 2.0
-"""Seconds to go on reading the body of a client that was answered already, so that it can read the answer."""
+"""Seconds for which the body of a client that was already answered is still read, so that it can read the answer."""
 
 
 class NoAnswer(Exception):
-    """The provider closed, or spoke no HTTP, before it answered. `str(error)` is a sentence."""
+    """The provider closed, or sent something that is not HTTP, before it answered. `str(error)` is a sentence."""
 
 
 class Http1Exchange:
-    """`up` is the connection to the provider."""
+    """One exchange with the provider. `up` is the connection to the provider."""
 
     def __init__(self, client: ClientRequest, up: TcpLink) -> None:
         self._client, self._log = client, client.log
@@ -37,10 +37,10 @@ class Http1Exchange:
         self._pump: asyncio.Task[None] | None = None
         self._bad: BadMessage | None = None
         self._is_broken = False
-        """Is the body of the answer not what its head announced?"""
+        """True if the body of the answer does not match what its head announced."""
 
     async def send(self, head: bytes) -> None:
-        """The head, and the body as it comes in; all of it, where it waited at the gate."""
+        """Send the head, then the body as it arrives, or all of it if the request waited at the gate."""
         if self._client.has_unread():
             head += await self._client.read()
         self._up.write(head)
@@ -58,7 +58,9 @@ class Http1Exchange:
             self._up.abort()
 
     async def answer(self) -> Http1Response:
-        """The head of the answer; what comes before it (100, 103) is passed on. Raises NoAnswer, BadMessage."""
+        """Return the head of the answer; informational answers (100, 103) are passed on. Raises NoAnswer,
+        BadMessage.
+        """
         while True:
             try:
                 raw = await read_head(self._up)
@@ -77,14 +79,14 @@ class Http1Exchange:
             self._down.write(raw)
 
     async def relay(self, answer: Http1Response) -> bool:
-        """The answer, byte for byte as it comes. True where both connections can be used again."""
+        """Pass on the answer byte for byte as it arrives. Return True if both connections can be used again."""
         framing = self._framing(answer)
         last = await self._relay_body(framing, answer.raw)
         clean = not self._is_broken and framing.ends_well() and not self._up.failed
         return await self._end(answer, clean, clean and framing.done, last)
 
     async def splice(self, answer: Http1Response, pending: AdmittedRequest) -> bool:
-        """The answer after one that was begun early. True as for `relay`."""
+        """Pass on the answer after one that was begun early. Return True if both connections can be used again."""
         framing = self._framing(answer)
         await pending.follow(answer.status, answer.first("content-encoding"), self._pieces(framing))
         clean = framing.ends_well() and not self._up.failed
@@ -92,7 +94,7 @@ class Http1Exchange:
         return await self._end(answer, clean, clean and framing.done and pending.persists, last)
 
     async def _pieces(self, framing: Framing) -> AsyncIterator[bytes]:
-        """What the body carries, up to its end or to where it is broken."""
+        """Yield the content of the body, up to its end or to the place where it is malformed."""
         is_broken = False
         while not framing.done and not is_broken and (data := await self._up.read()):
             pieces: list[bytes] = []
@@ -109,7 +111,7 @@ class Http1Exchange:
             raise NoAnswer(str(bad)) from None
 
     async def _end(self, answer: Http1Response, clean: bool, persists: bool, last: bytes) -> bool:
-        """Record the answer, then send its last bytes. True where both connections can be used again."""
+        """Record the answer, then send its last bytes. Return True if both connections can be used again."""
         if clean and not self._log.client_gone:
             self._log.finish("complete")
         elif self._down.gone:
@@ -128,9 +130,9 @@ class Http1Exchange:
         )
 
     async def _relay_body(self, framing: Framing, head: bytes) -> bytes:
-        """Pass on the head and the body as they come, but for the end of what comes: that is returned.
+        """Pass on head and body as they arrive, except the last bytes, which are returned.
 
-        What is not what was announced is passed on all the same, and ends the answer.
+        Malformed bytes are passed on, too, and end the answer.
         """
         up, down, keep = self._up, self._down, self._log.down.add
         waiting = head
@@ -161,7 +163,7 @@ class Http1Exchange:
         return waiting
 
     def stop(self) -> None:
-        """Nothing more is read from the client for this request."""
+        """Stop reading from the client for this request."""
         if self._pump is not None and not self._pump.done():
             self._pump.cancel()
 

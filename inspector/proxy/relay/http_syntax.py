@@ -1,8 +1,10 @@
-"""HTTP/1.1 on the wire: heads, and where bodies end (RFC 9112). What passes is read, never changed.
+"""Parse HTTP/1.1: heads, and where bodies end (RFC 9112). The bytes are read, never changed.
 
-Strict where two readers could take a message's end for another byte (section 6.3), lenient elsewhere. h11 does not do
-here: it takes `Content-Length: 5, 5`, two of them, one beside Transfer-Encoding, chunks in HTTP/1.0, lines that end in
-LF and folded ones; it does not give the bytes as they came, and takes twice the time for a head or a chunk.
+It is strict where two readers could disagree about the end of a message (section 6.3), and lenient elsewhere. h11 is
+not
+suitable. It accepts `Content-Length: 5, 5`, two Content-Length headers, one next to Transfer-Encoding, chunks in
+HTTP/1.0, and lines that end in LF or are folded. It does not give the original bytes, and it takes twice the time for a
+head or a chunk.
 """
 
 import re
@@ -17,15 +19,15 @@ from inspector.proxy.relay.link import TcpLink
 Take: TypeAlias = Callable[[bytes], None]
 _LONGEST_LINE = 1 << 16
 _SIZE = re.compile(rb"[0-9a-fA-F]{1,15}(?:[ \t]*;[^\r\0]*)?")
-"""A chunk's line, to the letter."""
+"""Matches the size line of a chunk, strictly."""
 
 
 class BadFraming(ValueError):
-    """The chunks are not chunks."""
+    """The chunks of a body are malformed."""
 
 
 class Length:
-    """As many bytes as Content-Length says; None: all that comes until the other end closes."""
+    """A body of as many bytes as Content-Length says; None: everything until the other end closes."""
 
     def __init__(self, length: int | None) -> None:
         self._left = length
@@ -41,15 +43,16 @@ class Length:
         return len(part)
 
     def ends_well(self) -> bool:
-        """Is it a good end, if nothing more comes?"""
+        """Is the body complete if no more bytes come?"""
         return self.done or self._left is None
 
 
 class Chunked:
-    """Chunks, each after a line with its size; after the last of size 0 perhaps trailers, and an empty line.
+    """A chunked body: each chunk follows a line with its size; after the last, of size 0, trailers and an empty line.
 
     `strict`: lines end in CR LF and hold nothing else, so that no other reader finds another end. A provider's answer
-    is read as clients read it, who take more.
+    is
+    read less strictly, as clients read it.
     """
 
     def __init__(self, *, strict: bool) -> None:
@@ -60,11 +63,11 @@ class Chunked:
         self._state = "size"
 
     def ends_well(self) -> bool:
-        """Is it a good end, if nothing more comes?"""
+        """Is the body complete if no more bytes come?"""
         return self.done
 
     def feed(self, data: bytes, take: Take) -> int:
-        """Hand the content in `data` to `take`, and return how many bytes belong to the body. Raises BadFraming."""
+        """Pass the content in `data` to `take`, and return how many bytes belong to the body. Raises BadFraming."""
         at, end = 0, len(data)
         while at < end and not self.done:
             if self._state == "data":
@@ -84,7 +87,7 @@ class Chunked:
         return at
 
     def _take_data(self, data: bytes, at: int, take: Take) -> int:
-        """Hand on what `data` holds of the current chunk, from `at` on, and return its length."""
+        """Pass on what `data` holds of the current chunk, starting at `at`, and return its length."""
         part = data[at : at + self._left] if at or len(data) > self._left else data
         take(part)
         self._left -= len(part)
@@ -117,18 +120,18 @@ Framing: TypeAlias = Length | Chunked
 
 
 LARGEST = 1 << 20
-"""Bytes of a head."""
+"""Most bytes of a head."""
 END = b"\r\n\r\n"
 _BARE_LF = re.compile(rb"(?<!\r)\n")
 _BLANK = " \t"
-"""What may stand around a value; Python's own idea of white space is wider than HTTP's."""
+"""The blanks allowed around a value; Python's idea of white space is wider than HTTP's."""
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^\x00-\x20\x7f]+) HTTP/(1\.[01])")
 _STATUS = re.compile(rb"HTTP/(1\.[01]) ([1-9][0-9][0-9])(?: [^\r\n]*)?")
 
 
 class BadMessage(ValueError):
-    """The bytes are no HTTP/1.1 that can be passed on. `status` is the answer to the client."""
+    """The bytes are not HTTP/1.1 that can be passed on. `status` is the HTTP status of the answer to the client."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -137,21 +140,21 @@ class BadMessage(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HeaderBlock:
-    """Header lines, by name."""
+    """The header lines of a message."""
 
     pairs: Pairs
     version: str
 
     def all(self, name: str) -> list[str]:
-        """The values of all headers of that name (lower case)."""
+        """Return the values of all headers with a lower-case name."""
         return [value for key, value in self.pairs if key.lower() == name]
 
     def first(self, name: str) -> str:
-        """The first of them; empty where there is none."""
+        """Return the value of the first header with a lower-case name; empty if there is none."""
         return next(iter(self.all(name)), "")
 
     def tokens(self, name: str) -> list[str]:
-        """The words of a header that is a list, in lower case."""
+        """Return the words of a header that is a list, in lower case."""
         words = (
             word.strip(_BLANK).lower() for value in self.all(name) for word in value.split(",")
         )
@@ -159,14 +162,14 @@ class HeaderBlock:
 
     @property
     def persists(self) -> bool:
-        """May the connection be used again, as far as this end is concerned?"""
+        """Does this end allow the connection to be used again?"""
         words = self.tokens("connection")
         return "close" not in words and (self.version == "1.1" or "keep-alive" in words)
 
 
 @dataclass(frozen=True, slots=True)
 class Http1Request(HeaderBlock):
-    """`lines` are the header lines as they came, without their ends."""
+    """The head of a request. `lines` are its header lines as they came, without line ends."""
 
     method: str
     target: str
@@ -175,17 +178,18 @@ class Http1Request(HeaderBlock):
 
 @dataclass(frozen=True, slots=True)
 class Http1Response(HeaderBlock):
-    """`raw` is all of the head, as it came."""
+    """The head of a response. `raw` holds its bytes as they came."""
 
     status: int
     raw: bytes
 
 
 async def read_head(link: TcpLink) -> bytes | None:
-    """The bytes up to and with the empty line; None where the other end closed before the first.
+    """Return the bytes up to and including the empty line; None if the other end closed before the first byte.
 
-    Raises BadMessage where it is too large, ends in the middle, or has a line that ends in LF alone: what others take
-    for its end is none here, and it would be waited for.
+    Raises BadMessage if the head is too large, ends in the middle, or has a line that ends in LF alone. Other programs
+    take
+    such a line end as the end of the head, and would not send the end that is waited for here.
     """
     data = b""
     while True:
@@ -235,11 +239,11 @@ def _pair(line: bytes) -> tuple[str, str]:
 
 
 def request_framing(head: HeaderBlock) -> Framing:
-    """Where the body of a request ends: said once, in one way, or it is not passed on. Raises BadMessage."""
+    """Return how the body of a request ends. Raises BadMessage unless the head says it exactly once, in one way."""
     coded, lengths = head.all("transfer-encoding"), head.all("content-length")
     if head.all("content_length") or head.all(
         "transfer_encoding"
-    ):  # the same for who reads heads as CGI does
+    ):  # CGI-like programs read these as the headers with hyphens
         raise BadMessage(
             400, "a header looks like Content-Length or Transfer-Encoding and is neither"
         )
@@ -256,7 +260,7 @@ def request_framing(head: HeaderBlock) -> Framing:
 
 
 def status_framing(answer: Http1Response, method: str) -> Framing:
-    """Where the body of a response ends. Raises BadMessage."""
+    """Return how the body of a response ends. Raises BadMessage."""
     if method == "HEAD" or answer.status < 200 or answer.status in (204, 304):
         return Length(0)
     coded = answer.tokens("transfer-encoding")
@@ -282,7 +286,9 @@ def forwarded_head(
     without: tuple[str, ...] = (),
     more: Pairs = (),
 ) -> bytes:
-    """The head as it came, for another host: the same lines, but for those in `without` (lower case), then `more`."""
+    """Return the head for another host: the same lines except Host and those named in `without` (lower case), then
+    `more`.
+    """
     lines = [f"{request.method} {target} HTTP/{request.version}".encode("latin-1")]
     for line, (name, _) in zip(request.lines, request.pairs, strict=True):
         lower = name.lower()

@@ -1,7 +1,8 @@
-"""TCP connections to clients and to the provider. Bytes are passed in the pieces in which they arrive, without delay.
+"""TCP connections to clients and to the provider. Bytes are passed on in the pieces in which they arrive, without
+delay.
 
 No proxy of the environment is used and no time limit is set. TLS is verified with the system's certificates, or those
-of SSL_CERT_FILE. The provider is spoken to in HTTP/1.1; HTTP/2 is not offered.
+of SSL_CERT_FILE. Only HTTP/1.1 is used with the provider; HTTP/2 is not offered.
 """
 
 import asyncio
@@ -17,20 +18,20 @@ from inspector.safety.keys import address_trouble
 T = TypeVar("T")
 
 HIGH = 1 << 20
-"""Bytes that may lie here unread before the other end is made to wait."""
+"""Most unread bytes that are buffered before the other end is made to wait."""
 
 
 class TcpLink(asyncio.Protocol):
-    """Read, write, and be told at once when the other end closes, also while nothing is read.
+    """Reads and writes a connection, and notices at once when the other end closes, even while nothing is read.
 
     The methods of `asyncio.Protocol` are called by the loop.
     """
 
     def __init__(self, opened: "Callable[[TcpLink], None] | None" = None) -> None:
         self.gone = False
-        """The other end has closed, or broke."""
+        """True if the other end has closed, or the connection broke."""
         self.failed = ""
-        """Why it broke; empty where it closed in good order."""
+        """Why the connection broke; empty if it was closed properly."""
         self.on_gone: Callable[[], object] | None = None
         self._opened = opened
         self._transport: asyncio.Transport | None = None
@@ -38,7 +39,7 @@ class TcpLink(asyncio.Protocol):
         self._size = 0
         self._reader: asyncio.Future[None] | None = None
         self._take: Callable[[bytes], bool] | None = None
-        """What `pass_each` does with data, as soon as it comes."""
+        """The function of `pass_each` that takes data as soon as it arrives."""
         self._writer: asyncio.Future[None] | None = None
         self._is_full = self._is_paused = False
 
@@ -62,7 +63,7 @@ class TcpLink(asyncio.Protocol):
         self._wake()
 
     def eof_received(self) -> bool:
-        """Called by the loop. True: what is still to be written to it may be."""
+        """Called by the loop. Return True to allow writing what is still pending."""
         self._close_seen("")
         return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
 
@@ -91,7 +92,7 @@ class TcpLink(asyncio.Protocol):
             self._writer.set_result(None)
 
     async def read(self) -> bytes:
-        """All that has come and was not read; waits for the first byte. Empty: the other end has closed."""
+        """Return all unread bytes, waiting for the first one. Empty if the other end has closed."""
         while not self._pieces:
             if self.gone or self._transport is None:
                 return b""
@@ -99,10 +100,11 @@ class TcpLink(asyncio.Protocol):
         return self._unread_data()
 
     async def pass_each(self, take: Callable[[bytes], bool], target: "TcpLink") -> None:
-        """Call `take` with what comes, until it returns True or the other end closes.
+        """Call `take` with the bytes that arrive, until it returns True or the other end closes.
 
-        It is called as soon as the bytes are there, without a turn of the loop in between, except while `target` has
-        more to send than the network takes: then nothing is read here. `take` must not raise.
+        It is called as soon as bytes arrive, without another turn of the loop. While `target` has more to send than the
+        network
+        takes, nothing is read here. `take` must not raise.
         """
         is_over = False
 
@@ -126,7 +128,7 @@ class TcpLink(asyncio.Protocol):
                 await target.drain()
 
     async def _wait(self) -> None:
-        """Wait for bytes, or for the end."""
+        """Wait for bytes, or for the end of the connection."""
         self._reader = asyncio.get_running_loop().create_future()
         try:
             await self._reader
@@ -134,7 +136,7 @@ class TcpLink(asyncio.Protocol):
             self._reader = None
 
     def _unread_data(self) -> bytes:
-        """Everything that has come and was not read."""
+        """Return all unread bytes, and resume reading if it was paused."""
         data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         self._pieces.clear()
         self._size = 0
@@ -145,7 +147,7 @@ class TcpLink(asyncio.Protocol):
         return data
 
     def unread(self, data: bytes) -> None:
-        """Put back what was read and belongs to what comes next."""
+        """Put back bytes that were read but belong to the next message."""
         if data:
             self._pieces.insert(0, data)
             self._size += len(data)
@@ -154,12 +156,12 @@ class TcpLink(asyncio.Protocol):
         return bool(self._pieces)
 
     def write(self, data: bytes) -> None:
-        """Send it, at once where the network takes it. Bytes for one who has gone are dropped."""
+        """Send bytes, at once if the network takes them. Bytes for a connection that was closed are dropped."""
         if self._transport is not None and data and not self._transport.is_closing():
             self._transport.write(data)
 
     async def drain(self) -> None:
-        """Wait where more was written than the other end takes."""
+        """Wait while more is buffered for writing than the other end takes."""
         if self._is_full and self._transport is not None:
             self._writer = asyncio.get_running_loop().create_future()
             try:
@@ -168,15 +170,15 @@ class TcpLink(asyncio.Protocol):
                 self._writer = None
 
     async def flush(self) -> None:
-        """Wait until the network has taken all that was written."""
+        """Wait until the network has taken everything that was written."""
         transport = self._transport
         if transport is None:
             return
-        transport.set_write_buffer_limits(high=0)  # now it is full until it is empty
+        transport.set_write_buffer_limits(high=0)  # now the buffer counts as full until it is empty
         await self.drain()
 
     async def while_open(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-        """Do it; it is cancelled when the other end closes. The task is done."""
+        """Run `work`, and cancel it when the other end closes. Return the finished task."""
         task = asyncio.ensure_future(work)
         self.on_gone = task.cancel
         if self.gone:
@@ -192,13 +194,13 @@ class TcpLink(asyncio.Protocol):
         return not self.gone and self._transport is not None and not self._transport.is_closing()
 
     def end(self) -> None:
-        """Say that nothing more will be written; what comes can still be read."""
+        """Close the connection for writing; bytes can still be read."""
         if (
             self._transport is not None
             and self._transport.can_write_eof()
             and not self._transport.is_closing()
         ):
-            with suppress(OSError):  # the other end was quicker, and the loop has not been told yet
+            with suppress(OSError):  # the other end closed first, and the loop does not know it yet
                 self._transport.write_eof()
 
     def close(self) -> None:
@@ -210,7 +212,7 @@ class TcpLink(asyncio.Protocol):
             self._transport.abort()
 
     def info(self, name: str) -> object:
-        """What the transport knows (`peername`, `ssl_object`); None where nothing."""
+        """Return information about the transport (`peername`, `ssl_object`); None if there is none."""
         return self._transport.get_extra_info(name) if self._transport is not None else None
 
 
@@ -223,7 +225,9 @@ class Unreachable(Exception):
 
 
 class Upstream:
-    """One provider's address: `http://host:port/prefix`, `https://...`. Raises InspectorError for anything else."""
+    """The address of one provider: `http://host:port/prefix` or `https://...`. Raises InspectorError for anything
+    else.
+    """
 
     def __init__(self, url: str) -> None:
         if address_trouble(url):
@@ -244,12 +248,12 @@ class Upstream:
         self.port = port or (443 if self.is_secure else 80)
         self.prefix = parts.path.rstrip("/")
         self.authority = parts.netloc
-        """As a Host header names it."""
+        """Host and port as a Host header names them."""
         self.url = f"{parts.scheme}://{parts.netloc}{self.prefix}"
         self._context: ssl.SSLContext | None = None
 
     def target(self, path: str) -> str:
-        """The path there, with the address's own in front."""
+        """Return the path at the provider: the address's own prefix, then `path`."""
         return self.prefix + path if path.startswith("/") else path
 
     async def connect(self) -> TcpLink:
@@ -265,7 +269,9 @@ class Upstream:
         return link
 
     def _tls_context(self) -> ssl.SSLContext:
-        """Return the context of all connections, made once: reading all certificates takes time."""
+        """Return the TLS context of all connections. It is created once, because loading all certificates takes
+        time.
+        """
         if self._context is None:
             import httpx2  # it knows where this system's certificates are
 

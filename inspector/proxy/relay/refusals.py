@@ -1,4 +1,4 @@
-"""What the proxy answers itself, in the shape in which each client looks for an error."""
+"""Answers that the proxy gives itself, in the form in which each client expects an error."""
 
 from http import HTTPStatus
 from typing import Any
@@ -12,7 +12,9 @@ from inspector.proxy.record.records import Pairs
 
 
 def _dialect_of(path: str) -> Dialect:
-    """Return the dialect of a path, also of one that is no call; OpenAI's for an unknown one, which others copy."""
+    """Return the dialect of a path, even if it is not a model call; for an unknown path OpenAI's, which many others
+    copy.
+    """
     place = path.partition("?")[0]
     for dialect in DIALECTS.values():
         if any(mark in place for mark in dialect.path_marks):
@@ -33,7 +35,7 @@ def error_body(path: str, status: int, sentence: str) -> bytes:
 def whole(
     status: int, body: bytes, headers: Pairs, *, persists: bool, has_body: bool = True
 ) -> bytes:
-    """An HTTP/1.1 response of ours."""
+    """Return a complete HTTP/1.1 response made by the proxy."""
     sent_headers = [
         (name, value)
         for name, value in headers
@@ -47,14 +49,14 @@ def whole(
 
 
 def start(status: int, headers: list[tuple[str, str]] | Pairs) -> bytes:
-    """Status line and headers, with the empty line."""
+    """Return status line and headers, with the empty line."""
     reason = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
     lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", errors="replace")
 
 
 def late_error(path: str, status: int, body: bytes) -> bytes:
-    """Return an error for a client whose answer was begun as a stream: an event with the error inside."""
+    """Return an error for a client whose answer was begun as a stream: an event that contains the error."""
     error = value_in(body)
     if not isinstance(error, dict):
         error = error_document(

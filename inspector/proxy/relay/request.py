@@ -1,4 +1,4 @@
-"""A client's request: passed on piece by piece as it came, or read whole for the gate, who may change or answer it."""
+"""A client's request: passed on piece by piece, or read completely for the gate, which may change or answer it."""
 
 from collections.abc import AsyncIterator
 
@@ -20,14 +20,16 @@ _OURS = ("content-length", "transfer-encoding", "connection", "keep-alive", "con
 
 
 class ClientRequest:
-    """`read()` its body until `is_done`, or until that says that the client has gone."""
+    """The request of a client. Call `read()` until `is_done`, or until it returns no bytes because the client has
+    closed.
+    """
 
     def __init__(
         self, syntax: Http1Request, framing: Framing, link: TcpLink, log: ExchangeLog
     ) -> None:
         self.syntax, self.link, self.log = syntax, link, log
         self.admitted: AdmittedRequest | None = None
-        """It was read whole, and the gate lets it go."""
+        """The request after it was read completely and the gate let it pass; otherwise None."""
         self._framing = framing
         self._carried: list[bytes] = []
         if framing.done:
@@ -41,7 +43,9 @@ class ClientRequest:
         return not self._framing.done and self.link.has_unread()
 
     async def read(self) -> bytes:
-        """The next bytes as they were sent, chunk marks and all; empty: the client has gone. Raises BadMessage."""
+        """Return the next bytes as they were sent, with chunk marks; empty if the client has closed. Raises
+        BadMessage.
+        """
         data = await self.link.read()
         if not data:
             self.log.client_gone = True
@@ -60,7 +64,7 @@ class ClientRequest:
         self._carried.append(data)
 
     async def pass_on(self, target: TcpLink) -> None:
-        """Send the body to `target` as it comes, until its end or until the client has gone. Raises BadMessage."""
+        """Send the body to `target` as it arrives, until its end or until the client has closed. Raises BadMessage."""
         problem = ""
 
         def take(data: bytes) -> bool:
@@ -85,7 +89,7 @@ class ClientRequest:
             self.log.client_gone = True
 
     async def write_last(self, data: bytes) -> None:
-        """Send the client the end of an answer of which the record was put: its last byte as soon as that is safe."""
+        """Send the client the end of an answer whose record was put. Its last byte waits until the record is safe."""
         recorder = self.log.recorder
         if not recorder.is_safe():
             self.link.write(data[:-1])
@@ -95,19 +99,19 @@ class ClientRequest:
         await self.link.drain()
 
     def carried(self) -> bytes:
-        """What the bytes read since the last call carry, without chunk marks."""
+        """Return the content read since the last call, without chunk marks."""
         data = self._carried[0] if len(self._carried) == 1 else b"".join(self._carried)
         self.forget()
         return data
 
     def forget(self) -> None:
-        """Keep nothing of what was carried: it was passed on, or is not wanted. Record a request that is whole."""
+        """Discard the content read so far, and record the request if it is complete."""
         self._carried.clear()
         if self._framing.done:
             self.log.request_read()
 
     def go_on(self) -> None:
-        """Where the client waits for leave to send its body, give it."""
+        """Send `100 Continue` if the client waits for it before sending its body."""
         if (
             "100-continue" in self.syntax.tokens("expect")
             and not self.is_done
@@ -116,8 +120,10 @@ class ClientRequest:
             self.link.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     async def admit(self, gate: Gate) -> bool | None:
-        """Read it whole and ask the gate; None where it lets the request go. Else it is over: True where another may
-        follow on this connection. Raises BadMessage."""
+        """Read the whole request and ask the gate. Return None if the gate lets the request pass.
+
+        Otherwise the exchange is over; return True if another may follow on this connection. Raises BadMessage.
+        """
         self.go_on()
         sent: list[bytes] = []
         while not self.is_done:
@@ -138,14 +144,16 @@ class ClientRequest:
 
 
 class AdmittedRequest(PendingRequest):
-    """A whole request; its answer may be begun early, as a stream in chunks. `sent`: its body with all chunk marks."""
+    """A complete request, whose answer may be begun early as a chunked stream. `sent`: its body with all chunk
+    marks.
+    """
 
     def __init__(self, client: ClientRequest, sent: bytes) -> None:
         super().__init__(client.log.head, client.carried(), client.log)
         self.link = client.link
         self._client, self._sent = client, sent
         self.changed: bytes | None = None
-        """The body that goes in place of what was sent."""
+        """The body to forward instead of the original; None forwards the original."""
         self._has_chunks = client.syntax.version == "1.1"
         self.persists = self._has_chunks and client.syntax.persists
         """May the connection be used again after an answer that was begun early?"""
@@ -153,7 +161,7 @@ class AdmittedRequest(PendingRequest):
     # what goes to the provider
 
     def without(self) -> tuple[str, ...]:
-        """Names of headers that do not go along."""
+        """Return the names of headers that are not forwarded."""
         changed = (
             "content-length",
             "transfer-encoding",
@@ -166,7 +174,7 @@ class AdmittedRequest(PendingRequest):
         return ("expect", *early, *(changed if self.changed is not None else ()))
 
     def more(self) -> Pairs:
-        """Headers that go along besides."""
+        """Return the headers that are added."""
         early = (("accept-encoding", "identity"),) if self.begun else ()
         return (
             *early,
@@ -198,7 +206,9 @@ class AdmittedRequest(PendingRequest):
             await self.link.drain()
 
     async def follow(self, status: int, encoding: str, pieces: AsyncIterator[bytes]) -> None:
-        """The provider's answer after what was begun: unpacked, in chunks of ours; an error as its dialect has it."""
+        """Pass on the provider's answer after one that was begun early: unpacked, in chunks; an error as the dialect's
+        event.
+        """
         waits = status >= 400 or encoding.lower() not in ("", "identity")
         buffered: list[bytes] = []
         async for data in pieces:
@@ -211,11 +221,11 @@ class AdmittedRequest(PendingRequest):
         await self.send(late_error(self.path, status, body) if status >= 400 else body)
 
     def end_mark(self) -> bytes:
-        """What ends an answer that was begun early and ends well."""
+        """Return the bytes that end an answer that was begun early."""
         return b"0\r\n\r\n" if self._has_chunks else b""
 
     async def refuse(self, refuse: Refuse) -> bool:
-        """Answer it here. True where the connection can be used again."""
+        """Answer the request here. Return True if the connection can be used again."""
         self.log.answered(refuse.status, refuse.headers)
         self.log.down.add(refuse.body)
         self.log.finish("complete", own=True)
@@ -232,7 +242,9 @@ class AdmittedRequest(PendingRequest):
         return syntax.persists
 
     async def fail(self, status: int, body: bytes) -> bool:
-        """End an answer that was begun early with an error, as its dialect has it. True as for `refuse`."""
+        """End an answer that was begun early with an error event of the dialect. Return True if the connection can be
+        reused.
+        """
         await self.send(late_error(self.path, status, body))
         await self._client.write_last(self.end_mark())
         return self.persists

@@ -1,4 +1,4 @@
-"""The proxy as a server: on loopback only, in a separate thread and loop. Window, command line and tests use it."""
+"""The proxy server: on loopback only, in a separate thread and loop. Window, command line and tests use it."""
 
 import asyncio
 import re
@@ -36,7 +36,7 @@ _JSON = (("content-type", "application/json"),)
 
 
 def split_tag(target: str) -> tuple[str, str]:
-    """(tag, target without it): `/s/T/v1/messages` is `/v1/messages` of the launch T."""
+    """Return (tag, target without it): `/s/T/v1/messages` is `/v1/messages` of the launch T."""
     match = _TAG.fullmatch(target)
     if match is None:
         return "", target
@@ -46,7 +46,7 @@ def split_tag(target: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionContext:
-    """What all connections of the proxy share. `numbers` gives each exchange its own."""
+    """What all connections of the proxy share. `numbers` yields the numbers of exchanges."""
 
     upstream: Upstream
     recorder: Recorder
@@ -55,7 +55,7 @@ class ConnectionContext:
 
 
 class ClientConnection:
-    """`serve()` until one of the two ends."""
+    """Serves one client. `serve()` runs until client or provider ends the connection."""
 
     def __init__(self, context: ConnectionContext, link: TcpLink, number: int) -> None:
         self._context, self._link, self._number = context, link, number
@@ -63,7 +63,7 @@ class ClientConnection:
         self._is_idle = True
         self._is_tunnel = False
         self._is_last = False
-        """The connection ends after the exchange that is under way."""
+        """True if the connection ends after the current exchange."""
 
     @property
     def is_busy(self) -> bool:
@@ -92,13 +92,13 @@ class ClientConnection:
         self._link.abort()
 
     def finish(self) -> None:
-        """Take no further request. The exchange under way is completed."""
+        """Accept no further request. The current exchange is completed."""
         self._is_last = True
         if self._is_idle and not self._link.has_unread():
             self._link.close()
 
     async def _exchange(self, raw: bytes) -> bool:
-        """One request; True where another may follow on this connection. Raises BadMessage."""
+        """Handle one request. Return True if another may follow on this connection. Raises BadMessage."""
         request = _origin_form(request_head(raw))
         framing = request_framing(request)
         if why := _refusal(request):
@@ -147,7 +147,7 @@ class ClientConnection:
             exchange.stop()
 
     async def _upgraded(self, answer: Http1Response, client: ClientRequest, up: TcpLink) -> bool:
-        """From here on the connection is not HTTP; it ends with it."""
+        """Pass bytes after an upgrade, when the connection no longer carries HTTP, until it ends."""
         context = self._context
         client.log.finish("complete")
         self._is_tunnel = True
@@ -164,9 +164,7 @@ class ClientConnection:
     async def _no_answer(self, client: ClientRequest, why: str, *, is_new: bool) -> bool:
         if client.log.client_gone or self._link.gone:
             return False
-        if (
-            not is_new
-        ):  # as without the proxy: a kept connection may end under a request, and clients know that
+        if not is_new:  # as without the proxy: a reused connection may end during a request, and clients handle that
             client.log.finish("upstream closed", f"The provider gave no answer: {why}.")
             return False
         return await self._refuse(client, f"{self._context.upstream.url} gave no answer: {why}.")
@@ -204,7 +202,9 @@ class ClientConnection:
         return persists
 
     async def _answer_and_close(self, path: str, status: int, sentence: str) -> None:
-        """After the answer, the client's bytes are read a while: a close upon them would take the answer with it."""
+        """Send an answer, and read the client's bytes for a while. Closing while they arrive could discard the
+        answer.
+        """
         self._link.write(whole(status, error_body(path, status, sentence), _JSON, persists=False))
         self._link.end()
         try:
@@ -216,7 +216,7 @@ class ClientConnection:
 
 
 def _origin_form(request: Http1Request) -> Http1Request:
-    """A target with scheme and host (as for a forward proxy) is taken as its path. Raises BadMessage."""
+    """Replace a target with scheme and host (as sent to a forward proxy) by its path. Raises BadMessage."""
     target = request.target
     if request.method == "CONNECT":
         raise BadMessage(
@@ -234,7 +234,7 @@ def _origin_form(request: Http1Request) -> Http1Request:
 
 
 def _refusal(head: HeaderBlock) -> str:
-    """Why this request is not for us; empty where it is."""
+    """Return why the request is refused; empty if it is accepted."""
     hosts = head.all("host")
     if len(hosts) != 1 or not is_here(hosts[0]):
         return "This proxy answers to 127.0.0.1 and localhost only."
@@ -245,12 +245,15 @@ def _refusal(head: HeaderBlock) -> str:
 
 BACKLOG = 1024
 _LAST_S = 0.01
-"""For connections that were closed just now to come to their end: the loop closes them in its next turns."""
+"""Seconds for connections that were just closed to end: the loop closes them in its next turns."""
 
 
 class ProxyServer(LoopbackServer):
-    """`record` is a new file, or a recording that is continued. Raises InspectorError for an address, a port or a file
-    that cannot be used; nothing is sent anywhere before a client asks. `heard`, `rule`: see `Recorder`.
+    """Runs the proxy. Nothing is sent anywhere before a client asks.
+
+    `record` is a new file, or a recording that is continued. `heard`, `rule`: see `Recorder`. Raises InspectorError for
+    an
+    address, a port or a file that cannot be used.
     """
 
     NAME: ClassVar[str] = "proxy"
@@ -287,7 +290,7 @@ class ProxyServer(LoopbackServer):
         return any(client.is_busy for client in tuple(self._clients.values()))
 
     def take_no_more(self) -> None:
-        """Accept no further connection or request; exchanges under way are completed. From any thread."""
+        """Accept no further connection or request; current exchanges are completed. May be called from any thread."""
         self.loop.call_soon_threadsafe(self._finish_clients)
 
     def _finish_clients(self) -> None:
@@ -296,7 +299,7 @@ class ProxyServer(LoopbackServer):
             client.finish()
 
     def close(self) -> None:
-        """End it; the recording is written to its end. May be called twice."""
+        """End the proxy and complete its recording. May be called twice."""
         super().close()
         self.recorder.close()
 

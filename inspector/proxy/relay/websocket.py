@@ -1,9 +1,10 @@
-"""WebSockets (RFC 6455, permessage-deflate of RFC 7692): frames read from a copy of the bytes that pass.
+"""WebSockets (RFC 6455, permessage-deflate of RFC 7692): frames are parsed from a copy of the bytes that pass.
 
-What passes stays as it came, pings and closes among it; frames are made only where the gate changed a message, or has
-something to say. Only where the gate wants to see them do messages of the client wait, each until it is whole and
-admitted; control frames go past those that wait. wsproto does not do here: it gives what frames carry and not the bytes
-in which they came, which are what is passed on, and takes nearly twice the time for small ones.
+All bytes pass unchanged, including pings and closes. New frames are made only if the gate changed a message or sends
+its
+own. Messages of the client wait, each until it is complete and admitted, only if the gate wants to see them; control
+frames overtake them. wsproto is not suitable: it gives the content of frames but not their original bytes, which are
+what is passed on, and takes nearly twice the time for small frames.
 """
 
 import asyncio
@@ -27,16 +28,16 @@ from inspector.proxy.relay.link import TcpLink
 
 UNKNOWN, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 LARGEST = 64_000_000
-"""Bytes of one message, unpacked."""
+"""Most bytes of one message, unpacked."""
 _TAIL = b"\x00\x00\xff\xff"
 
 
 class BadFrames(ValueError):
-    """These are no WebSocket frames, or too large ones: what follows is not understood."""
+    """The bytes are not WebSocket frames, or the frames are too large; what follows cannot be parsed."""
 
 
 def frame_readers(extensions: str) -> "tuple[FrameReader, FrameReader]":
-    """For what the client sends and the server, by the Sec-WebSocket-Extensions of the answer."""
+    """Return the readers of the client's and the server's frames, by the Sec-WebSocket-Extensions of the answer."""
     for extension in extensions.split(","):
         name, *parameters = [
             word.strip().lower().partition("=")[0] for word in extension.split(";")
@@ -51,7 +52,7 @@ def frame_readers(extensions: str) -> "tuple[FrameReader, FrameReader]":
 
 @dataclass(frozen=True, slots=True)
 class WebSocketMessage:
-    """A whole message, a control frame, or (UNKNOWN) bytes that are not understood. `raw` is how it came."""
+    """A complete message, a control frame, or (UNKNOWN) bytes that cannot be parsed. `raw` holds the original bytes."""
 
     kind: int
     data: bytes
@@ -59,9 +60,9 @@ class WebSocketMessage:
 
 
 class FrameReader:
-    """One direction. `feed(bytes)` gives the messages that are whole with them. Raises BadFrames.
+    """Parses the frames of one direction. `feed` yields the messages that are completed. Raises BadFrames.
 
-    `is_packed`: compression was agreed on; `goes_on`: it continues from message to message.
+    `is_packed`: compression was agreed on; `goes_on`: the compression context continues from message to message.
     """
 
     def __init__(self, is_packed: bool = False, goes_on: bool = True) -> None:
@@ -74,11 +75,11 @@ class FrameReader:
         self._is_compressed = False
 
     def at_boundary(self) -> bool:
-        """Does a frame begin with the next byte? Only there may another one be put in."""
+        """Does the next byte begin a frame? Only then may another frame be inserted."""
         return not self._waiting
 
     def feed(self, data: bytes) -> Iterator[WebSocketMessage]:
-        """Messages in order; control frames may come between the frames of a message."""
+        """Yield the completed messages in order; control frames may come between the frames of a message."""
         self._waiting += data
         while (frame := self._frame()) is not None:
             first, payload, raw = frame
@@ -99,11 +100,11 @@ class FrameReader:
                 yield message
 
     def rest(self) -> bytes:
-        """What has come and was in no message yet."""
+        """Return the bytes that belong to no complete message yet."""
         return b"".join((*self._raws, self._waiting))
 
     def _frame(self) -> tuple[int, bytes, bytes] | None:
-        """(first byte, payload, the frame as it came); None until it is whole."""
+        """Return (first byte, payload, original bytes) of the next frame; None until it is complete."""
         waiting = self._waiting
         if len(waiting) < 2:
             return None
@@ -140,14 +141,14 @@ class FrameReader:
 
 
 def masked(data: bytes, key: bytes) -> bytes:
-    """Mask or unmask: the same."""
+    """Mask or unmask a payload; both are the same operation."""
     size = len(data)
     stretched = (key * (size // 4 + 1))[:size]
     return (int.from_bytes(data, "big") ^ int.from_bytes(stretched, "big")).to_bytes(size, "big")
 
 
 def text_frame(data: bytes, *, is_client: bool) -> bytes:
-    """One text message in one frame, not compressed; masked where a client sends it."""
+    """Return one text message as one uncompressed frame; masked if a client sends it."""
     size = len(data)
     mask = 0x80 if is_client else 0
     if size < 126:
@@ -169,11 +170,11 @@ _ENDS = (
     b"response.done",
     b'"error"',
 )
-"""Every message that ends an answer holds one of these."""
+"""Every message that ends an answer contains one of these."""
 
 
 class Tunnel:
-    """What is not HTTP any more: `run()` until one side has closed. The bytes just pass."""
+    """A connection that no longer carries HTTP. `run()` passes bytes in both directions until one side has closed."""
 
     def __init__(self, down: TcpLink, up: TcpLink) -> None:
         self._down, self._up = down, up
@@ -193,7 +194,7 @@ class Tunnel:
         return _passed(self._down, self._up), _passed(self._up, self._down)
 
     def _close(self) -> None:
-        """Called when the connection has ended."""
+        """Clean up after the connection has ended."""
 
 
 async def _passed(source: TcpLink, target: TcpLink) -> None:
@@ -203,7 +204,7 @@ async def _passed(source: TcpLink, target: TcpLink) -> None:
 
 
 class WebSocketTunnel(Tunnel):
-    """Its exchanges are recorded, and admitted where the gate wants to see them.
+    """A WebSocket connection. Its exchanges are recorded, and admitted if the gate wants to see them.
 
     `head` and `answer` are those of the handshake; each exchange gets a separate number.
     """
@@ -226,7 +227,7 @@ class WebSocketTunnel(Tunnel):
             number,
         )
         self._head = replace(head, transport="websocket")
-        """Of the next exchange, but for its number and time."""
+        """The head of the next exchange, except for its number and time."""
         self._from_client: FrameReader | None
         self._from_server: FrameReader | None
         self._from_client, self._from_server = frame_readers(
@@ -235,12 +236,14 @@ class WebSocketTunnel(Tunnel):
         self._is_packed = self._from_client.is_packed
         self._under_way: deque[ExchangeLog] = deque()
         self._closed: Ended | None = None
-        """Who said first that it closes."""
+        """The side that announced first that it closes."""
         self._must_rewrite = False
-        """Set once a compressed message was replaced: later ones may lean on what the provider never saw."""
+        """True once a compressed message was replaced: later ones may refer to data that the provider never
+        received.
+        """
         self._injected: list[bytes] = []
         self._is_waiting = False
-        """Was something read from the provider that is not passed on yet?"""
+        """True while bytes that were read from the provider are not passed on yet."""
         self._admits = gate.wants(self._head)
         self._waiting: asyncio.Queue[WebSocketMessage] = asyncio.Queue()
         self._held: asyncio.Task[Decision] | None = None
@@ -273,7 +276,7 @@ class WebSocketTunnel(Tunnel):
     # -- what is recorded
 
     def _said(self, data: bytes) -> ExchangeLog | None:
-        """The client says something: the exchange that begins with it, where it asks for an answer."""
+        """Record a message of the client. If it asks for an answer, return the exchange that begins with it."""
         is_asked = b"response.create" in data[:4096] + data[-4096:]
         if not is_asked or text_at(value_in(data), "type") != "response.create":
             self._put_frame("client", data)
@@ -288,7 +291,7 @@ class WebSocketTunnel(Tunnel):
         return log
 
     def _answered(self, data: bytes) -> None:
-        """The provider says something: to the exchange that waits longest."""
+        """Record a message of the provider as part of the oldest open exchange."""
         if not self._under_way:
             self._put_frame("upstream", data)
             return
@@ -306,7 +309,7 @@ class WebSocketTunnel(Tunnel):
         )
 
     def _seen(self, frames: FrameReader | None, data: bytes) -> list[WebSocketMessage]:
-        """The messages that are whole with `data`. What is not understood passes all the same, unrecorded."""
+        """Return the messages that are completed by `data`. Bytes that cannot be parsed pass unrecorded."""
         if frames is None:
             return []
         messages: list[WebSocketMessage] = []
@@ -335,7 +338,9 @@ class WebSocketTunnel(Tunnel):
             await self._down.drain()
 
     async def _wait_until_safe(self) -> None:
-        """Wait until the answers that have ended are recorded; nothing of ours is sent meanwhile."""
+        """Wait until the answers that have ended are recorded; the proxy sends no message of its own in the
+        meantime.
+        """
         if self._recorder.is_safe():
             return
         self._is_waiting = True
@@ -345,7 +350,7 @@ class WebSocketTunnel(Tunnel):
             self._is_waiting = False
 
     def inject(self, data: bytes) -> None:
-        """A text message of ours for the client, as soon as no frame is under way."""
+        """Send the client a text message of the proxy, as soon as no frame is in progress."""
         self._injected.append(text_frame(data, is_client=False))
         self._flush()
 
@@ -361,7 +366,9 @@ class WebSocketTunnel(Tunnel):
     # -- to the provider
 
     async def _upwards(self) -> None:
-        """At once; where the gate admits, messages wait each until it is whole and admitted."""
+        """Pass on the client's messages: at once, or, if the gate wants to see them, each when it is complete and
+        admitted.
+        """
         while data := await self._down.read():
             if not self._admits:
                 self._up.write(data)
@@ -381,7 +388,7 @@ class WebSocketTunnel(Tunnel):
                 await self._up.drain()
 
     async def _forward_waiting(self) -> None:
-        """Messages of the client, one after the other, each when it may go."""
+        """Forward the client's messages one after the other, each when it is admitted."""
         while True:
             message = await self._waiting.get()
             log = self._said(message.data) if message.kind != UNKNOWN else None
@@ -423,7 +430,7 @@ class WebSocketTunnel(Tunnel):
 
 
 class _WebSocketRequest(PendingRequest):
-    """A message that waits at the gate; its answer has no head to begin."""
+    """A WebSocket message that waits at the gate. Its answer has no head that could be begun early."""
 
     def __init__(self, tunnel: WebSocketTunnel, log: ExchangeLog, raw: bytes) -> None:
         super().__init__(log.head, raw, log)
@@ -434,7 +441,7 @@ class _WebSocketRequest(PendingRequest):
 
 
 def _refusal(refuse: Refuse) -> bytes:
-    """An error as a WebSocket of the Responses API has it."""
+    """Return an error in the form of the Responses API on a WebSocket."""
     error = fields_of(value_in(refuse.body)).get("error")
     if not isinstance(error, dict):
         error = {"message": refuse.body.decode(errors="replace"), "code": "proxy_refused"}
