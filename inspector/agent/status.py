@@ -37,7 +37,7 @@ Stop: TypeAlias = Literal[
 End: TypeAlias = Literal["", "done", "error", "stopped", "max turns"]
 
 ANY = "*"
-"""Stands for every tier or every tool."""
+"""In a breakpoint, means every tier or every tool."""
 
 
 @dataclass(frozen=True, slots=True)

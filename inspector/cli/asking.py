@@ -1,7 +1,7 @@
-"""A question of a run on the terminal: exactly what will run or be written, the whole of it on demand.
+"""Ask the user on the terminal whether a tool call may run, showing exactly what will run or be written.
 
-What the model wrote follows a bar, so that none of its lines can look like one of ours. White space is kept; what a
-terminal would hide is spelled out; a long line continues in the next row after a broken bar. Cuts are marked.
+Text of the model follows a bar, so that none of its lines can look like the program's. White space is kept; characters
+that a terminal would hide are spelled out; a long line continues in the next row after a broken bar. Cuts are marked.
 """
 
 import os
@@ -17,7 +17,7 @@ from inspector.agent.tools.common import Question
 from inspector.cli.output import columns, exact
 
 ROWS = 60
-"""Rows that are shown without asking for more."""
+"""Number of rows that are shown unless the user asks for the whole text."""
 _ANSWERS: dict[str, Permit] = {
     "y": "once",
     "yes": "once",
@@ -30,7 +30,7 @@ _BLANKS = re.compile(r" +$")
 
 
 def ask_person(permission: Permission) -> Permit:
-    """Ask. Nothing but a clear yes is one; what was typed before the question is none."""
+    """Ask the user. Only a clear yes counts as permission; keys typed before the question are discarded."""
     forget_typed()
     is_cut = show(permission.what, ROWS)
     while True:
@@ -47,13 +47,13 @@ def ask_person(permission: Permission) -> Permit:
 
 
 def forget_typed() -> None:
-    """What was typed before a question answers none."""
+    """Discard what was typed before a question."""
     with suppress(OSError, ValueError, termios.error):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def show(what: Question, most: int) -> bool:
-    """Write it down, with `most` rows (0 = all). Says whether it was cut."""
+    """Write a question with at most `most` rows (0: all). Return whether it was cut."""
     width = 80
     with suppress(OSError, ValueError):
         width = max(20, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
@@ -63,7 +63,7 @@ def show(what: Question, most: int) -> bool:
 
 
 def question_rows(what: Question, width: int, most: int) -> tuple[list[str], int]:
-    """The rows of a question, and how many characters of it are not among them."""
+    """Return the rows of a question, and the number of its characters that were cut."""
     body, used = [], 0
     for row, count in islice(_rows(what.exact, width), most or None):
         body.append(row)
@@ -76,7 +76,7 @@ def question_rows(what: Question, width: int, most: int) -> tuple[list[str], int
         )
     ours = [
         "".join(map(exact, _BLANKS.sub(_spelt, text))) for text in (what.says, what.covers)
-    ]  # may name a file
+    ]  # these texts may contain file names
     return [ours[0], "", *body, *([""] if body else []), ours[1]], max(0, left)
 
 

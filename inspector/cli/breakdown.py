@@ -14,9 +14,9 @@ from inspector.core.tokens.sizing import sizer
 from inspector.core.words import per_cent, plural
 
 _ROWS = 20
-"""Rows of duplicates and tools in the answer for people; JSON has all."""
+"""Most rows of duplicates and tools in the text output; JSON has all."""
 _SMALLEST = 0.005
-"""Smallest share of the buffer that is a separate line in the answer for people."""
+"""Smallest share of the buffer that has its own line in the text output."""
 _DEEPEST = 4
 
 
@@ -93,7 +93,7 @@ _TOOL_COLUMNS = (
 
 
 def duplicates_words(tokens: int) -> str:
-    """Say how many tokens are duplicates, which removing all but the newest copies would free."""
+    """Say how many tokens are duplicates: those that are freed if only the newest copies are kept."""
     subject = "1 token is a duplicate" if tokens == 1 else f"{tokens:,} tokens are duplicates"
     return f"{subject} (free if only the newest copies are kept):"
 
@@ -107,7 +107,7 @@ def _tree(tree: dict[str, Any], total: int) -> list[str]:
 
 
 def _tree_rows(node: dict[str, Any], depth: int, total: int) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the row of a node, then those of its large children, and one for the small ones together."""
+    """Yield the row of a node, the rows of its large children, and one row that sums up the small ones."""
     share = node["tokens"] / total if total else 0.0
     calls = plural(node["calls"], "call") if node.get("calls") else ""
     name = _INDENT * depth + plain(node["name"], 90)

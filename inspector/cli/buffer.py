@@ -50,8 +50,10 @@ def describe(
     """Return the document of cli.md's `buffer`.
 
     Args:
-        window: the user's window in tokens; None for the model's.
-        by: the policy whose own count is shown, with those of `pairs` that it has.
+        chosen: The session, thread and request.
+        window: The user's window in tokens; None uses the model's.
+        by: The policy whose own count is shown.
+        pairs: Settings; those that the policy has are used.
     """
     buffer, size = chosen.buffer, sizer(known_pressures(chosen.thread), chosen.at)
     return {
@@ -96,7 +98,7 @@ def _pressure(
 
 
 def message_document(message: Message, size: Sizer) -> dict[str, Any]:
-    """Return a message as a document, its tokens by the given estimator."""
+    """Return a message as a document, with its tokens by the given sizer."""
     return {
         **picked(message, "id role"),
         "tokens": size.row(message),
@@ -106,7 +108,7 @@ def message_document(message: Message, size: Sizer) -> dict[str, Any]:
 
 
 def validity_document(buffer: Buffer) -> list[dict[str, Any]]:
-    """Return why a provider would refuse the buffer."""
+    """Return the reasons why a provider would refuse the buffer."""
     return [asdict(problem) for problem in find_refusals(buffer)]
 
 

@@ -1,4 +1,4 @@
-"""`context-inspector calibrate FILE`: how good each estimator is against what the provider reported."""
+"""`context-inspector calibrate FILE`: compare each estimator with the tokens that the provider reported."""
 
 import argparse
 from typing import Any
@@ -13,7 +13,7 @@ from inspector.core.words import per_cent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     add_selection(parser)
     parser.add_argument(
         "--estimator",

@@ -1,4 +1,4 @@
-"""Changes of a thread's buffer as the command line prints them: recorded compactions, and what no record announces."""
+"""The changes of a thread's buffer as the command line prints them: recorded compactions and unrecorded drops."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from inspector.core.tokens.pressure import Pressures
 
 
 def sizes_document(sizes: ChangeSizes) -> dict[str, Any]:
-    """Describe the sizes around a change, with how each is known."""
+    """Return the sizes around a change as a document, with the kind of each."""
     before, after = sizes.before, sizes.after
     return {
         "tokens_before": before.tokens,
@@ -22,7 +22,7 @@ def sizes_document(sizes: ChangeSizes) -> dict[str, Any]:
 
 
 def drop_document(thread: Thread, pressures: Pressures, drop: Drop) -> dict[str, Any]:
-    """Describe one of the `drops` of a thread. `pressures`: those of the thread."""
+    """Return one of the thread's drops as a document. `pressures` are those of the thread."""
     about = picked(
         drop, "thread request kind loss why marker lost changed kept compaction line time"
     )

@@ -17,11 +17,11 @@ from inspector.core.tokens.prices import BILL_KINDS
 from inspector.core.words import dollars, plural
 
 _MOST = 40
-"""Cache misses in the table: the dearest. JSON has all."""
+"""Most cache misses in the table, which lists the most expensive; JSON has all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     add_selection(parser)
     parser.set_defaults(thread=None)
 
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
-    """Return the document of cli.md's `cost`, of all threads or of one.
+    """Return the document of cli.md's `cost`, for all threads or for one.
 
     Amounts are in dollars, rounded to 6 places, null if a price is unknown. The parts add up to the total.
     """
@@ -102,7 +102,7 @@ def _compaction(thread: Thread, step: Compacted) -> dict[str, Any]:
 
 
 def cost_lines(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the document as text, with the dearest cache misses."""
+    """Yield the document as text, with the most expensive cache misses."""
     yield f"total  {_total_words(document)}"
     yield from _subtotal_lines("thread", document["by_thread"])
     yield from _subtotal_lines("model", document["by_model"])

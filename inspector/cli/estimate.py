@@ -1,4 +1,4 @@
-"""`context-inspector estimate [FILE|-]`: tokens of a text."""
+"""`context-inspector estimate [FILE|-]`: count the tokens of a text."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ ENCODINGS = ("o200k_base", "cl100k_base")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print it. Raises OSError where the file cannot be read."""
+    """Print the estimate. Raises OSError if the file cannot be read."""
     data = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
     text = data.decode("utf-8", errors="replace")
     by = estimator(arguments.estimator, arguments.encoding)

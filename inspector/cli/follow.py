@@ -1,4 +1,4 @@
-"""`context-inspector follow FILE`: pressure as a transcript grows, a line for each new request. Ctrl+C ends it."""
+"""`context-inspector follow FILE`: print the pressure of each new request as a transcript grows. Ctrl+C ends it."""
 
 import argparse
 import sys
@@ -35,15 +35,15 @@ from inspector.transcripts.files import find_session_path
 from inspector.transcripts.follow import FollowNews, follow, follow_newest
 
 SOON = 0.3
-"""Seconds that a request waits for its usage: some agents write it in a separate line after the answer."""
+"""Seconds that a request waits for its usage, which some agents write in a separate line after the answer."""
 HELD = 60.0
-"""Seconds that it waits in JSON if the usage is sure to come: scripts expect one line a request."""
+"""Seconds that a request waits in JSON if its usage is expected: scripts rely on one line per request."""
 _LATE = ("codex", "opencode")
-"""Formats in which the usage is written when the tools have run, or when the answer is complete."""
+"""Formats that write the usage only after the tools have run or the answer is complete."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("file", metavar="FILE", nargs="?", help="a transcript that is being written")
     what.add_argument(
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print until Ctrl+C. Raises InspectorError."""
+    """Print requests until Ctrl+C. Raises InspectorError."""
     if arguments.session and arguments.file is None:
         raise InspectorError("--session needs FILE: --project always follows the newest session.")
     path = Path(arguments.file or "")
@@ -92,7 +92,7 @@ def _note_news(news: FollowNews) -> None:
 
 
 class RequestPrinter:
-    """Prints each request once, as soon as its numbers are known, and again if they change later."""
+    """Prints each request once as soon as its numbers are known, and again if they change later."""
 
     def __init__(
         self,
@@ -107,13 +107,13 @@ class RequestPrinter:
         self._models = user_windows()
         self._pressures: dict[str, Pressures] = {}
         self._printed: dict[str, list[tuple[object, ...]]] = {}
-        """By thread: the key of each printed request, in order."""
+        """For each thread, the keys of the printed requests in order."""
         self._windows: dict[tuple[str, str, int | None, int], Window] = {}
         self._waiting: tuple[Session, float] | None = None
         self._rests = 0
 
     def rest(self, seconds: float) -> bool:
-        """Rest between two reads, and print a request that has waited long enough. Returns False: only Ctrl+C stops."""
+        """Rest between two reads, and print a request that has waited long enough. Return False: only Ctrl+C stops."""
         if self._waiting is not None and time.monotonic() >= self._waiting[1]:
             self.rest_of_it()
         time.sleep(seconds)
@@ -121,7 +121,7 @@ class RequestPrinter:
         return False
 
     def rest_of_it(self) -> None:
-        """Print the request that still waits for its usage."""
+        """Print the request that is still waiting for its usage."""
         if self._waiting is not None:
             session, self._waiting = self._waiting[0], None
             self._print(session, final=True)
@@ -144,7 +144,7 @@ class RequestPrinter:
         self._print(session, final=False)
 
     def _skip(self, session: Session) -> None:
-        """Skip the requests that are there when following begins."""
+        """Skip the requests that exist when following begins."""
         for thread in session.threads:
             self._printed[thread.id] = [_key(request) for request in thread.requests]
             self._pressures[thread.id] = thread_pressures(thread)
@@ -155,7 +155,7 @@ class RequestPrinter:
         note(f"following {plain(session.path)}: {plural(count, 'request')} so far; Ctrl+C ends it.")
 
     def _print(self, session: Session, *, final: bool) -> None:
-        """Print what is new or has changed. `final`: also a last request without its usage."""
+        """Print what is new or has changed. `final`: also print a last request that has no usage."""
         waits = [
             wait
             for thread in session.threads
@@ -197,9 +197,9 @@ class RequestPrinter:
             write_lines([_line(document)])
 
     def _find_window(self, session: Session, thread: Thread, at: int, pressure: Pressure) -> Window:
-        """Return the window, cached.
+        """Return the window, from the cache if possible.
 
-        It is searched again, in O(requests), only if a larger context or a compaction may change it.
+        It is looked up again, in O(requests), only if a larger context or a compaction may have changed it.
         """
         key = (thread.id, model_at(thread, at), thread.requests[at].window, len(thread.compactions))
         window = self._windows.get(key)
@@ -211,7 +211,7 @@ class RequestPrinter:
 
 
 def _key(request: Request) -> tuple[object, ...]:
-    """Return what identifies a request and its numbers."""
+    """Return a key that identifies a request and its numbers."""
     return (
         request.line,
         request.time,
@@ -221,7 +221,7 @@ def _key(request: Request) -> tuple[object, ...]:
 
 
 def _changed_requests(thread: Thread, printed: list[tuple[object, ...]]) -> range:
-    """Return the requests that differ from what was printed. Compared from the end: usually O(changes)."""
+    """Return the indices of requests that differ from what was printed. Compares from the end: usually O(changes)."""
     same = min(len(thread.requests), len(printed))
     while same and printed[same - 1] != _key(thread.requests[same - 1]):
         same -= 1
@@ -260,7 +260,10 @@ def _compaction_words(compaction: dict[str, Any]) -> str:
 
 
 def _line(document: dict[str, Any]) -> str:
-    """Return `12:03:44  main  17   84,210 reported  42.1% of 200,000   compacted: summary auto 180,000 to 21,000`."""
+    """Return the line of a request in the text output.
+
+    `12:03:44  main  17   84,210 reported  42.1% of 200,000   compacted: summary auto 180,000 to 21,000`
+    """
     share = ""
     if document["ratio"] is not None:
         share = f"{100 * document['ratio']:5.1f}% of {number(document['window'])}"

@@ -1,4 +1,4 @@
-"""Grids of figures as a picture (SVG): the one that `replay --sweep --heatmap` writes."""
+"""Draw grids of figures as a picture (SVG) for `replay --sweep --heatmap`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from html import escape
 CELL, HEIGHT, LABEL, TOP, GAP = 92, 34, 150, 70, 40
 _CHAR_WIDTH = 7
 _LOW, _HIGH = (0xF7, 0xFB, 0xFF), (0x08, 0x51, 0x9C)
-"""Light to dark blue, which differ by brightness alone."""
+"""Light and dark blue: the ends of a scale that differs only in brightness."""
 _NO_FIGURE = "#eeeeee"
 _DARK_INK, _LIGHT_INK = "#111111", "#ffffff"
 _DARK_FROM = 0.55
-"""Share of the range above which a cell is dark and its ink light."""
+"""Share of the range above which a cell is dark and its text light."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatGrid:
-    """One figure over all points of a sweep."""
+    """The values of one figure at all points of a sweep."""
 
     title: str
     values: Mapping[tuple[str, str], float | None]
-    """By (row, column); None for no figure."""
+    """Values by (row, column); None if there is no value."""
     labels: Mapping[tuple[str, str], str]
-    """By (row, column): the value as it is printed."""
+    """Printed values by (row, column)."""
 
     def share(self, row: str, column: str) -> float | None:
-        """Return where a value is between the lowest (0) and the highest (1); None for no figure."""
+        """Return the position of a value between the lowest (0) and the highest (1); None if there is no value."""
         value = self.values.get((row, column))
         if value is None:
             return None
@@ -38,7 +38,7 @@ class HeatGrid:
 
 
 def draw_grids(rows: Sequence[str], columns: Sequence[str], grids: Sequence[HeatGrid]) -> str:
-    """Draw the grids side by side. Darker is more; each cell also shows its figure."""
+    """Draw the grids side by side. A darker cell means a larger value; each cell also shows its value."""
     longest_title = max((len(grid.title) for grid in grids), default=0)
     grid_width = LABEL + CELL * len(columns)
     title_width = _CHAR_WIDTH * longest_title
@@ -63,7 +63,7 @@ _CELL = '<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{fill}"/>
 def _draw_grid(
     grid: HeatGrid, rows: Sequence[str], columns: Sequence[str], left: int
 ) -> Iterator[str]:
-    """Yield the title of a grid, the names of its columns, then each row with its name."""
+    """Yield the title of a grid, the names of its columns, and each row with its name."""
     yield _text(left + 8, 24, grid.title, bold=True)
     first_column = left + LABEL
     for n, column in enumerate(columns):
@@ -76,7 +76,7 @@ def _draw_grid(
 
 
 def _draw_cell(grid: HeatGrid, row: str, column: str, left: int, top: int) -> Iterator[str]:
-    """Yield the coloured cell of a value, and its figure."""
+    """Yield the coloured cell and the text of a value."""
     share = grid.share(row, column)
     fill = _NO_FIGURE
     ink = _DARK_INK
@@ -89,7 +89,7 @@ def _draw_cell(grid: HeatGrid, row: str, column: str, left: int, top: int) -> It
 
 
 def _colour(share: float) -> str:
-    """Return the colour between light and dark blue, as `#rrggbb`."""
+    """Return the colour at a position between light and dark blue, as `#rrggbb`."""
     colour = "#"
     for low, high in zip(_LOW, _HIGH, strict=True):
         channel = round(low + (high - low) * share)

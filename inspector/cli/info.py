@@ -1,4 +1,4 @@
-"""`context-inspector info FILE`: what the transcript holds."""
+"""`context-inspector info FILE`: print what the transcript holds."""
 
 import argparse
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ from inspector.transcripts.saving import save_har
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     add_selection(parser)
     parser.add_argument(
         "--har", metavar="FILE", help="write the exchanges of a recording of the proxy as HAR 1.2"
@@ -62,8 +62,10 @@ def describe(
     """Return the document of cli.md's `info`. Numbers that are not recorded are null, texts empty.
 
     Args:
-        window: the user's window in tokens; None for the model's.
-        by: the policy whose own count is shown, with those of `pairs` that it has.
+        chosen: The session, thread and request.
+        window: The user's window in tokens; None uses the model's.
+        by: The policy whose own count is shown.
+        pairs: Settings; those that the policy has are used.
     """
     session, thread = chosen.session, chosen.thread
     model_window = chosen.window(window)
@@ -219,7 +221,7 @@ def _client_trigger(trigger: ClientTrigger | None) -> dict[str, Any] | None:
 
 
 def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
-    """Describe a side call. The cost is null if nothing was reported or the model has no price."""
+    """Return a side call as a document. The cost is null if nothing was reported or the model has no price."""
     bill = billed(side_model(call, of), call.usage, call.time) if call.usage else None
     return {
         **picked(call, "kind thread before_request compaction=made what model status"),
@@ -230,7 +232,7 @@ def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
 
 
 def _totals(bills: Sequence[ThreadBill]) -> dict[str, Any]:
-    """Return the sums over all calls, each once. The cost is null if one price is unknown."""
+    """Return the sums over all calls, counting each once. The cost is null if one price is unknown."""
     used = [usage for bill in bills for usage in bill.used]
     bill = sum_bills(bill.bill for bill in bills)
     subtotal = sum_known(
@@ -256,7 +258,7 @@ def _totals(bills: Sequence[ThreadBill]) -> dict[str, Any]:
 
 
 _LISTED, _CUT = 60, ("sessions", "threads", "changes of the buffer", "side calls")
-"""How many rows of each of these sections are printed; JSON has all."""
+"""Number of rows that are printed in each of these sections; JSON has all."""
 _COLUMNS: dict[str, tuple[CellColumn, ...]] = {
     "sessions": (">session", "id/60", "title/60"),
     "threads": ("id/40=thread", ">requests", ">messages", "model/32", "title/50"),
@@ -334,7 +336,7 @@ def info_lines(document: dict[str, Any]) -> list[str]:
 def _section(
     title: str, documents: Sequence[dict[str, Any]], columns: Sequence[CellColumn], most: int | None
 ) -> list[str]:
-    """Return a table under its title, with at most `most` rows (None: all); nothing without rows."""
+    """Return a table under its title, with at most `most` rows (None: all); empty if there are no rows."""
     if not documents:
         return []
     rows = listing(documents[:most], *columns)
@@ -344,7 +346,7 @@ def _section(
 
 
 def _put_largest_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the threads with those in front that are printed: the first ones, and the largest of the others."""
+    """Return the threads with those to be printed in front: the first ones, and the largest of the others."""
     first = _LISTED // 2
     others = sorted(
         threads[first:], key=lambda thread: (thread["requests"], thread["messages"]), reverse=True
@@ -377,7 +379,7 @@ def _head(document: dict[str, Any]) -> list[str]:
 
 
 def _totals_words(totals: dict[str, Any]) -> str:
-    """Return `5 input, 10 cache read, 3 cache write, at least 2 output; $0.12`."""
+    """Return the totals in words: `5 input, 10 cache read, 3 cache write, at least 2 output; $0.12`."""
     if not totals["calls"]:
         return "no usage recorded"
     is_final = totals["output_is_final"]
@@ -393,13 +395,13 @@ def _totals_words(totals: dict[str, Any]) -> str:
 
 
 def _jump_words(jump: dict[str, Any]) -> str:
-    """Return `request 105 grew by 21,744 tokens (Read data/rates.csv)`."""
+    """Return the largest jump in words: `request 105 grew by 21,744 tokens (Read data/rates.csv)`."""
     what = f" ({plain(jump['subject'])})" if jump["subject"] else ""
     return f"request {jump['request']} grew by {number(jump['tokens'])} tokens{what}"
 
 
 def _trigger_words(trigger: dict[str, Any]) -> str:
-    """Return `Claude Code compacts at 77.6%, observed twice (155,144 and 156,611 tokens)`."""
+    """Return a trigger in words: `Claude Code compacts at 77.6%, observed twice (155,144 and 156,611 tokens)`."""
     sizes = [number(tokens) for tokens in trigger["tokens"]]
     listed = " and ".join(sizes) if len(sizes) < 3 else f"{sizes[0]} to {sizes[-1]}"
     return f"{plain(trigger['words'])} ({listed} tokens)"

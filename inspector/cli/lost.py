@@ -1,4 +1,4 @@
-"""`context-inspector lost FILE`: what the compactions that happened lost, and what of it was needed again."""
+"""`context-inspector lost FILE`: what the recorded compactions lost, and what of it was needed again."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ HOW = {"call": "tool_call", "answer": "answer", "user": "user"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     add_selection(parser)
     parser.add_argument(
         "--compaction", metavar="N", type=int, help="only this one: 0-based, negative from the end"
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print it. Raises InspectorError."""
+    """Print the losses. Raises InspectorError."""
     chosen = select(arguments)
     losses = recorded_losses(chosen.session, chosen.thread)
     if (index := arguments.compaction) is not None:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _give_back(losses: RecordedLosses, arguments: argparse.Namespace) -> None:
-    """Print what the chosen compaction, else the last one, lost, as text to paste."""
+    """Print what the chosen compaction lost, as text to paste; by default the last compaction."""
     rows = losses.each[-1].rows if losses.each else ()
     chosen = open_and_gone(rows)
     if row_list := arguments.give_back:
@@ -81,7 +81,7 @@ def _give_back(losses: RecordedLosses, arguments: argparse.Namespace) -> None:
 
 
 def _row_numbers(text: str, count: int) -> list[int]:
-    """Return the rows that `--give-back 1,3` names, counted from 1 as in the table. Raises InspectorError."""
+    """Return the row numbers of `--give-back 1,3`, counted from 1 as in the table. Raises InspectorError."""
     numbers = [
         int(number_text) for number_text in text.split(",") if number_text.strip().isdecimal()
     ]
@@ -95,7 +95,7 @@ def _row_numbers(text: str, count: int) -> list[int]:
 def _judged(
     chosen: Selection, losses: RecordedLosses, arguments: argparse.Namespace
 ) -> RecordedLosses:
-    """Ask a model about the rows that are not sure, after saying what that costs at most. Raises InspectorError."""
+    """Ask a model about the unsure rows, after printing the maximum cost. Raises InspectorError."""
     model = arguments.model or chosen.thread.model
     is_free = simulated_api(arguments.judge, model) is not None
     each = []
@@ -117,7 +117,7 @@ def _judged(
 
 
 def losses_document(losses: RecordedLosses) -> dict[str, Any]:
-    """Describe the losses as cli.md's `lost` does."""
+    """Return the document of cli.md's `lost`."""
     together = picked(
         losses.together,
         "facts kept paraphrased lost needed_again=needed_later lost_words needed_words",
@@ -126,7 +126,7 @@ def losses_document(losses: RecordedLosses) -> dict[str, Any]:
 
 
 def describe(loss: CompactionLoss) -> dict[str, Any]:
-    """One of the `compactions` of cli.md's `lost`."""
+    """Return an entry of the `compactions` of cli.md's `lost`."""
     return {
         **picked(loss, "index thread before_request kind trigger tokens_before tokens_after"),
         **({} if loss.is_readable else {"summary_readable": False}),
@@ -157,7 +157,7 @@ def _describe_row(row: LostRow) -> dict[str, Any]:
 
 
 def lost_lines(losses: RecordedLosses, most: int | None = SHOWN) -> Iterator[str]:
-    """Yield the lines for people: of each compaction what getting facts back cost, then the lost facts, limited."""
+    """Yield the text output: for each compaction what getting facts back cost, then its lost facts, at most `most`."""
     if not losses.each:
         yield "No compaction, and no silent drop: the whole conversation is still in context."
     for n, loss in enumerate(losses.each):
@@ -195,7 +195,7 @@ def _compaction(loss: CompactionLoss, most: int | None) -> Iterator[str]:
 
 
 def _inventions(loss: CompactionLoss) -> Iterator[str]:
-    """Yield the names in the summary that nothing before it supports, if there is a summary that can be read."""
+    """Yield the names in a readable summary that nothing before it supports."""
     if not loss.inventions:
         if loss.kind == "summary" and loss.is_readable and loss.is_whole:
             yield "   Its summary invents no path, address, name or number: each is in the messages before it."
@@ -210,7 +210,10 @@ def _inventions(loss: CompactionLoss) -> Iterator[str]:
 
 
 def _counts(loss: CompactionLoss) -> str:
-    """`1,312 facts: 89 still in context, 12 carried in other words, 20 done; 1,191 gone, of which 31 were needed`."""
+    """Return the counts in words.
+
+    `1,312 facts: 89 kept, 12 in other words, 20 done before, 1,191 gone, 0 not sure.`
+    """
     counts = {verdict: loss.count(verdict) for verdict in get_args(LostVerdict)}
     words = [
         f"{loss.kept:,} kept",
@@ -223,7 +226,7 @@ def _counts(loss: CompactionLoss) -> str:
 
 
 def _table(lines: Sequence[ShownLine]) -> Iterator[str]:
-    """Yield a line for each, with the whole text last; an unsure one has the nearest sentence below it."""
+    """Yield a line for each fact, with the whole text last; an unsure fact has the nearest sentence below it."""
     heads = ("verdict", "kind", ">request", ">line", "needed again", "what")
     rows = [_cells(line) for line in lines]
     head, *listed = table(heads, rows)

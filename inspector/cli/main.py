@@ -1,6 +1,7 @@
-"""The command line: one command a file, each a thin face over the core. This file chooses and tells failures.
+"""The command line: one module per command, each a thin layer over the core. This module dispatches and reports
+failures.
 
-Exit status: 0 done; 1 an expected failure, one sentence on stderr; 2 wrong usage. Stdout holds the answer only.
+Exit status: 0 done; 1 an expected failure, with one sentence on stderr; 2 wrong usage. Stdout holds only the answer.
 """
 
 import argparse
@@ -37,7 +38,7 @@ COMMANDS = {
     "bundle": "one session to share, with note, pins and steps, without what is private",
     "desktop": "menu entry, icon and file type for this user",
 }
-"""Name and what it does. A command is `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
+"""The commands and what they do. A command is `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
 _FOLDERS = {
     "statusline": "beside.",
     "hook": "beside.",
@@ -46,11 +47,11 @@ _FOLDERS = {
     "report": "sharing.",
     "bundle": "sharing.",
 }
-"""Of commands that are not beside this file."""
+"""Packages of the commands that are not in this folder."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
+    """Run one command and return the exit status."""
     use_utf8()
     words = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         note("stopped.")
         return 130
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         silence_stdout()
     except InspectorError as failure:
         note(str(failure))
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as failure:
         what = failure.strerror or str(failure)
         note(f"{failure.filename}: {what}." if failure.filename else f"{what}.")
-        silence_stdout()  # what it holds cannot be written at the end either
+        silence_stdout()  # the buffered output could not be written at exit either
         return 1
     else:
         return status
@@ -78,19 +79,21 @@ def _run(words: list[str]) -> int:
     try:
         command, arguments = _parse(words)
         command.run(arguments)
-    except SystemExit as stop:  # argparse has told what was wrong, or printed its help
+    except SystemExit as stop:  # argparse has printed the error or the help
         return stop.code if isinstance(stop.code, int) else 2
     return 0
 
 
 def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
-    requested = words[:1] if words and words[0] in COMMANDS else []  # start-up stays fast
+    requested = (
+        words[:1] if words and words[0] in COMMANDS else []
+    )  # importing only this command keeps the start fast
     arguments = build_parser(requested).parse_args(words)
     return _module(arguments.command), arguments
 
 
 def build_parser(commands: Container[str]) -> argparse.ArgumentParser:
-    """Return the parser of all commands. Only those in `commands` are imported and have their options."""
+    """Return the parser of all commands. Only the commands in `commands` are imported and get their options."""
     parser = argparse.ArgumentParser(
         prog="context-inspector",
         usage="context-inspector [FILE]\n       context-inspector COMMAND ...",

@@ -1,7 +1,7 @@
-"""What the command line prints: one JSON document, or tables for people. Nothing else writes to stdout.
+"""The output of the command line: one JSON document, or tables for people. Only this module writes to stdout.
 
-Transcript text is untrusted: tables show control and direction characters as visible signs, so that no transcript can
-drive the terminal.
+Transcript text is untrusted: tables show control and direction characters as visible symbols, so that no transcript can
+control the terminal.
 """
 
 import io
@@ -27,14 +27,14 @@ D = TypeVar("D")
 _UNSEEN = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters that count as printable, and show nothing."""
+"""Characters that count as printable but show nothing."""
 _BIDI = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029"
 )
 
 
 def use_utf8() -> None:
-    """Make stdout and stderr UTF-8 whatever the locale says."""
+    """Make stdout and stderr UTF-8, regardless of the locale."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -64,7 +64,7 @@ def silence_stdout() -> None:
     """Discard further output after a broken pipe: the interpreter flushes stdout once more when it ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # stdout is no file of the system's
+    except (OSError, ValueError):  # stdout is not a real file
         return
 
 
@@ -83,9 +83,9 @@ def write_answer(document: D, json: bool, lines: Callable[[D], Iterable[str]]) -
 
 
 def picked(value: object, fields: str) -> dict[str, Any]:
-    """Return fields of `value` for a document, in this order; all are null if there is no value.
+    """Return fields of `value` for a document, in this order. If `value` is None, all fields are null.
 
-    A field is the name of an attribute. `key=thread.id` gives it another key, `usd:6` rounds it to 6 decimal places.
+    A field is the name of an attribute. `key=thread.id` gives it another key; `usd:6` rounds it to 6 decimal places.
     """
     document: dict[str, Any] = {}
     for key, attribute, places in _parse_fields(fields):
@@ -103,7 +103,7 @@ _FIELD = re.compile(r"(\w+)(?:=([\w.]+))?(?::(\d))?")
 
 @cache
 def _parse_fields(fields: str) -> list[tuple[str, Callable[[object], Any], int | None]]:
-    """Return (key, what reads the attribute, decimal places) of each field."""
+    """Return (key, function that reads the attribute, decimal places) for each field."""
     parsed: list[tuple[str, Callable[[object], Any], int | None]] = []
     for word in fields.split():
         if match := _FIELD.fullmatch(word):
@@ -122,10 +122,14 @@ def ratio(tokens: int | None, window: int | None) -> float | None:
 def pressure_document(
     thread: Thread, pressures: Pressures, at: int, window: int | None, believed: int
 ) -> dict[str, Any]:
-    """Return the size of request `at` as `follow` and `proxy` report it.
+    """Return the size of request `at` in the form that `follow` and `proxy` report.
 
     Args:
-        believed: the chosen policy's own count, in tokens.
+        thread: The thread.
+        pressures: Its pressures.
+        at: Index of the request.
+        window: The window in tokens; None if it is unknown.
+        believed: The chosen policy's own count in tokens.
     """
     pressure = pressures[at]
     return {
@@ -141,19 +145,19 @@ def pressure_document(
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write lines for people. Line breaks and control characters within a line become visible signs."""
+    """Write lines for people. Line breaks and control characters within a line become visible symbols."""
     for line in lines:
         sys.stdout.write(signed(line))
         sys.stdout.write("\n")
 
 
 def note(sentence: str) -> None:
-    """Write a diagnostic to stderr."""
+    """Write a message to stderr."""
     sys.stderr.write(f"context-inspector: {signed(sentence)}\n")
 
 
 def progress_line() -> Callable[[int, int], None] | None:
-    """Return what shows the progress of reading a file; None if stderr is no terminal."""
+    """Return a function that shows the progress of reading a file; None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         return None
     last_percent = -1
@@ -191,7 +195,7 @@ def signed(text: str) -> str:
 
 
 def exact(char: str) -> str:
-    """Return a character that looks like no other: one that shows nothing, or only a blank, is spelled out."""
+    """Return a character that is always visible: one that shows nothing, or only a blank, is spelled out."""
     if char == " " or (char.isprintable() and not _UNSEEN.match(char)):
         return char
     sign = _sign(char)
@@ -244,7 +248,7 @@ def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines with aligned columns. A head that begins with `>` is right-aligned, for numbers."""
+    """Return lines with aligned columns. A heading that begins with `>` is right-aligned, for numbers."""
     right = [head.startswith(">") for head in heads]
     names = [head.removeprefix(">") for head in heads]
     lines = (names, *rows)
@@ -256,10 +260,13 @@ CellColumn: TypeAlias = str | tuple[str, Callable[[Mapping[str, Any]], str]]
 
 
 def listing(documents: Iterable[Mapping[str, Any]], *columns: CellColumn) -> list[str]:
-    """Return a table of documents, a row each.
+    """Return a table with one row per document.
 
-    A column is a heading with what makes the cell, or a key: `>tokens` is a number (of a list: its length), `title/50`
-    a text of at most 50 columns, `thread?` has a dash if it is empty, `id=thread` has the head "thread".
+    A column is a heading with a function that makes the cell, or the key of a field. `>tokens` is a number (for a list,
+    its
+    length); `title/50` is a text of at most 50 columns; `thread?` shows a dash if it is empty; `id=thread` has the
+    heading
+    "thread".
     """
     heads, cells = zip(*map(_column, columns), strict=True)
     return table(heads, [_make_row(document, cells) for document in documents])

@@ -1,4 +1,4 @@
-"""`context-inspector pins FILE`: what the user asked for and what should hold, request by request."""
+"""`context-inspector pins FILE`: the user's instructions and pins, and whether each request still contains them."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 
 BAR, TEXT, INSTRUCTIONS = 40, 60, 20
-"""Width of a bar, columns of a text, instructions in the table."""
+"""Width of a bar and of a text in columns, and the most instructions in the table."""
 SIGNS = {"verbatim": "█", "paraphrased": "▒", "gone": "·"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     add_selection(parser)
     add_options(parser, "--pin")
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
 def describe(
     recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHistory]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the `pins` of cli.md, in the order of `recorded`."""
+    """Yield the entries of cli.md's `pins`, in the order of `recorded`."""
     for n, history in enumerate(recorded):
         by_policy = {name: _describe_spans(histories[n]) for name, histories in under.items()}
         yield {
@@ -96,7 +96,7 @@ def pins_lines(
 
 
 def kept_words(histories: Mapping[str, Sequence[PinHistory]], requests: int) -> str:
-    """Say how many constraints and given pins were never gone, by policy."""
+    """Say for each policy how many constraints and given pins were never removed."""
     counts = []
     for name, pins in histories.items():
         kept_count, count = pins_kept(pins)
@@ -125,7 +125,9 @@ _FROM_BEST = ("verbatim", "paraphrased", "gone")
 
 
 def draw_bar(history: PinHistory, requests: int) -> str:
-    """Return the states over all requests in at most BAR signs, the worst of each part; blank before the pin."""
+    """Return the states over all requests in at most BAR characters, the worst state of each part; blank before the
+    pin.
+    """
     cells = [""] * min(BAR, requests)
     for span in history.spans:
         first, last = _cell(span.first, requests), _cell(span.last, requests)

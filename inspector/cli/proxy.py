@@ -1,7 +1,7 @@
-"""`context-inspector proxy`: sit between an agent and its provider, and record. Ctrl+C ends it.
+"""`context-inspector proxy`: forward an agent's requests to its provider, and record them. Ctrl+C ends it.
 
-Held requests: a policy runs what is due, or the user is asked on the terminal. Without a policy and a terminal a held
-request waits until its client's patience ends, and is then forwarded unchanged.
+For held requests a policy runs its due tiers, or the user is asked on the terminal. With neither a policy nor a
+terminal, a held request is forwarded unchanged when its client's patience ends.
 """
 
 import argparse
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.add_argument(
         "--upstream",
         metavar="URL",
@@ -88,7 +88,7 @@ def _ratio(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Forward and record until interrupted; then forward what is held, and wait for its answers.
+    """Forward and record until interrupted; then forward held requests, and wait for their answers.
 
     Raises InspectorError.
     """
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     def stop(
         number: int, _: object
-    ) -> None:  # after the line that is being written; the second time at once
+    ) -> None:  # ends after the current line; a second signal ends at once
         signal.signal(number, signal.default_int_handler)
         lines.put(None)
 
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> None:
         note(
             f"to {plain(arguments.upstream)}, recording into {plain(arguments.record)}; Ctrl+C ends it."
         )
-        for line in iter(lines.get, None):  # without --json no other is put there
+        for line in iter(lines.get, None):  # without --json the queue holds no lines
             _write(told.take(line))
         if exchanges.numbers:
             waiting = plural(len(exchanges.numbers), "request")
@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _proxy_server(
     arguments: argparse.Namespace, hear: Callable[[Mapping[str, Any]], None]
 ) -> "ProxyServer":
-    """Make the proxy that the arguments describe, with its attendant if it holds requests. Raises InspectorError."""
+    """Create the proxy that the arguments describe, with an attendant if it holds requests. Raises InspectorError."""
     from inspector.proxy.relay.server import ProxyServer
 
     rule = rule_of(arguments)
@@ -146,7 +146,7 @@ def _proxy_server(
         Attendant(gate, arguments)
     recorded = (
         rule or Rule(window=arguments.window)
-    ).document()  # of the window and of holding, in the file's head
+    ).document()  # the window and the rule for holding, written at the head of the file
     if arguments.compact_with:
         recorded["hold"]["compact_with"] = arguments.compact_with
     server = ProxyServer(
@@ -176,7 +176,7 @@ def _write(documents: Iterable[dict[str, Any]]) -> None:
 
 _ANSWERED = ("status", "ended", "error", "elapsed_ms", "first_byte_ms")
 _LATE = 50
-"""How many of a thread's newest requests are searched for an exchange."""
+"""Number of a thread's newest requests that are searched for an exchange."""
 
 
 class Exchanges:
@@ -197,7 +197,7 @@ class Exchanges:
         self._requests: dict[int, dict[str, Any]] = {}
 
     def take(self, line: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Read one line, and yield the exchange that it completes."""
+        """Read one line, and yield the exchange that the line completes."""
         self._count += 1
         self._reader.feed(self._count, line)
         number = line.get("exchange")
@@ -278,7 +278,7 @@ def add_hold_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rule_of(arguments: argparse.Namespace) -> Rule | None:
-    """Return when requests are held; None for never. Raises InspectorError."""
+    """Return the rule for holding requests; None to hold none. Raises InspectorError."""
     if arguments.compact_with and arguments.pause_at is None and not arguments.pause_each:
         raise InspectorError(
             "--compact-with needs --pause-at RATIO (or --pause-each): it acts on held requests."
@@ -332,7 +332,7 @@ class Attendant:
                 self._attend(hold)
             except InspectorError as failure:
                 note(str(failure))
-                with suppress(InspectorError):  # it may have been forwarded meanwhile
+                with suppress(InspectorError):  # it may have been forwarded in the meantime
                     self._holds.release(hold.id)
 
     def _attend(self, hold: HoldInfo) -> None:
@@ -367,7 +367,7 @@ class Attendant:
                 self._holds.release(hold.id)
 
     def _forward(self, hold: HoldInfo, proposal: Proposal | None, *, is_changed: bool) -> None:
-        """Forward a held request, with what was proposed or unchanged, and say so."""
+        """Forward a held request, with the proposed change or unchanged, and report it."""
         if proposal is None or proposal.after is None or not is_changed:
             self._holds.release(hold.id)
             why = hold.cannot if proposal is None else proposal.why
@@ -391,7 +391,7 @@ def hold_words(hold: HoldInfo) -> str:
 
 
 def change_question(proposal: Proposal | None) -> Question:
-    """Return the whole of what the policy would remove from the request and add to it, as a question."""
+    """Return everything that the policy would remove from the request and add to it, as a question."""
     if proposal is None or proposal.after is None:
         return Question("Nothing would change.", "")
     before, after = _lines(proposal.before), _lines(proposal.after)
@@ -402,7 +402,7 @@ def change_question(proposal: Proposal | None) -> Question:
 
 
 def _lines(buffer: Buffer) -> str:
-    """Return every message: texts as they are, everything else as JSON."""
+    """Return every message as lines: texts unchanged, everything else as JSON."""
     lines: list[str] = []
     for message in buffer.messages:
         lines.append(f"[{message.role}]")

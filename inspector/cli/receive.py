@@ -1,4 +1,4 @@
-"""`context-inspector receive`: take the spans that tracers on this machine send, record. Ctrl+C ends it."""
+"""`context-inspector receive`: receive and record the spans that tracers on this machine send. Ctrl+C ends it."""
 
 import argparse
 import signal
@@ -11,7 +11,7 @@ _PORT = 4318
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.add_argument(
         "--record", metavar="FILE", required=True, help="a new file, or a recording to append to"
     )

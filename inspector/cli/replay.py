@@ -1,4 +1,4 @@
-"""`context-inspector replay FILE`: policies over a whole session, and a sweep over the settings of one."""
+"""`context-inspector replay FILE`: run policies over a whole session, or sweep over the settings of one policy."""
 
 import argparse
 import sys
@@ -40,7 +40,7 @@ from inspector.providers.summary_cache import Cached
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     add_selection(parser)
     parser.add_argument(
         "more", metavar="FILE", nargs="*", help="further sessions, to compare over all of them"
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _replay(
     chosen: Selection, arguments: argparse.Namespace
 ) -> tuple[int | None, list[ReplayReport]]:
-    """Return the window, and the reports of what was recorded and of each policy."""
+    """Return the window, and the reports of the recording and of each policy."""
     thread = chosen.thread if arguments.at is None else until(chosen.thread, chosen.at)
     window = replace(chosen, thread=thread, at=len(thread.requests)).window(arguments.window)
     names = dict.fromkeys(arguments.policy or [DEFAULT_POLICY, harness_of(chosen.session)])
@@ -141,7 +141,7 @@ _STANDING = "policy cost_usd needed_per_1000 too_large in_front"
 
 
 def _limit_lines(chosen: Selection, reports: Sequence[ReplayReport]) -> list[str]:
-    """Say which policies can be chosen, and what limits the comparison."""
+    """Say which policies are feasible, and what limits the comparison."""
     lines = ["", *describe_ranking(reports)]
     usages = [request.usage for request in chosen.thread.requests]
     if not all(usage.output_is_final for usage in usages if usage is not None):
@@ -152,7 +152,7 @@ def _limit_lines(chosen: Selection, reports: Sequence[ReplayReport]) -> list[str
 
 
 def _compare_sessions(arguments: argparse.Namespace) -> None:
-    """Replay the same policies over several files and print what they have in common.
+    """Replay the same policies over several files and print their common results.
 
     A file that cannot be read is left out and named.
     """
@@ -192,7 +192,7 @@ def _answering(chosen: Selection, arguments: argparse.Namespace) -> Iterator[Ans
 
 
 def _progress() -> Callable[[str, int, int], None]:
-    """Return what shows the progress on stderr, if that is a terminal."""
+    """Return a function that shows the progress on stderr, if that is a terminal."""
     is_terminal = sys.stderr.isatty()
 
     def show(what: str, done: int, total: int) -> None:
@@ -205,7 +205,7 @@ def _progress() -> Callable[[str, int, int], None]:
 
 _COUNTS = "input cache_read cache_write cache_write_1h output"
 ECONOMICS = "cost_usd:6 saved_per_request_usd:6 saved_usd:6 paid_after_requests paid"
-"""Whether a compaction paid for itself: fields of cli.md's `cost`, in dollars rounded to 6 places."""
+"""Fields of cli.md's `cost` that say whether a compaction paid for itself, in dollars rounded to 6 places."""
 
 
 def describe(replayed: ReplayReport) -> dict[str, Any]:
@@ -275,7 +275,7 @@ LONGEST_FACT = 60
 
 
 def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[str]:
-    """Return a table with a row for each policy, the recording first; costs are compared with it."""
+    """Return a table with a row for each policy, the recording first. Costs are compared with that of the recording."""
     plainly = next(
         (replayed.spent.cost_usd for replayed in reports if replayed.policy == RECORDED), None
     )
@@ -299,7 +299,7 @@ def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[
 
 
 def _summary_lines(reports: Sequence[ReplayReport]) -> list[str]:
-    """Say which part of the costs is for summaries that no model wrote, and their assumed length."""
+    """Say how much of the costs is for summaries that no model wrote, and which length was assumed for them."""
     priced = [
         replayed
         for replayed in reports

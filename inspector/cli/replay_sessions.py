@@ -1,4 +1,4 @@
-"""`context-inspector replay FILE FILE ...`: policies compared over several sessions, with intervals."""
+"""`context-inspector replay FILE FILE ...`: compare policies over several sessions, with intervals."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ _HEADS = (
 def describe_sessions(
     summaries: Sequence[PolicySummary], errors: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the JSON document. `errors`: why a file has no figures, by its name."""
+    """Return the JSON document. `errors`: by file name, why a file has no figures."""
     return {
         "policies": [summary._asdict() | _interval_documents(summary) for summary in summaries],
         "errors": dict(errors),

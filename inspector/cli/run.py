@@ -1,7 +1,7 @@
-"""`context-inspector run`: an agent of our own on a task, a line per turn, everything in its journal. Ctrl+C stops it.
+"""`context-inspector run`: run the product's own agent on a task, with a line per turn and a journal. Ctrl+C stops it.
 
-Reading inside the workspace is free; what writes or runs something is asked for on the terminal, and refused where
-there is none, unless `--yes` says otherwise.
+Reading inside the workspace needs no permission. A call that writes or runs something is asked about on the terminal,
+and refused if there is none, unless `--yes` is given.
 """
 
 import argparse
@@ -31,11 +31,11 @@ from inspector.core.words import per_cent
 from inspector.transcripts.files import open_transcript
 
 TEXT = 100
-"""Characters of an answer that a line shows."""
+"""Number of characters of an answer that a line shows."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.add_argument("--task", metavar="TEXT", default="", help="the task of the agent")
     parser.add_argument(
         "--workspace", metavar="DIR", help="the folder it works in (default: this one)"
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_beginning(parser: argparse.ArgumentParser) -> None:
-    """What the run begins with: a demo, a journal, or a buffer of a transcript."""
+    """Add the options for what the run begins with: a demo, a journal, or a buffer of a transcript."""
     begun = parser.add_mutually_exclusive_group()
     begun.add_argument(
         "--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network"
@@ -95,7 +95,9 @@ def _add_beginning(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run to the end. Raises InspectorError where it could not begin, or did not come to a good end."""
+    """Run the agent to its end. Raises InspectorError if the run cannot begin, or ends with an error or at its
+    limit.
+    """
     statuses: queue.SimpleQueue[RunStatus] = queue.SimpleQueue()
     plan = plan_of(arguments)
     if plan.permissions == "never" and not arguments.no:
@@ -125,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _attend(
     runner: Runner, statuses: "queue.SimpleQueue[RunStatus]", printer: "_TurnPrinter"
 ) -> RunStatus:
-    """Print, and ask where it asks, until it has ended."""
+    """Print turns, and ask the user for permissions, until the run has ended."""
     asked_id = ""
     while True:
         status = statuses.get()
@@ -140,7 +142,7 @@ def _attend(
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
-    """The plan that the options say. Raises InspectorError."""
+    """Return the plan that the options describe. Raises InspectorError."""
     changes = _changes(arguments)
     if arguments.resume:
         if (
@@ -169,11 +171,13 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 
 
 _DEMO_CHANGES = ("settings", "needs_by", "limits")
-"""Options that the demo follows, besides the policy; all others are those of the demo."""
+"""Fields of the plan, besides the policy, that options may change in a demo."""
 
 
 def _demo(arguments: argparse.Namespace) -> Plan:
-    """Return the plan of the demo. Without a terminal to ask on, its throw-away workspace may be changed."""
+    """Return the plan of the demo. If there is no terminal to ask on, its throw-away workspace may be changed
+    freely.
+    """
     folder = demo_folder()
     permissions: Permissions = "always" if arguments.yes or not _can_ask() else "ask"
     policy = arguments.policy or DEFAULT_POLICY
@@ -212,7 +216,7 @@ def _place(at: str | None) -> int | str | None:
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The fields of the plan that the options set."""
+    """Return the fields of the plan that the options set."""
     permissions: Permissions = "never"
     if arguments.yes:
         permissions = "always"
@@ -236,7 +240,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 class _TurnPrinter:
-    """A line for each turn, once."""
+    """Prints one line for each turn."""
 
     def __init__(self, json: bool) -> None:
         self._json = json
@@ -245,7 +249,7 @@ class _TurnPrinter:
         self._last: TurnReport | None = None
 
     def take(self, status: RunStatus) -> None:
-        """Print a turn once it has ended."""
+        """Print the newest turn of a status if it was not printed before."""
         report = status.report
         if status.state == "calling" and status.why and status.why != self._waited:
             note(plain(status.why))
@@ -260,7 +264,7 @@ class _TurnPrinter:
         sys.stdout.flush()
 
     def end(self, status: RunStatus) -> None:
-        """How it ended: the last words, or one more line of JSON."""
+        """Print how the run ended: its last text, or one more line of JSON."""
         text = self._last.text if self._last is not None and not self._last.error else ""
         if self._json:
             write_json(
@@ -286,7 +290,10 @@ def document(report: TurnReport) -> dict[str, Any]:
 
 
 def turn_line(report: TurnReport) -> str:
-    """`main  3  12,034 reported  30.1% of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
+    """Return the line of a turn in the text output.
+
+    `main  3  12,034 reported  30.1% of 40,000  [L0, L1]  read_file: Let me read what is there.`
+    """
     share = (
         f"{per_cent(report.ratio, 1):>7} of {number(report.window)}"
         if report.ratio is not None

@@ -1,4 +1,4 @@
-"""Which session, thread and request a command is about: the options that all commands share."""
+"""Select the session, thread and request of a command: the options that all commands share."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -23,12 +23,14 @@ from inspector.transcripts.files import find_session_path, open_transcript
 
 
 class WrongSelection(InspectorError):
-    """The transcript does not hold the thread or request that was chosen."""
+    """The transcript does not hold the selected thread or request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A thread of a session and a place in it: `at` is the index of a request, or their number for the end."""
+    """A thread of a session and a place in it: `at` is the index of a request, or the number of requests for the
+    end.
+    """
 
     session: Session
     thread: Thread
@@ -36,25 +38,25 @@ class Selection:
 
     @property
     def is_end(self) -> bool:
-        """Is it the buffer after the last record, rather than one of a request?"""
+        """Is the selection the buffer after the last record, not that of a request?"""
         return self.at >= len(self.thread.requests)
 
     @property
     def request(self) -> int | None:
-        """The request's index; None at the end."""
+        """Return the index of the request; None at the end."""
         return None if self.is_end else self.at
 
     def window(self, user: int | None) -> Window:
         """Return the model's window at that place.
 
         Args:
-            user: tokens that the user gave; None for the model's own.
+            user: The user's window in tokens; None uses the model's own.
         """
         return find_window(self.session, self.thread, self.request, user, user_windows())
 
     @property
     def buffer(self) -> Buffer:
-        """The buffer at that place, laid out."""
+        """Return the buffer at that place, with all its messages."""
         return self.thread.place(self.at).buffer()
 
 
@@ -85,7 +87,7 @@ def policy_name(text: str) -> str:
 
 
 def setting_pair(text: str) -> tuple[str, str]:
-    """Split KEY=VALUE, for argparse."""
+    """Return (key, value) of KEY=VALUE, for argparse."""
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
@@ -166,7 +168,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
 
 
 def add_options(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
-    """Add options that several commands have. `changes`: what differs in this command."""
+    """Add options that several commands share. `changes` overrides their definitions for this command."""
     for name in names:
         parser.add_argument(name, **{**_SHARED[name], **changes})
 
@@ -188,7 +190,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def select(arguments: argparse.Namespace) -> Selection:
-    """Open the file and find the chosen thread and request. Raises InspectorError."""
+    """Open the file and find the selected thread and request. Raises InspectorError."""
     path = (
         Path(arguments.file)
         if arguments.session is None
@@ -202,7 +204,7 @@ def select(arguments: argparse.Namespace) -> Selection:
 
 
 def chosen_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
-    """Return the policy that was chosen, else the default one. Raises InspectorError."""
+    """Return the selected policy, or the default one. Raises InspectorError."""
     names = arguments.policy or [DEFAULT_POLICY]
     if len(names) > 1:
         raise InspectorError("Give one --policy here; replay compares several.")
@@ -210,7 +212,7 @@ def chosen_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
 
 
 def chosen_pairs(arguments: argparse.Namespace, *policies: Policy[Any, Any]) -> SettingPairs:
-    """Return the chosen settings: those of `--set`, then `--mode` if a policy has that setting."""
+    """Return the selected settings: those of `--set`, then `--mode` if a policy has that setting."""
     pairs: SettingPairs = tuple(arguments.set or ())
     mode = ("mode", arguments.mode)
     if arguments.mode == "safe" or any(own_pairs(policy, (mode,)) for policy in policies):
@@ -226,7 +228,9 @@ def policy_count(
     at: int,
     window: Window,
 ) -> int:
-    """Return the policy's own count of request `at` in tokens, with those of `pairs` that are its settings."""
+    """Return the policy's own count of request `at` in tokens. Of `pairs`, only settings that the policy has are
+    used.
+    """
     settings = settings_for(policy, own_pairs(policy, pairs), window, session.client)
     return believed_at(policy, settings, thread, at)
 
@@ -237,7 +241,7 @@ def with_settings(
     """Return each policy with its settings: the preset ones, and those of `pairs` that it has.
 
     Raises:
-        InspectorError: for a setting that none of the policies has.
+        InspectorError: None of the policies has one of the settings.
     """
     for pair in pairs if policies else ():
         if not any(own_pairs(policy, (pair,)) for policy in policies):
@@ -249,7 +253,7 @@ def with_settings(
 
 
 def thread_of(session: Session, name: str) -> Thread:
-    """Return the thread with that id. Raises WrongSelection, which lists the ids."""
+    """Return the thread with an id. Raises WrongSelection, which lists the ids."""
     if name == "main":
         return session.main
     try:
@@ -263,7 +267,7 @@ def thread_of(session: Session, name: str) -> Thread:
 
 
 def find_request_place(thread: Thread, at: int | str | None) -> int:
-    """Return the index of the chosen request; the number of requests for `end`. Raises WrongSelection."""
+    """Return the index of the selected request; the number of requests for `end`. Raises WrongSelection."""
     count = len(thread.requests)
     if at == "end" or (at is None and not count):
         return count

@@ -1,4 +1,4 @@
-"""`context-inspector sessions`: transcripts found on this machine, newest first."""
+"""`context-inspector sessions`: list the transcripts found on this machine, newest first."""
 
 import argparse
 from datetime import UTC
@@ -10,7 +10,7 @@ from inspector.transcripts.discover import FoundSession, found_sessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.add_argument(
         "--limit", metavar="N", type=positive, default=200, help="how many at most (default: 200)"
     )
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the sessions that were found."""
+    """Print the sessions found on this machine."""
     sessions = found_sessions(limit=arguments.limit)
     if arguments.json:
         write_json({"sessions": [_document(session) for session in sessions]})

@@ -1,4 +1,4 @@
-"""`context-inspector simulate`: a provider on this machine, for trying things out without a key."""
+"""`context-inspector simulate`: run a simulated provider on this machine, to try things out without a key."""
 
 import argparse
 import math
@@ -11,7 +11,7 @@ from inspector.core.errors import InspectorError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
     parser.add_argument(
         "--window", type=int, default=200_000, metavar="N", help="tokens of its window (200000)"

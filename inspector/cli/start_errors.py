@@ -1,4 +1,4 @@
-"""Why the window does not open, in one sentence that says what to do. Nothing here needs Qt."""
+"""Explain why the window does not open, in a sentence that says what to do. Nothing here needs Qt."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ _WITHOUT = "context-inspector --help lists what works without a window."
 
 
 def explain_import(error: ImportError) -> str:
-    """Why Qt's Python packages cannot be imported."""
+    """Explain why Qt's Python packages cannot be imported."""
     if (
         error.name is not None
         and error.name.partition(".")[0] == "PySide6"
@@ -24,7 +24,7 @@ def explain_import(error: ImportError) -> str:
 
 
 def explain_platform(messages: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Why Qt opened no window, by the messages that it wrote before it gave up."""
+    """Explain why Qt opened no window, from the messages that it wrote before it gave up."""
     text = "\n".join(messages)
     platform = environment.get("QT_QPA_PLATFORM", "")
     if match := re.search(r'Could not find the Qt platform plugin "([^"]*)"', text):
@@ -42,7 +42,9 @@ def explain_platform(messages: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def explain_libraries(named: Iterable[str]) -> str:
-    """Which system libraries are missing (`named` certainly are) and what installs them; empty if none is."""
+    """Say which system libraries are missing and how to install them; empty if none is. `named` are known to be
+    missing.
+    """
     packages = dict(_qt_libraries())
     missing = list(dict.fromkeys([*named, *(name for name in packages if not _is_there(name))]))
     if not missing:
@@ -61,7 +63,7 @@ def explain_libraries(named: Iterable[str]) -> str:
 
 
 def _qt_libraries() -> Iterator[tuple[str, str]]:
-    """Each library that Qt opens while it starts, and its Debian package."""
+    """Yield each library that Qt opens at its start, and the library's Debian package."""
     for line in resource("qt_libraries.txt").read_text(encoding="utf-8").splitlines():
         name, mark, package = line.partition(":")
         if mark and not name.startswith("#"):

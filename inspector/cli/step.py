@@ -1,4 +1,4 @@
-"""`context-inspector step FILE`: run one tier by hand, or what is due, and see what it did."""
+"""`context-inspector step FILE`: run one tier manually, or all due tiers, and print the result."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ from inspector.workbench.steps_file import StepsSource, write_steps
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     add_selection(parser)
     parser.add_argument(
         "--tier", metavar="NAME", help="force this tier (default: run what is due, in order)"
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:
-    """What the tiers are given: settings, and what answers their needs."""
+    """Add the options for the tiers' input: settings, and answers to their needs."""
     add_options(parser, "--mode")
     parser.add_argument("--summary", metavar="TEXT", default="", help="the session memory for L2")
     parser.add_argument(
@@ -90,7 +90,7 @@ def _add_answers(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    """Files that are read before the step and written after it."""
+    """Add the options for files that are read before the step and written after it."""
     parser.add_argument(
         "--state", metavar="FILE", help="start from this running state (see --save-state)"
     )
@@ -122,7 +122,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What was done: the workbench's tree with one step, and what the command prints beside it."""
+    """The result of the command: the workbench's tree with one step, and what is printed with it."""
 
     policy: Policy[Any, Any]
     steps: Steps
@@ -130,9 +130,9 @@ class StepReport:
     verdicts: Sequence[Verdict]
     sizer: Sizer
     after: Sizer | None = None
-    """Measures the buffer after the recorded step."""
+    """The sizer for the buffer after a recorded step; None for a tier."""
     place: CallPlace | None = None
-    """Prices the model calls of a tier; None for a recorded step."""
+    """Gives the prices of a tier's model calls; None for a recorded step."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -168,7 +168,7 @@ def _files(
 
 
 def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
-    """Run the tier that was named, or what is due."""
+    """Run the named tier, or all due tiers, and return the result."""
     by = chosen_policy(arguments)
     window = chosen.window(arguments.window)
     client = chosen.session.client
@@ -216,7 +216,7 @@ def _place_of(chosen: Selection, pressures: Pressures, size: Sizer | None = None
 
 
 def _run(by: Policy[Any, Any], context: PolicyContext[Any, Any], tier: str, log: AnswerLog) -> Step:
-    """The named tier as a step, or what is due where `tier` is empty."""
+    """Run the named tier, or all due tiers if `tier` is empty, and return the step."""
     outcomes: tuple[Outcome[Any], ...]
     if tier:
         outcomes = (drive(by.tier(tier, context), log),)
@@ -228,7 +228,7 @@ def _run(by: Policy[Any, Any], context: PolicyContext[Any, Any], tier: str, log:
 
 
 def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
-    """Return what the recording did before the chosen request. Raises InspectorError."""
+    """Return what the recording did before the selected request. Raises InspectorError."""
     thread = chosen.thread
     change = recorded_step(thread, thread_drops(thread, chosen.session), chosen.at)
     if change is None:
@@ -261,7 +261,7 @@ def _read_samples(path: str) -> list[tuple[int, int]]:
 
 
 def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
-    """Return the script or the answerer that was named. Files come from the recording, never from this machine."""
+    """Return the selected script or answerer. File contents come from the recording, never from this machine."""
     if not arguments.answers:
         by = answerer(
             arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt
@@ -271,7 +271,7 @@ def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
     hands = with_recorded_files(WorkspaceAnswerer(script, None), chosen.thread, chosen.at)
 
     def in_order(need: Need) -> Answer:
-        """Answer from the script, but keep its last answer for the model, and serve files from the recording then."""
+        """Answer from the script. Its last answer is kept for the model; then files are served from the recording."""
         is_about_files = isinstance(need, ReadFile | SaveTranscript | SaveText)
         return hands(need) if is_about_files and script.left < 2 else script(need)
 
@@ -325,7 +325,9 @@ def describe(stepped: StepReport) -> dict[str, Any]:
 
 
 def _calls_document(stepped: StepReport) -> dict[str, Any] | None:
-    """Return what the model calls of the step use and cost, as in the window's preview and a replay; None for none."""
+    """Return usage and cost of the step's model calls, as in the window's preview and a replay; None if there are
+    none.
+    """
     if stepped.place is None:
         return None
     calls = stepped.place.price(stepped.step.asked, stepped.steps.origin.prompt)
@@ -345,7 +347,9 @@ def _calls_document(stepped: StepReport) -> dict[str, Any] | None:
 
 
 def _size_document(stepped: StepReport, context: PolicyContext[Any, Any]) -> dict[str, Any]:
-    """Return the policy's raw estimate and own count of a buffer, and the size of the prompt if it were sent."""
+    """Return the policy's uncalibrated estimate and own count of a buffer, and the size of the prompt if it were
+    sent.
+    """
     by, buffer, size = acting(stepped.policy, context), context.buffer, stepped.sizer
     pressure = size.pressure_beside(buffer, stepped.steps.origin)
     if stepped.after is not None and buffer is stepped.step.buffer:
@@ -385,7 +389,10 @@ def step_lines(document: dict[str, Any]) -> list[str]:
 
 
 def step_call_words(calls: dict[str, Any]) -> str:
-    """Return `1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (at most 20,000); about $0.12`."""
+    """Return the model calls in words.
+
+    `1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (at most 20,000); about $0.12`
+    """
     limit = (
         "no limit" if calls["most_output"] is None else f"at most {number(calls['most_output'])}"
     )
@@ -397,7 +404,7 @@ def step_call_words(calls: dict[str, Any]) -> str:
 
 
 def step_size_words(messages: int, side: dict[str, Any], policy: str) -> str:
-    """Return `13 messages, 41,200 tokens predicted (40,100 to 42,300); roku's own count 40,950`."""
+    """Return a size in words: `13 messages, 41,200 tokens predicted (40,100 to 42,300); roku's own count 40,950`."""
     band = f" ({number(side['band'][0])} to {number(side['band'][1])})" if side["band"] else ""
     size = f"{plural(messages, 'message')}, {plural(side['predicted'] or 0, 'token')} {side['kind']}{band}"
     return f"{size}; {policy}'s own count {number(side['calibrated'])}"

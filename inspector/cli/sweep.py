@@ -1,6 +1,6 @@
-"""A sweep over the settings of a policy, as `replay --sweep` prints it: a table, JSON, CSV, and a picture.
+"""Run a sweep over the settings of a policy for `replay --sweep`, and print it as a table, JSON, CSV or a picture.
 
-The picture has a grid for each figure, side by side, so that cost can be compared with what was needed again.
+The picture has one grid per figure, side by side, so that cost can be compared with what was needed again.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def _plan_sweep(arguments: argparse.Namespace) -> Sweep:
 
 
 def compared_cost(cost: Decimal | float | None, recorded: Decimal | None = None) -> str:
-    """Return `$8.66 (-1%)`: the cost, compared with the recorded one if that is known."""
+    """Return the cost in words, compared with the recorded cost if that is known: `$8.66 (-1%)`."""
     if cost is None:
         return "-"
     if not recorded:
@@ -85,10 +85,10 @@ def compared_cost(cost: Decimal | float | None, recorded: Decimal | None = None)
 
 
 def keep_pinned(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Return the cells of the points under which every pin stays in every session.
+    """Return the cells of the points at which every pin is kept in every session.
 
     Raises:
-        InspectorError: if there is no such point.
+        InspectorError: There is no such point.
     """
     gone = {
         cell.point
@@ -141,7 +141,7 @@ def _figure(name: str, value: Any) -> str:
 
 
 def sweep_document(plan: Sweep, cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return the sweep as JSON: `grid` has every point over all sessions, `cells` every point on every session."""
+    """Return the sweep as JSON: `grid` holds every point over all sessions, `cells` every point for each session."""
     return {
         "policy": plan.policy,
         "settings": dict(plan.settings),
@@ -160,7 +160,7 @@ def sweep_document(plan: Sweep, cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def sweep_heatmap(plan: Sweep, cells: Sequence[Cell]) -> str:
-    """Draw cost beside regret (SVG): the first key down, the others across."""
+    """Draw grids of cost and regret side by side (SVG), with the first setting down and the others across."""
     first, *others = (key for key, _ in plan.grid)
     figures_at: dict[tuple[str, str], Mapping[str, Any]] = {}
     for point, figures in _points(plan, cells):
@@ -184,7 +184,7 @@ def _as_float(value: Any) -> float | None:
 
 
 def sweep_csv(plan: Sweep, cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a line for each cell. A field is empty if there is no figure."""
+    """Yield a CSV line for each cell. A field is empty if there is no value."""
     keys = [key for key, _ in plan.grid]
     names = next((list(cell.figures) for cell in cells if not cell.error), [])
     yield _csv_line(["file", *keys, *names, "error"])

@@ -1,11 +1,11 @@
-"""The agent's script: look around, read, search, change, run, report. With whatever tools are offered.
+"""The script of the simulated agent: look around, read, search, change, run, report, with the tools that are offered.
 
-Harmless by design: commands only look, edits append a remark to a line that was read.
+It is harmless by design: commands only look, and edits append a remark to a line that was read.
 
-The next move follows from the conversation alone: how many calls were made since the user's last words, what the
-results showed. Tools are chosen by their names and schemas, arguments are made from the tool's own schema. Where there
-is no tool for a move, a shell does it, with a command that only looks. Tools that the provider runs itself, that ask
-somebody, or that serve the agent's own ends are left alone.
+The next move follows from the conversation alone: how many calls were made since the user's last message, and what the
+results showed. Tools are chosen by their names and schemas, and arguments are made from the tool's own schema. If there
+is no tool for a move, a shell is used, with a command that only looks. Tools that the provider runs itself, that ask
+somebody, or that serve the agent's own purposes are not used.
 """
 
 import re
@@ -31,19 +31,23 @@ from inspector.simulated.call import SimulatedAnswer, SimulatedCall
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A use of a tool: the text with it, the names of such tools, the only path for it, and the shell command that does
-    the same (`{path}` and `{word}` are filled in; empty for none)."""
+    """One use of a tool: the text before the call, and a pattern for the names of suitable tools.
+
+    `path` is the only path that the call may use; `command` is the equivalent shell command, in which `{path}` and
+    `{word}`
+    are filled in. Both are empty if there is none.
+    """
 
     words: str
     names: re.Pattern[str]
     path: str = ""
     command: str = ""
     changes: bool = False
-    """Does it change what was read?"""
+    """True if the move changes what was read."""
     agent: str = ""
-    """The kind of sub-agent that is started, and ..."""
+    """The kind of sub-agent to start; empty for none."""
     task: str = ""
-    """... its task."""
+    """The sub-agent's task."""
 
 
 _SHELL = re.compile(r"(?i)bash|shell|run|exec|command|terminal|test")
@@ -80,13 +84,13 @@ _STARTS = re.compile(r"(?i)agent|task|spawn_agent|invoke_agent")
 _HAND_ON = re.compile(
     r"""(?i)\blet an? sub-agent(?: \\?["']([\w-]+)\\?["'])? ([^"]{4,400})""", re.DOTALL
 )
-"""Clients may quote the user, quotes and all."""
+"""Matches a request for a sub-agent. Clients may quote the user's text with escaped quotation marks."""
 _OURS = (None, "function", "custom")
-"""Kinds of tools that the client runs; any other is the provider's own."""
+"""Kinds of tools that the client runs; any other kind is run by the provider."""
 
 
 def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
-    """The moves for which there is a tool, in order; it reads `1 + more` times."""
+    """Return the moves for which there is a tool, in order. Reading is repeated: `1 + more` times in total."""
     usable = [tool for tool in tools if _may_be_called(tool)]
     shell = _fitting(_RUN, usable)
     moves: list[tuple[Move, Tool]] = []
@@ -102,7 +106,7 @@ def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
 
 
 def handed_on(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
-    """The call that starts a sub-agent, where the user wants one and there is a tool for it."""
+    """Return the call that starts a sub-agent, if the user wants one and there is a tool for it."""
     inner = (
         Tool(definition.get("name", ""), definition)
         for tool in tools
@@ -122,7 +126,7 @@ def handed_on(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
 
 
 def farewell(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
-    """The command by which the user wants to see that all is done, where one is asked for: a mere `echo`."""
+    """Return the final `echo` command with which the user wants the end to be signalled, if the request names one."""
     match, shell = (
         _END.search(request),
         _fitting(_RUN, [tool for tool in tools if _may_be_called(tool)]),
@@ -148,19 +152,21 @@ def _may_be_called(tool: Tool) -> bool:
     return definition.get("type") in _OURS and definition.get("defer_loading") is not True
 
 
-# -- what was done so far
+# -- earlier calls
 
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """The part of the conversation since the user spoke last."""
+    """The part of the conversation since the user's last message."""
 
     asked: str
     since: Sequence[Message]
 
     @property
     def moves(self) -> int:
-        """Calls so far; those that a compaction took away are counted by what it says of them."""
+        """Return the number of calls so far. Calls that a compaction removed are counted from the text of its
+        summary.
+        """
         reported = sum(
             made(message.text)
             for message in self.since
@@ -176,7 +182,9 @@ class _Past:
 
 
 def made(text: str) -> int:
-    """Calls that a text speaks of: by our own word, else by the lines that a summary or a serialised talk has."""
+    """Return the number of calls that a text mentions: by the simulated provider's own sentence, or by the lines of a
+    summary or transcript.
+    """
     counts = _COUNTED.findall(text)
     return (
         int(counts[-1]) + len(_CALLED.findall(text[text.rindex(counts[-1]) :]))
@@ -186,7 +194,7 @@ def made(text: str) -> int:
 
 
 def counted(messages: Sequence[Message]) -> str:
-    """What a summary says, so that an agent that continues from it does not begin again."""
+    """Return the sentence for a summary that says how many calls were made, so that the agent does not start again."""
     if len(messages) == 1:
         number = made(messages[0].text) or len(_CALLED.findall(messages[0].text))
     else:
@@ -195,22 +203,22 @@ def counted(messages: Sequence[Message]) -> str:
 
 
 _NUMBERED = re.compile(r"(?:call|toolu)_[0-9a-f]{22}(\d\d)$")
-"""Our own ids end in the number of the move: the newest calls stay, whatever a compaction leaves of the others."""
+"""Matches the provider's own call ids, which end in the number of the move. The newest calls survive a compaction."""
 _TELLING = ("user", "system")
 _COUNTED = re.compile(r"Tool calls so far: (\d{1,6})\b")
 _TOLD = re.compile(r"(?m)→ tool_use: |^- .*: (?:ok|error)$")
 _CALLED = re.compile(r"(?m)^[^\S\n]*\[Assistant tool calls?\]|^[^\S\n]*\[?tool[ _-](?:call|use)\b")
-"""How clients write down the calls that they want to have summarised."""
+"""Matches the ways in which clients write calls that are to be summarised."""
 _MACHINE = re.compile(
     r"\s*(?:[<\[(]|# AGENTS\.md|This session is being continued|Another language model started"
     r"|The conversation history before this point was compacted|\*\*\* |Previous conversation was compacted)"
 )
-"""Reminders and summaries travel in the user's name."""
+"""Matches reminders and summaries, which clients send in the user's role."""
 _GOAL = re.compile(r"(?m)^Goal:\s*^- (.+)$")
 
 
 def next_move(call: SimulatedCall) -> SimulatedAnswer:
-    """The next tool call, or the final words."""
+    """Return the next tool call, or the final text."""
     past = _past(call.buffer.messages)
     tools = call.buffer.prompt.tools or ()
     steps = plan(tools, 1 + sha256(past.asked.encode("utf-8", "replace")).digest()[0] % 2)
@@ -254,7 +262,7 @@ def _typed(message: Message) -> str:
 
 
 def _find_arguments(past: _Past, move: Move) -> ArgumentSource:
-    """Return what arguments are made of: paths that were named, words of the request, lines that were read."""
+    """Return what arguments are made of: paths that were mentioned, words of the request, and lines that were read."""
     calls = {call.id: call for message in past.since for call in message.calls}
     paths, lines = _find_paths_and_lines(past, move, calls)
     words = [
@@ -272,7 +280,7 @@ def _find_arguments(past: _Past, move: Move) -> ArgumentSource:
 def _find_paths_and_lines(
     past: _Past, move: Move, calls: Mapping[str, ToolCall]
 ) -> tuple[list[str], list[str]]:
-    """Return the paths that were named, and a line to change: then only the path of its file."""
+    """Return the paths that were mentioned, and a line to change; with a line, only the path of its file."""
     request = Message("", "user", (Text(past.asked),))
     paths = dict.fromkeys(fact.text for fact in facts(request) if fact.kind == "path")
     lines: list[str] = []
@@ -296,7 +304,7 @@ def _path_of(call: ToolCall | None) -> str:
 
 
 def _unlike_any_other(content: str) -> str:
-    """Return a line that occurs once, so that a change can name it, without its line number; empty for none."""
+    """Return a line that occurs once, without its line number, so that an edit can name it; empty if there is none."""
     lines = [_NUMBER.sub("", line) for line in content.splitlines()]
     return next(
         (line for line in reversed(lines) if 8 < len(line) < 200 and content.count(line) == 1), ""
@@ -326,7 +334,7 @@ _FILE = re.compile(r"(?m)^(?:[-rwxdl]{10}.*\s)?([\w./-]{1,120}\.\w{1,6})$")
 
 
 def _report(past: _Past) -> str:
-    """The final words: what was called and how it went."""
+    """Return the final text: which tools were called and how the calls ended."""
     names = Counter(call.name for message in past.since for call in message.calls)
     used = ", ".join(f"{name} ({count})" for name, count in names.items())
     failed = sum(1 for message in past.since if message.result and message.result.is_error)

@@ -1,6 +1,6 @@
-"""Three of the dialects as the simulated provider reads and writes them: Anthropic Messages, OpenAI Chat, Gemini.
+"""Three dialects of the simulated provider: Anthropic Messages, OpenAI Chat, Gemini.
 
-What a request holds is read with the dialect's own value; what is added here is what a server says: answers, streams,
+Requests are read with each dialect's own functions; this module adds what only a server writes: answers, streams,
 errors.
 """
 
@@ -35,17 +35,17 @@ from inspector.simulated.state import SimulatedServerState
 from inspector.simulated.talk import speak, unseal
 
 StreamEvent: TypeAlias = tuple[str, Any]
-"""Name of an event of the stream (empty where the dialect has none) and its data."""
+"""Name of a stream's event (empty if the dialect has no names), and its data."""
 
 
 class SimulatedApi:
-    """One provider's API: a body is read, an answer is written, at once or as events of a stream."""
+    """One provider's API: reads bodies and writes answers, complete or as the events of a stream."""
 
     dialect: Dialect
     needs: tuple[str, ...] = ("model", "messages")
     """Fields without which a request is refused."""
     answers_need: tuple[str, ...] = ()
-    """Those that only a call for an answer must have."""
+    """Further fields that only a call for an answer must have."""
 
     def read(self, body: Mapping[str, Any]) -> SimulatedCall:
         needed(body, *self.needs)
@@ -70,11 +70,13 @@ class SimulatedApi:
         return self.dialect.prompt(body)
 
     def cached_upto(self, body: Mapping[str, Any], messages: Sequence[Message]) -> int:
-        """How many messages from the beginning may be cached."""
+        """Return how many messages from the beginning may be cached."""
         return len(messages)
 
     def check(self, call: SimulatedCall, state: SimulatedServerState, fault: Fault) -> None:
-        """Raises RequestRefused for a prompt that does not pair up or does not fit."""
+        """Raise RequestRefused for a prompt whose calls and results do not pair up, or that does not fit into the
+        window.
+        """
         if (refusal := invalid(self.dialect.name, call)) is not None:
             raise RequestRefused(refusal)
         tokens = state.prompt_tokens(call)
@@ -91,14 +93,14 @@ class SimulatedApi:
     def reply(
         self, call: SimulatedCall, state: SimulatedServerState, fault: Fault, key: str
     ) -> dict[str, Any]:
-        """What the model says, as the whole answer."""
+        """Return the model's complete answer."""
         spoken = (
             SimulatedAnswer() if fault.kind == "empty" else within(speak(call), call.max_tokens)
         )
         return self.answer(call, spoken, state.spend(self.dialect.name, call, spoken, key))
 
     def late_refusal(self, state: SimulatedServerState, fault: Fault) -> ApiError:
-        """What goes wrong in mid-stream."""
+        """Return the error that occurs within a stream."""
         if fault.kind == "overflow-late":
             return overflow(self.dialect.name, state.window + 1, state.window)
         return status_refusal(529)
@@ -106,19 +108,19 @@ class SimulatedApi:
     def answer(
         self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent
     ) -> dict[str, Any]:
-        """The whole answer, as JSON."""
+        """Return the complete answer as JSON."""
         raise NotImplementedError
 
     def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
-        """The same answer as a stream."""
+        """Yield the same answer as the events of a stream."""
         raise NotImplementedError
 
     def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
-        """The last events of a stream that goes wrong."""
+        """Yield the last events of a stream that fails."""
         yield "", self.refused(refusal)
 
     def alive(self) -> StreamEvent:
-        """An event that says nothing but that the server is there."""
+        """Return an event without content that only shows that the server is alive."""
         raise NotImplementedError
 
     def refused(self, refusal: ApiError) -> dict[str, Any]:
@@ -126,14 +128,14 @@ class SimulatedApi:
 
 
 def _limit(body: Mapping[str, Any]) -> int | None:
-    """The most tokens of the answer, in whichever word."""
+    """Return the most tokens of the answer, from any of the fields that state it; None if none does."""
     limits = (body.get(key) for key in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
     values = (*limits, object_of(body, "generationConfig").get("maxOutputTokens"))
     return next((value for value in values if type(value) is int and value > 0), None)
 
 
 def pieces(text: str, size: int = 24) -> Iterator[str]:
-    """A text in the bits that a stream brings it in."""
+    """Yield a text in the small pieces of a stream."""
     for start in range(0, len(text), size):
         yield text[start : start + size]
 
@@ -162,7 +164,7 @@ class AnthropicApi(SimulatedApi):
         return wire
 
     def cached_upto(self, body: Mapping[str, Any], messages: Sequence[Message]) -> int:
-        """Those that the last marker covers."""
+        """Return how many messages the last cache marker covers."""
         wire = body["messages"]
         last = max(
             (n for n, message in enumerate(wire) if _marked(message.get("content"))), default=-1
@@ -239,7 +241,7 @@ class AnthropicApi(SimulatedApi):
         yield _typed("message_stop")
 
     def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
-        """An overflow is a reason to stop, anything else an error event."""
+        """Yield the end of a stream that fails: a stop reason for an overflow, otherwise an error event."""
         if "too long" in refusal.message:
             yield from self._end("model_context_window_exceeded", {"output_tokens": 1})
         else:
@@ -253,7 +255,7 @@ class AnthropicApi(SimulatedApi):
 
 
 MARKERS = 4
-"""The most `cache_control` markers of a request."""
+"""Largest number of `cache_control` markers in a request."""
 
 
 def _typed(name: str, **data: Any) -> StreamEvent:
@@ -279,7 +281,7 @@ class ChatApi(SimulatedApi):
     def answer(
         self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent
     ) -> dict[str, Any]:
-        """A stream brings its usage only where the request asked for it."""
+        """Return the complete answer. A stream includes its usage only if the request asked for it."""
         message: dict[str, Any] = {
             "role": "assistant",
             "content": spoken.text or None,
@@ -394,7 +396,7 @@ class GeminiApi(SimulatedApi):
         }
 
     def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
-        """Text in pieces, a call whole, usage with every chunk."""
+        """Yield text in pieces and calls whole, with the usage in every chunk."""
         head = {key: answer[key] for key in ("modelVersion", "responseId")}
         candidate = answer["candidates"][0]
         usage = {

@@ -1,4 +1,4 @@
-"""Arguments of a tool call that its schema allows."""
+"""Make arguments for a tool call that its schema allows."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Any
 
 DEEPEST = 6
-"""Levels of a schema that are filled; below it, emptiness."""
+"""Most levels of a schema that are filled in; deeper values are empty."""
 
 _TASK, _AGENT = ("prompt", "message", "description"), ("subagenttype", "agenttype", "agentname")
 _COMMANDS = ("ls -la", "git status --short", "wc -l README.md")
@@ -17,28 +17,30 @@ _REMARK = "  # looked at"
 
 @dataclass(frozen=True, slots=True)
 class ArgumentSource:
-    """Paths and words that were named, lines of results, and how many calls were made already."""
+    """What arguments are made of: paths and words that were mentioned, lines of results, and the number of earlier
+    calls.
+    """
 
     paths: Sequence[str]
     words: Sequence[str]
     lines: Sequence[str]
     turn: int
     command: str = ""
-    """What the shell is to do; empty: have a look."""
+    """The shell command to run; empty for one that only looks."""
     agent: str = ""
     task: str = ""
-    """A sub-agent that is started, and its task."""
+    """The task of the sub-agent `agent` to be started; empty for none."""
 
     def path(self) -> str:
-        """Another one at each turn."""
+        """Return a path, a different one each turn."""
         return self.paths[self.turn % len(self.paths)]
 
     def word(self) -> str:
-        """Another one at each turn."""
+        """Return a word, a different one each turn."""
         return self.words[self.turn % len(self.words)]
 
     def in_shell(self) -> str:
-        """Another command at each turn, where none is wanted."""
+        """Return the shell command; if none is given, a different one each turn."""
         return self.command or _COMMANDS[self.turn % len(_COMMANDS)]
 
     def line(self) -> str:
@@ -46,7 +48,7 @@ class ArgumentSource:
 
 
 def schema_of(definition: Any) -> Mapping[str, Any]:
-    """The schema of a tool's arguments, in whichever dialect the tool was defined; empty where it has none."""
+    """Return the schema of a tool's arguments, in any dialect; empty if the tool has none."""
     if not isinstance(definition, Mapping):
         return {}
     inner = definition.get("function")
@@ -67,14 +69,14 @@ def is_freeform(definition: Any) -> bool:
 
 
 def words_for(name: str, source: ArgumentSource) -> str:
-    """What a tool is given that takes a text: a patch that adds a file, a command, or a word."""
+    """Return the input of a tool that takes a text: a patch that adds a file, a command, or a word."""
     if "patch" in name.lower():
         return f"*** Begin Patch\n*** Add File: SIMULATED.md\n+Looked at: {source.word()}\n*** End Patch\n"
     return source.in_shell() if source.command or "exec" in name.lower() else source.word()
 
 
 def in_shell(command: str, source: ArgumentSource) -> str:
-    """A move's command with its path and word."""
+    """Return a move's command with a path and a word filled in."""
     return command.format(path=quote(source.path()), word=quote(source.word()))
 
 
@@ -181,11 +183,11 @@ _TEXTS: tuple[tuple[tuple[str, ...], Callable[[ArgumentSource], str]], ...] = (
     (("content", "contents", "text", "body"), lambda source: f"Looked at: {source.word()}\n"),
     (("cwd", "directory", "dir", "root", "folder"), lambda source: "."),
 )
-"""Names of properties, and the text for them."""
+"""For names of properties, a function that makes the text."""
 
 
 def lower_types(schema: Any, depth: int = 0) -> Any:
-    """The same schema with its types in small letters: Gemini writes `STRING`."""
+    """Return the schema with its types in lower case: Gemini writes `STRING`."""
     if depth > 8 or not isinstance(schema, Mapping | list):
         return schema
     if isinstance(schema, list):

@@ -1,4 +1,4 @@
-"""One request as the simulated provider understands it, and what it says to it: the same in every dialect."""
+"""A request and an answer of the simulated provider, independent of the dialect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ COUNTED = Tiktoken()
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCall:
-    """A request for one answer. `body` is the wire request it came as."""
+    """A request for one answer. `body` is the original wire request."""
 
     buffer: Buffer
     model: str
@@ -23,13 +23,13 @@ class SimulatedCall:
     stream: bool
     body: Mapping[str, Any]
     cached_upto: int = 0
-    """Messages up to here, 0 = none, may be read from and written to the prompt cache."""
+    """Number of messages from the beginning that may be read from and written to the prompt cache; 0 for none."""
     session: str = ""
-    """The key under which the provider caches: prompt_cache_key or the like."""
+    """The key by which the provider separates caches: prompt_cache_key or the like."""
 
     @property
     def digest(self) -> str:
-        """24 hex digits that identify the conversation: the same for the same messages."""
+        """Return 24 hex digits that identify the conversation; equal for equal messages."""
         content = [(message.role, message.parts) for message in self.buffer.messages]
         return sha256(repr(content).encode("utf-8", "replace")).hexdigest()[:24]
 
@@ -52,7 +52,9 @@ class SimulatedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TokensSpent:
-    """Tokens of one call: `prompt` is all of it, `read` and `written` are the parts of it that met the cache."""
+    """Tokens of one call: `prompt` is the whole prompt; `read` and `written` are its parts read from and written to
+    cache.
+    """
 
     prompt: int
     output: int
@@ -61,7 +63,7 @@ class TokensSpent:
 
 
 def tokens_of(text: str) -> int:
-    """Tokens of a text (o200k_base); a quarter of its characters where the tokenizer gives up."""
+    """Return the tokens of a text (o200k_base); a quarter of its characters if the tokenizer refuses the text."""
     try:
         return COUNTED.text(text)
     except TokenizerRefused:
@@ -69,11 +71,11 @@ def tokens_of(text: str) -> int:
 
 
 def within(spoken: SimulatedAnswer, max_tokens: int | None) -> SimulatedAnswer:
-    """The answer cut at `max_tokens`, as a model is; calls that do not fit are not made."""
+    """Return the answer cut at `max_tokens`, like a model's. If it is cut, its calls are left out."""
     if max_tokens is None or spoken.tokens <= max_tokens:
         return spoken
     text, low, high = spoken.text, 0, len(spoken.text)
-    while low < high:  # the longest beginning that fits
+    while low < high:  # find the longest beginning that fits
         middle = (low + high + 1) // 2
         low, high = (middle, high) if tokens_of(text[:middle]) <= max_tokens else (low, middle - 1)
     return replace(spoken, text=text[:low], calls=(), finish="length")

@@ -1,10 +1,10 @@
-"""The demo: one long task in the sample workspace, played by the model `simulated-demo`.
+"""The demo: one long task in the sample workspace, carried out by the model `simulated-demo`.
 
-Every answer says which step it is, and every tier keeps the newest messages; so the next step follows from the
-conversation alone, whatever was compacted. What the script changes and reports is real: it edits the file where the
-fault is, runs the tests, and its last words say how they really ended.
+Every answer says which step it is, and every tier keeps the newest messages, so the next step follows from the
+conversation alone, whatever was compacted. What the script changes and reports is real: it edits the faulty file and
+runs the tests, and its final text says how they really ended.
 
-The steps are chosen so that each tier meets its own condition (`inspector.agent.starting` tells which).
+The steps are chosen so that each tier fires by its own condition (listed in `inspector.agent.starting`).
 """
 
 import re
@@ -17,7 +17,7 @@ from inspector.simulated.call import SimulatedAnswer, SimulatedCall
 
 MODEL = "simulated-demo"
 COMPACTIONS = 1
-"""How many remote compactions succeed before the endpoint disappears."""
+"""Number of remote compactions that succeed before the endpoint disappears."""
 TASK = (
     "The test of the storm day fails: the report has no low water below datum on 14 March, but the wreck fell dry. "
     "Find out why, repair it, and show that the tests pass. Go through the log carefully, and keep notes in NOTES.md."
@@ -46,7 +46,7 @@ SIDE_TASK = (
 
 @dataclass(frozen=True, slots=True)
 class DemoStep:
-    """The text, and the tools that are called at once."""
+    """One step of the demo: its text, and the tools that it calls together."""
 
     words: str
     calls: tuple[tuple[str, Mapping[str, Any]], ...]
@@ -122,7 +122,7 @@ SIDE_REPORT = (
 
 
 def next_step(call: SimulatedCall) -> SimulatedAnswer:
-    """The next step of the demo, or its report."""
+    """Return the next step of the demo, or its report."""
     messages = call.buffer.messages
     if messages and messages[0].text == SIDE_TASK:
         done = sum(1 for message in messages if message.calls)
@@ -151,11 +151,11 @@ _SAID = re.compile(rf"Step (\d{{1,3}}) of {len(STEPS)}\.")
 
 
 _BROKEN_OFF = "The program was ended while this call ran"
-"""What a runner says of a call that it cannot know the end of."""
+"""The beginning of a runner's result for a call that was interrupted."""
 
 
 def _was_broken_off(messages: Sequence[Message]) -> bool:
-    """Was one of the last step's calls? Then the step is made once more."""
+    """Was a call of the last step interrupted? Then the step is repeated."""
     for message in reversed(messages):
         if message.result is None:
             return False
@@ -165,7 +165,7 @@ def _was_broken_off(messages: Sequence[Message]) -> bool:
 
 
 def _spoken(message: Message) -> str:
-    """Return what the model said, or what the script says for it."""
+    """Return the text of a message that may name steps: the model's own, a summary, or a quoted conversation."""
     return (
         message.text
         if message.role == "assistant" or message.summary or message.text.startswith("[")
@@ -174,7 +174,7 @@ def _spoken(message: Message) -> str:
 
 
 def _report(messages: Sequence[Message]) -> str:
-    """By what the last commands and edits really returned."""
+    """Return the report, based on the actual results of the last tests."""
     results = [message.result for message in messages if message.result is not None]
     tested = next(
         (

@@ -1,7 +1,6 @@
-"""Faults on demand: what the server does wrong, and with which request; and why a request is refused, in the words and
-with the bodies of the providers that are simulated.
+"""Faults on demand, and refusals with the wording and the bodies of the simulated providers.
 
-A request brings its fault along (header, query, ending of the model's name), or takes the next one of the queue.
+A request names its own fault (header, query, ending of the model's name), or takes the next one from the queue.
 """
 
 from collections import deque
@@ -16,7 +15,7 @@ from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, Invalid, find_re
 from inspector.simulated.call import SimulatedCall
 
 HEADER, QUERY, SUFFIX = "x-simulate-fault", "fault", "!"
-"""`x-simulate-fault: 429`, `?fault=429`, `"model": "some-model!429"`."""
+"""Where a request names its fault: `x-simulate-fault: 429`, `?fault=429`, `"model": "some-model!429"`."""
 
 STATUSES = (400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 504, 529)
 KINDS: Mapping[str, str] = {
@@ -38,18 +37,18 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`kind` is a name of KINDS or a status; `number` is what follows the colon (seconds or events)."""
+    """A fault. `kind` is a name of KINDS or a status; `number` is the number after the colon (seconds or events)."""
 
     kind: str
     number: float | None = None
 
     @property
     def status(self) -> int | None:
-        """The HTTP status, for a fault that is one. `429:7` says retry-after 7."""
+        """Return the HTTP status of a fault that is a status. `429:7` also sends retry-after 7."""
         return digits_of(self.kind)
 
     def events(self, usual: int) -> int:
-        """After how many events of a stream it strikes."""
+        """Return the number of stream events before the fault occurs; `usual` if the fault does not say."""
         return usual if self.number is None else int(self.number)
 
 
@@ -57,7 +56,7 @@ NONE = Fault("ok")
 
 
 def read_faults(text: str) -> list[Fault]:
-    """`KIND[:NUMBER][*TIMES]`, for example `429:7*2`, or several with commas. Raises InspectorError."""
+    """Parse `KIND[:NUMBER][*TIMES]`, for example `429:7*2`, or several separated by commas. Raises InspectorError."""
     return [fault for name in text.split(",") if name.strip() for fault in _read(name.strip())]
 
 
@@ -79,17 +78,17 @@ def _read(text: str) -> list[Fault]:
 
 
 class FaultQueue:
-    """Faults of the next requests, one each, in order. May be filled from any thread."""
+    """The faults for the next requests, one each, in order. May be filled from any thread."""
 
     def __init__(self) -> None:
         self._faults: deque[Fault] = deque()
 
     def push(self, text: str) -> None:
-        """Put faults after those that wait. Raises InspectorError."""
+        """Append faults to the queue. Raises InspectorError."""
         self._faults.extend(read_faults(text))
 
     def next(self) -> Fault:
-        """Return the fault of this request; NONE for none."""
+        """Return the fault for this request; NONE if the queue is empty."""
         return self._faults.popleft() if self._faults else NONE
 
     def clear(self) -> None:
@@ -97,14 +96,14 @@ class FaultQueue:
 
 
 def split_model(model: str) -> tuple[str, str]:
-    """The model's name and the fault that was written after it."""
+    """Return the model's name and the fault that follows it."""
     name, _, fault = model.partition(SUFFIX)
     return name, fault
 
 
 @dataclass(frozen=True, slots=True)
 class ApiError:
-    """A request that is not answered. `type` and `code` are the provider's own words."""
+    """An error answer. `type` and `code` are the provider's own terms."""
 
     status: int
     message: str
@@ -123,20 +122,20 @@ class RequestRefused(Exception):
 
 
 def needed(body: Mapping[str, Any], *names: str) -> None:
-    """Raises RequestRefused where one of these is missing."""
+    """Raise RequestRefused if one of these fields is missing."""
     for name in names:
         if body.get(name) is None:
             raise RequestRefused(ApiError(400, f"{name}: Field required", param=name))
 
 
 def anthropic_body(refusal: ApiError) -> dict[str, Any]:
-    """As Anthropic writes an error."""
+    """Return an error in Anthropic's form."""
     error = {"type": refusal.type, "message": refusal.message}
     return {"type": "error", "error": error, "request_id": "req_simulated"}
 
 
 def openai_body(refusal: ApiError) -> dict[str, Any]:
-    """As OpenAI writes an error."""
+    """Return an error in OpenAI's form."""
     error = {
         "message": refusal.message,
         "type": refusal.type,
@@ -167,7 +166,7 @@ _TOLD = {
 
 
 def status_refusal(status: int, retry_after: float | None = None) -> ApiError:
-    """The refusal for a status, as a fault asks for it."""
+    """Return the refusal for a status that a fault requests."""
     usual = (
         ("api_error", "server_error")
         if status >= 500
@@ -181,7 +180,7 @@ def status_refusal(status: int, retry_after: float | None = None) -> ApiError:
 
 
 def overflow(dialect: str, tokens: int, window: int) -> ApiError:
-    """The prompt is larger than the window."""
+    """Return the refusal of a prompt that is larger than the window."""
     if dialect == ANTHROPIC:
         return ApiError(400, f"prompt is too long: {tokens} tokens > {window} maximum")
     code = "context_length_exceeded"
@@ -201,7 +200,7 @@ def overflow(dialect: str, tokens: int, window: int) -> ApiError:
 
 
 def output_overflow(tokens: int, max_tokens: int, window: int) -> ApiError:
-    """Anthropic's second wording: prompt and output together are larger than the window."""
+    """Return Anthropic's second wording of an overflow: prompt and output together are larger than the window."""
     text = (
         f"input length and `max_tokens` exceed context limit: {tokens} + {max_tokens} > {window}, "
         "decrease input length or `max_tokens` and try again"
@@ -210,7 +209,7 @@ def output_overflow(tokens: int, max_tokens: int, window: int) -> ApiError:
 
 
 def invalid(dialect: str, call: SimulatedCall) -> ApiError | None:
-    """The first reason why this provider would refuse the messages; None where it takes them."""
+    """Return the first reason for which this provider would refuse the messages; None if it accepts them."""
     messages = call.buffer.messages
     if not messages and dialect != RESPONSES:
         return ApiError(400, "messages: at least one message is required", param="messages")
@@ -237,7 +236,7 @@ def _worded(dialect: str, problem: Invalid, messages: Sequence[Message]) -> ApiE
 
 
 def _answered_after(message: Message, messages: Sequence[Message]) -> set[str]:
-    """Call ids with a result in the turn after a message."""
+    """Return the ids of calls that have a result in the turn after a message."""
     answered: set[str] = set()
     start = next(n for n, later in enumerate(messages) if later is message)
     for later in messages[start + 1 :]:

@@ -1,4 +1,4 @@
-"""OpenAI Responses with stored responses and remote compaction, as the simulated provider reads and writes it."""
+"""OpenAI Responses for the simulated provider, with stored responses and remote compaction."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from time import time
@@ -13,11 +13,11 @@ from inspector.simulated.faults import ApiError, RequestRefused
 from inspector.simulated.talk import seal_summary
 
 STORED = 200
-"""Responses that can be continued; the oldest go first."""
+"""Number of responses that are stored for continuation; the oldest are removed first."""
 
 
 class ResponsesApi(SimulatedApi):
-    """`/v1/responses` and `/v1/responses/compact`."""
+    """The API at `/v1/responses` and `/v1/responses/compact`."""
 
     dialect = RESPONSES
     needs = ("model",)
@@ -27,13 +27,13 @@ class ResponsesApi(SimulatedApi):
         self._latest: dict[str, list[Any]] | None = None
 
     def connected(self) -> "ResponsesApi":
-        """For one connection: what is stored, and besides that its own latest response."""
+        """Return an API for one connection: it shares the stored responses and has its own latest response."""
         api = ResponsesApi()
         api._stored, api._latest = self._stored, {}
         return api
 
     def forget(self) -> None:
-        """A turn that failed takes the connection's latest response with it."""
+        """Forget the connection's latest response after a turn that failed."""
         if self._latest:
             self._latest = {}
 
@@ -61,7 +61,7 @@ class ResponsesApi(SimulatedApi):
     def answer(
         self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent
     ) -> dict[str, Any]:
-        """Kept for `previous_response_id` unless the request says otherwise."""
+        """Return the complete answer. It is stored for `previous_response_id` unless the request forbids that."""
         items = call.body["input"]
         if items and is_trigger(items[-1]):
             return self._response(call, [compaction(call.buffer.messages, call.digest)], spent)
@@ -96,7 +96,7 @@ class ResponsesApi(SimulatedApi):
         return self._response(call, output, spent, spoken.finish == "length")
 
     def begun(self, call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
-        """Return the response for a beginning that is only stored: it has no output."""
+        """Return the response to a beginning that is only stored: it has no output."""
         return self._response(call, [], spent)
 
     def _response(
@@ -143,11 +143,11 @@ class ResponsesApi(SimulatedApi):
             yield name, {"type": name, "sequence_number": number, **data}
 
     def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
-        """The error, then the response as failed."""
+        """Yield the error, then the response with the status failed."""
         error = {"code": refusal.code or "server_error", "message": refusal.message}
         if (
             error["code"] != "context_length_exceeded"
-        ):  # an overflow is reported by the failed response alone
+        ):  # an overflow is reported only by the failed response
             yield "error", {"type": "error", "sequence_number": 90, "param": refusal.param, **error}
         response = _document("resp_failed", "failed", error=error, model="", output=[], **_DEFAULTS)
         yield (
@@ -181,7 +181,7 @@ def _space(call: SimulatedCall, tool_call: ToolCall) -> dict[str, str]:
 
 
 def compacted(call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
-    """The answer of `/responses/compact`: all user messages, then one compaction item."""
+    """Return the answer of `/responses/compact`: all user messages, then one compaction item."""
     users = [
         item
         for item in call.body["input"]
@@ -197,7 +197,7 @@ def compacted(call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
 
 
 def compaction(messages: Sequence[Message], digest: str) -> dict[str, Any]:
-    """An item that only the provider can read."""
+    """Return a compaction item, which only the provider can read."""
     return {
         "type": "compaction",
         "id": f"cmp_{digest}",
@@ -206,7 +206,7 @@ def compaction(messages: Sequence[Message], digest: str) -> dict[str, Any]:
 
 
 def is_trigger(item: Any) -> bool:
-    """Does this item ask for a compaction in the stream?"""
+    """Does the item ask for a compaction within the stream?"""
     return isinstance(item, Mapping) and item.get("type") == "compaction_trigger"
 
 
@@ -224,7 +224,7 @@ _GIVEN = {
     "function_call": ("arguments", "response.function_call_arguments"),
     "custom_tool_call": ("input", "response.custom_tool_call_input"),
 }
-"""Under which key a call has what it is given, and how the events are called that bring it."""
+"""For each kind of call, the key of its input and the prefix of the events that stream the input."""
 
 
 def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

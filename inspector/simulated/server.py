@@ -1,9 +1,9 @@
-"""The simulated provider as a server: its endpoints and how a request passes through them. It listens on loopback only,
-in a separate thread.
+"""The server of the simulated provider: its endpoints, and how a request is processed.
 
-OpenAI Responses also over a WebSocket: one connection, one `response.create` after the other. The connection remembers
-its latest response, stored or not, so that the next one can continue it with the new items alone; `generate: false`
-only stores a beginning. Events are those of the stream, a frame each.
+It listens on loopback only, in a separate thread. OpenAI Responses is also available over a WebSocket: one connection
+takes one `response.create` after the other. The connection remembers its latest response, stored or not, so that the
+next one can continue it with only the new items; `generate: false` only stores a beginning. The events are those of the
+stream, one per frame.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -53,13 +53,13 @@ from inspector.simulated.transport import (
 MODELS = ("simulated", "claude-simulated", "gpt-simulated", "gemini-simulated")
 
 _MODEL = "{model:[^/:]+}"
-"""The form in a route; a colon and the verb follow it."""
+"""The pattern of a model's name in a route; a colon and the method follow it."""
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def application(state: SimulatedServerState) -> web.Application:
-    """All endpoints over one state."""
+    """Return the web application with all endpoints, which share one state."""
     anthropic, chat, openai, gemini = AnthropicApi(), ChatApi(), ResponsesApi(), GeminiApi()
 
     def post(
@@ -100,14 +100,14 @@ def application(state: SimulatedServerState) -> web.Application:
 
 @web.middleware
 async def only_here(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuses requests for another host, so that no web page can use this server by another name."""
+    """Refuse requests for another host, so that no web page can use this server under another name."""
     if not is_local(request):
         return plain("This server answers to 127.0.0.1 and localhost only.", 403)
     return await handler(request)
 
 
 def _logged(state: SimulatedServerState) -> Middleware:
-    """Hands what arrived and what was sent to the log of the wire, where there is one."""
+    """Return middleware that records received and sent bytes in the wire log, if there is one."""
 
     @web.middleware
     async def log(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -175,7 +175,7 @@ def _gemini_model(name: str, window: int) -> dict[str, Any]:
 async def _count(
     state: SimulatedServerState, api: SimulatedApi, request: web.Request
 ) -> web.StreamResponse:
-    """Tokens of a prompt. Takes no fault from the queue."""
+    """Return the tokens of a prompt. Takes no fault from the queue."""
     body = await parsed(request, state)
     tokens = state.prompt_tokens(api.read(object_of(body, "generateContentRequest") or body))
     if api.dialect is GEMINI:
@@ -205,7 +205,7 @@ async def _answer(
 async def _compact(
     state: SimulatedServerState, api: ResponsesApi, request: web.Request
 ) -> web.StreamResponse:
-    """`/responses/compact`: unary, never a stream."""
+    """Answer `/responses/compact`: one complete response, never a stream."""
     body, fault = await read_request(request, state)
     if await strikes_early(request, fault):
         return plain(GARBAGE, kind="text/html")
@@ -221,16 +221,16 @@ async def _compact(
 
 
 LONGEST_LINE = 1 << 16
-"""Bytes of one header: clients put whole JSON documents there."""
+"""Most bytes of one header: some clients put whole JSON documents there."""
 
 
 class SimulatedServer(WebServer):
-    """`world`: what it remembers, its window, its faults."""
+    """Runs the simulated provider. `world`: its state, with window and faults."""
 
     NAME: ClassVar[str] = "simulated provider"
     OPTIONS: ClassVar[Mapping[str, Any]] = {
-        "auto_decompress": False,  # what came over the wire is looked at as it came
-        "handler_cancellation": True,  # nobody waits for a client that has gone
+        "auto_decompress": False,  # bodies are recorded as they were sent
+        "handler_cancellation": True,  # handling stops when the client has closed
         "shutdown_timeout": 0.05,
         "max_field_size": LONGEST_LINE,
         "max_line_size": LONGEST_LINE,
@@ -250,7 +250,7 @@ _UPGRADE = "This address is spoken to by WebSocket (GET) or HTTP (POST)."
 async def converse(
     state: SimulatedServerState, openai: ResponsesApi, request: web.Request
 ) -> web.StreamResponse:
-    """`GET /v1/responses`. A client that is answered 426 continues over HTTP."""
+    """Answer `GET /v1/responses` over a WebSocket. A client that gets 426 continues over HTTP."""
     socket = web.WebSocketResponse(max_msg_size=LARGEST_BODY, autoping=True)
     if not state.websocket or not socket.can_prepare(request):
         return plain(_UPGRADE, 426)
@@ -280,7 +280,7 @@ class _Connection:
         self._sent: list[bytes] = []
 
     async def answer(self, text: str) -> None:
-        """One frame of the client, and all that comes of it."""
+        """Answer one frame of the client."""
         raw = text.encode("utf-8", "replace")
         self._sent = []
         try:
@@ -334,7 +334,7 @@ class _Connection:
 
 
 def _error(refusal: ApiError) -> StreamEvent:
-    """What would have been a status and a body over HTTP."""
+    """Return a refusal as an event that contains the status and body of HTTP."""
     error = {
         "type": refusal.type,
         "code": refusal.code,

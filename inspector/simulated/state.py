@@ -1,7 +1,7 @@
-"""What the simulated provider remembers: its window, its prompt cache, the faults that wait, what it was asked.
+"""The state of the simulated provider: its window, its prompt cache, queued faults, and the requests it received.
 
-The cache holds what of a prompt was sent before, by the longest common prefix of its messages: kept a model and key
-apart, for `ttl_s` seconds after the last use. Only hashes are kept.
+The cache holds the prefixes of prompts that were sent before, separately for each model and key, for `ttl_s` seconds
+after the last use. A prompt reads the longest common prefix of its messages. Only hashes are kept.
 """
 
 import os
@@ -22,12 +22,14 @@ from inspector.core.validity import ANTHROPIC
 from inspector.simulated.call import COUNTED, SimulatedAnswer, SimulatedCall, TokensSpent
 from inspector.simulated.faults import FaultQueue
 
-# -- the log of the wire
+# -- the wire log
 
 
 class WireLog:
-    """The bytes that came over the wire and those that went back, without keys: a line of JSON an exchange, in its
-    owner's file alone. Raises InspectorError.
+    """Logs the received and sent bytes without keys, as one line of JSON per exchange. Only its owner can read the
+    file.
+
+    Raises InspectorError.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,13 +47,13 @@ class WireLog:
         status: int,
         sent: bytes,
     ) -> None:
-        """One exchange: both sides as they were on the wire, before any unpacking."""
+        """Log one exchange: both sides as they were sent, before any unpacking."""
         document = {"method": method, "path": path, "headers": dict(headers), "status": status}
         line = dumps({**document, "received": _bytes(received), "sent": _bytes(sent)}) + "\n"
         os.write(self._file, line.encode("utf-8", "replace"))
 
     def close(self) -> None:
-        """Nothing is written after this."""
+        """Close the file. Nothing may be added afterwards."""
         os.close(self._file)
 
 
@@ -66,28 +68,30 @@ def _bytes(data: bytes) -> dict[str, Any]:
 # -- the prompt cache
 
 SMALLEST = 1_024
-"""Tokens below which neither provider caches a prefix."""
+"""Smallest prefix, in tokens, that the providers cache."""
 LARGEST = 20_000
-"""Prefixes and counts that are kept at most: the oldest go first."""
+"""Largest number of prefixes and counts that are kept; the oldest are removed first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPrefix:
-    """A beginning of a prompt: its hash, and its tokens."""
+    """A beginning of a prompt: its hash, and its size in tokens."""
 
     digest: str
     tokens: int
 
 
 class PromptCounts:
-    """Tokens of prompts. A message is counted once, however often it is sent."""
+    """Counts the tokens of prompts. A message is counted only once, however often it is sent."""
 
     def __init__(self, counted: Tiktoken = COUNTED) -> None:
         self._counted = counted
         self._known: dict[str, int] = {}
 
     def prefixes(self, call: SimulatedCall) -> list[PromptPrefix]:
-        """The prompt (system and tools), then one prefix more for each message. Never empty; the last is all of it."""
+        """Return the prefixes of the prompt: system and tools, then one more message each. The last is the whole
+        prompt.
+        """
         prompt = call.buffer.prompt
         digest = sha256(repr((call.model, prompt)).encode("utf-8", "replace")).hexdigest()
         prefixes = [
@@ -114,7 +118,7 @@ class PromptCounts:
 
 
 class PromptCache:
-    """What was sent, and until when it is remembered."""
+    """The prefixes that were sent, and the time until which each is cached."""
 
     def __init__(self, ttl_s: float = 300.0, clock: Callable[[], float] = monotonic) -> None:
         self._ttl_s = ttl_s
@@ -125,7 +129,7 @@ class PromptCache:
         self._until.clear()
 
     def use(self, scope: str, prefixes: Sequence[PromptPrefix]) -> tuple[int, int]:
-        """(tokens read, tokens written) for a prompt that may be cached up to the last of `prefixes`."""
+        """Return (tokens read, tokens written) for a prompt that may be cached up to the last of `prefixes`."""
         if not prefixes or prefixes[-1].tokens < SMALLEST:
             return 0, 0
         now = self._clock()
@@ -150,11 +154,11 @@ def _forget(cache: dict[str, int] | dict[str, float]) -> None:
         del cache[next(iter(cache))]
 
 
-# -- all of it
+# -- the whole state
 
 WINDOW = 200_000
 STEP = 128
-"""OpenAI caches in steps of this many tokens."""
+"""OpenAI caches prefixes in multiples of this many tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +171,16 @@ class SeenRequest:
 
 
 class SimulatedServerState:
-    """The state of one server. `window` in tokens; `pause_s` between the events of a stream.
+    """The state of one server.
 
-    `remember` requests are kept in `seen`, newest last: for tests, 0 otherwise. `scale`: how heavy a token is, so that
-    windows fill sooner. `websocket`: is it spoken? `log`: the bytes that came and went.
-    `compactions`: how many remote ones succeed before the endpoint disappears; None: it stays.
+    Args:
+        window: The window in tokens.
+        pause_s: Seconds between the events of a stream.
+        remember: Number of requests kept in `seen`, newest last (for tests).
+        scale: Factor on all token counts, so that windows fill sooner.
+        websocket: Accept WebSocket connections.
+        log: Records the received and sent bytes.
+        compactions: Number of remote compactions that succeed before the endpoint disappears; None: no limit.
     """
 
     def __init__(
@@ -196,13 +205,13 @@ class SimulatedServerState:
         self._cache = PromptCache()
 
     def forget(self) -> None:
-        """Start again: without faults, cache and requests."""
+        """Reset the state: remove faults, cache and requests."""
         self.faults.clear()
         self.seen.clear()
         self._cache.clear()
 
     def may_compact(self) -> bool:
-        """Is there an endpoint for remote compaction? Counts the request."""
+        """Is the endpoint for remote compaction still available? Counts the request."""
         if self.compactions is None:
             return True
         self.compactions -= 1
@@ -217,7 +226,7 @@ class SimulatedServerState:
     def spend(
         self, dialect: str, call: SimulatedCall, spoken: SimulatedAnswer, key: str
     ) -> TokensSpent:
-        """What a call costs. Fills the cache."""
+        """Return the tokens of a call, and update the cache."""
         prefixes = self._counts.prefixes(call)
         prompt = prefixes[-1].tokens
         scope = sha256(

@@ -1,6 +1,7 @@
-"""What the simulated provider says: a summary where one is asked for, else the agent's script. By the words alone.
+"""What the simulated provider answers: a summary if one is asked for, otherwise the agent's script.
 
-Deterministic: the same conversation gets the same answer. Summaries are the offline summariser's and say so.
+The decision depends only on the words of the conversation, and the same conversation gets the same answer. Summaries
+come from the offline summariser and say so.
 """
 
 import base64
@@ -30,7 +31,7 @@ _ASKS = re.compile(
 _GOES_ON = re.compile(
     r"\s*(?:This session is being continued|Another language model|The conversation history before)"
 )
-"""How clients hand a summary over: it speaks of one, and wants none."""
+"""Matches how clients pass a summary on: such a message mentions a summary but does not ask for one."""
 _HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
 
 
@@ -47,7 +48,7 @@ def speak(call: SimulatedCall) -> SimulatedAnswer:
 
 
 def _in_form(spoken: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
-    """Words in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
+    """Return the text in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
     schema = None if spoken.calls else lower_types(answer_schema(call.body))
     words = tuple(re.findall(r"[A-Za-z]{4,40}", spoken.text)) or ("simulated",)
     return (
@@ -63,7 +64,10 @@ def _last_request(call: SimulatedCall) -> str:
 
 
 def asks_for_summary(call: SimulatedCall) -> bool:
-    """With tools only the newest user message can ask for one; a request without tools may ask by its system prompt."""
+    """Does the call ask for a summary?
+
+    With tools, only the newest user message can ask for one; without tools, the system prompt can, too.
+    """
     request = _last_request(call)
     if _GOES_ON.match(request):
         return False
@@ -75,8 +79,10 @@ def asks_for_summary(call: SimulatedCall) -> bool:
 
 
 def _summary(call: SimulatedCall) -> str:
-    """Of the conversation before the question; of the question itself where the client wrote all into it. In the tags
-    that were asked for."""
+    """Return a summary of the conversation before the request, in the tags that were asked for.
+
+    If the client wrote the conversation into the request itself, that text is summarised.
+    """
     messages = [message for message in call.buffer.messages if message.role != "system"]
     if len(messages) > 1:
         text = _told(Summarize("", "", source=tuple(messages[:-1])), messages[:-1])
@@ -91,7 +97,7 @@ def _summary(call: SimulatedCall) -> str:
 
 
 _TAGS = {"summary": "<analysis>", "state_snapshot": "<state_snapshot>"}
-"""A tag, and what a question that wants it holds."""
+"""For each tag, a text that a request for this tag contains."""
 _USER = re.compile(r"(?m)^\[User\]: ")
 
 
@@ -108,13 +114,13 @@ def _chat(messages: Sequence[Message]) -> str:
 
 
 def seal_summary(messages: Sequence[Message]) -> str:
-    """What a remote compaction returns: for the provider's eyes only. In truth a packed offline summary."""
+    """Return the content of a remote compaction: a compressed offline summary that only the provider can read."""
     text = _told(Summarize("", "", source=tuple(messages)), messages)
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
 
 
 def unseal(message: Message) -> Message:
-    """The same message with sealed compactions as the text that the model reads."""
+    """Return the message with sealed compactions replaced by the text that the model reads."""
     parts = tuple(_opened(part) if isinstance(part, Opaque) else part for part in message.parts)
     return (
         message
@@ -131,5 +137,5 @@ def _opened(part: Opaque) -> Opaque | Text:
     try:
         text = unpack.decompress(base64.b64decode(sealed, validate=True), 1_000_000)
     except (ValueError, zlib.error):
-        return part  # another provider's
+        return part  # another provider sealed it
     return Text(text.decode("utf-8", "replace"))

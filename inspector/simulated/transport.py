@@ -1,7 +1,7 @@
-"""Requests as they arrive, and answers on their way out.
+"""Read requests, and send answers.
 
-A body is read and unpacked, its JSON parsed, the fault found that it is to meet; answers are streams that may fall
-silent, break off or never end.
+The body is read, unpacked and parsed, and the request's fault is determined. Answers may be streams that fall silent,
+break off or never end.
 """
 
 import asyncio
@@ -29,19 +29,19 @@ from inspector.simulated.state import SeenRequest, SimulatedServerState
 
 LARGEST_BODY = 64_000_000
 SECRET = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
-"""Headers that are never kept."""
+"""Headers that are never recorded."""
 RAW = web.RequestKey("raw", bytes)
-"""The body as it came."""
+"""The body as it was sent."""
 ON_SENT: web.RequestKey[Callable[[bytes], None]] = web.RequestKey("tell")
-"""To be handed what goes out in a stream."""
+"""A function that receives the bytes sent in a stream."""
 
 
 async def read_request(
     request: web.Request, state: SimulatedServerState
 ) -> tuple[Mapping[str, Any], Fault]:
-    """The body with the model's true name, and the fault of this request. Raises RequestRefused."""
+    """Return the body with the model's real name, and the fault of this request. Raises RequestRefused."""
     body = dict(await parsed(request, state))
-    if "model" in request.match_info:  # Gemini says in the path what the others say in the body
+    if "model" in request.match_info:  # Gemini has the model in the path, not in the body
         body |= {"model": request.match_info["model"], "stream": ":stream" in request.path}
     faults = request.headers.get(HEADER) or request.query.get(QUERY) or ""
     return faulted(body, faults, state)
@@ -50,7 +50,7 @@ async def read_request(
 def faulted(
     body: Mapping[str, Any], names: str, state: SimulatedServerState
 ) -> tuple[Mapping[str, Any], Fault]:
-    """The body with the model's true name; the fault asked for, else the model's, else the queue's.
+    """Return the body with the model's real name, and the fault: the requested one, the model's, or the queue's.
 
     Raises RequestRefused.
     """
@@ -65,7 +65,7 @@ def faulted(
 
 
 async def parsed(request: web.Request, state: SimulatedServerState) -> Mapping[str, Any]:
-    """The body as JSON; takes no fault from the queue. Raises RequestRefused."""
+    """Return the body as JSON. Takes no fault from the queue. Raises RequestRefused."""
     raw = await _bytes(request)
     request[RAW] = raw
     body = read_object(unpacked(raw, request.headers.get("content-encoding", "")))
@@ -74,7 +74,7 @@ async def parsed(request: web.Request, state: SimulatedServerState) -> Mapping[s
 
 
 def read_object(raw: bytes) -> Mapping[str, Any]:
-    """A JSON object. Raises RequestRefused."""
+    """Parse a JSON object. Raises RequestRefused."""
     try:
         body = loads(raw)
     except NotJson as why:
@@ -87,20 +87,20 @@ def read_object(raw: bytes) -> Mapping[str, Any]:
 
 
 def remember_request(request: web.Request, state: SimulatedServerState, raw: bytes) -> None:
-    """For tests that look at what arrived."""
+    """Remember a request for tests that inspect what was sent."""
     if state.seen.maxlen:
         state.seen.append(SeenRequest(request.path, open_headers(request), raw))
 
 
 def open_headers(request: web.Request) -> dict[str, str]:
-    """The headers without keys, their names in small letters."""
+    """Return the headers without keys, with lower-case names."""
     return {
         name.lower(): value for name, value in request.headers.items() if name.lower() not in SECRET
     }
 
 
 async def strikes_early(request: web.Request, fault: Fault) -> bool:
-    """The faults that come before any answer. True: garbage is to be sent. Raises RequestRefused."""
+    """Apply a fault that occurs before any answer. Return True if garbage is to be sent. Raises RequestRefused."""
     if fault.status is not None:
         raise RequestRefused(status_refusal(fault.status, fault.number))
     if fault.kind == "stall":
@@ -112,7 +112,7 @@ async def strikes_early(request: web.Request, fault: Fault) -> bool:
 
 
 def key(request: web.Request) -> str:
-    """Return the client's API key, by which caches are kept apart."""
+    """Return the client's API key, by which caches are separated."""
     bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
     return request.headers.get("x-api-key") or request.headers.get("x-goog-api-key") or bearer
 
@@ -125,12 +125,12 @@ async def _bytes(request: web.Request) -> bytes:
             if len(data) > LARGEST_BODY:
                 raise RequestRefused(status_refusal(413))
     except (ClientPayloadError, ConnectionError):
-        raise RequestRefused(status_refusal(400)) from None  # nobody is there to read it
+        raise RequestRefused(status_refusal(400)) from None  # the client has closed the connection
     return bytes(data)
 
 
 def unpacked(raw: bytes, encoding: str) -> bytes:
-    """A body out of its `content-encoding`s, never larger than a body may be. Raises RequestRefused."""
+    """Return the body without its `content-encoding`s, bounded in size. Raises RequestRefused."""
     body = decoded(raw, encoding)
     if len(body.data) > LARGEST_BODY or body.undecoded.startswith(TOO_LARGE):
         raise RequestRefused(status_refusal(413))
@@ -140,13 +140,13 @@ def unpacked(raw: bytes, encoding: str) -> bytes:
     return body.data
 
 
-# -- on their way out
+# -- answers
 
 FOREVER_S = 3_600.0
 GARBAGE = "<html><body>502 Bad Gateway</body></html>"
 BEAT_S = 0.1
 MIDSTREAM = ("cut", "end", "hang", "drip", "error-event", "overflow-late")
-"""Faults that strike in the middle of a stream."""
+"""Faults that occur in the middle of a stream."""
 ID = {"request-id": "req_simulated", "x-request-id": "req_simulated"}
 
 
@@ -162,19 +162,19 @@ def json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -
 
 
 def error(api: SimulatedApi, refusal: ApiError) -> web.Response:
-    """An error with its status and headers."""
+    """Return an error response with its status and headers."""
     return json(api.refused(refusal), refusal.status, error_headers(refusal))
 
 
 def error_headers(refusal: ApiError) -> dict[str, str]:
-    """What comes with an error besides its body."""
+    """Return the headers of an error response."""
     return ID if refusal.retry_after is None else {**ID, "retry-after": f"{refusal.retry_after:g}"}
 
 
 async def answer_whole(
     request: web.Request, api: SimulatedApi, answer: dict[str, Any], fault: Fault
 ) -> web.StreamResponse:
-    """Return the whole answer at once."""
+    """Return the complete answer, unless the fault breaks it."""
     match fault.kind:
         case "cut" | "end" | "hang" | "drip":
             return await _half(request, dumps(answer).encode("utf-8", "replace"))
@@ -184,7 +184,7 @@ async def answer_whole(
 
 
 async def _half(request: web.Request, data: bytes) -> web.StreamResponse:
-    """Promise all, send half; then the connection breaks."""
+    """Announce the whole answer, send half of it, and break the connection."""
     response = web.StreamResponse(
         headers={"content-type": "application/json", "content-length": str(len(data))}
     )
@@ -199,7 +199,7 @@ async def _half(request: web.Request, data: bytes) -> web.StreamResponse:
 async def streamed(
     request: web.Request, events: AsyncIterator[StreamEvent], broken: bool
 ) -> web.StreamResponse:
-    """An answer as a stream. `broken`: it ends without its end, as when the connection is cut."""
+    """Send an answer as a stream. `broken`: close the connection instead of ending the stream, as when it is cut."""
     response = web.StreamResponse(
         headers={"content-type": "text/event-stream", "cache-control": "no-cache", **ID}
     )
@@ -218,7 +218,7 @@ async def streamed(
 
 
 def break_off(request: web.Request) -> None:
-    """Close the connection, with whatever was promised still owed."""
+    """Close the connection, even if the answer is incomplete."""
     if request.transport is not None:
         request.transport.close()
 
@@ -226,7 +226,7 @@ def break_off(request: web.Request) -> None:
 async def paced(
     api: SimulatedApi, events: Iterable[StreamEvent], fault: Fault, late: ApiError, pause_s: float
 ) -> AsyncIterator[StreamEvent]:
-    """The events as the fault lets them through; `late` is what goes wrong in mid-stream, where the fault wants it."""
+    """Yield the events, as far as the fault allows. `late` is the error of a fault within the stream."""
     strikes = fault.events(3) if fault.kind in MIDSTREAM else None
     for n, event in enumerate(events):
         if n == strikes:
@@ -238,7 +238,7 @@ async def paced(
         case "cut":
             await asyncio.sleep(
                 BEAT_S
-            )  # what came before is read before the connection breaks, however quick the client
+            )  # the client can read the earlier events before the connection breaks
         case "hang":
             await asyncio.sleep(FOREVER_S)
         case "drip":

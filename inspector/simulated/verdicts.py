@@ -1,4 +1,4 @@
-"""The simulated provider's verdicts on statements: does a text carry them? By the words alone, as `lost` judges.
+"""Judge for the simulated provider whether a text carries statements, from the words alone, as `lost` judges.
 
 The question is that of `core.findings.judging`: numbered statements, then the text.
 """
@@ -14,9 +14,9 @@ _QUESTION = re.compile(
 )
 _STATEMENT = re.compile(r"(?m)^(\d{1,4})\. (.+)$")
 _CARRIED, _GONE = 0.5, 0.2
-"""Share of the content words of a statement from which it is carried, and below which it is gone."""
+"""Shares of a statement's content words from which the statement is carried, and below which it is gone."""
 _LONGEST = 30
-"""Words of the evidence."""
+"""Most words of the evidence."""
 
 
 def answer_verdicts(request: str) -> str | None:

@@ -152,7 +152,7 @@ class PreviewWorker:
             self._see(arrived_previews, state)
 
     def _see(self, current: Previews, state: State) -> None:
-        """Compute the next missing preview, as long as the user stays at this place."""
+        """Compute the next missing preview, unless the user has left this place."""
         if self._underway != current.key:
             return
         if current.is_complete or _key(self._bench.state) != current.key:

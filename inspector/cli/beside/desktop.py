@@ -1,4 +1,4 @@
-"""`context-inspector desktop`: the entry in the desktop's menu, the icon and the file type, for this user only."""
+"""`context-inspector desktop`: install the menu entry, the icon and the file type, for this user only."""
 
 import argparse
 import os
@@ -20,13 +20,13 @@ _FILES = {
     "icons/hicolor/scalable/apps/context-inspector.svg": "icons/context-inspector.svg",
     "mime/packages/context-inspector.xml": "context-inspector.mime.xml",
 }
-"""Place in the data folder of the user, and the shipped file."""
+"""The shipped file for each path in the user's data folder."""
 _REFRESH = (("update-desktop-database", "applications"), ("update-mime-database", "mime"))
-"""Programs of the desktop that read a folder again, where it has them."""
+"""(program, folder): desktop programs that read a folder again, if they are installed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument(
         "--install", action="store_true", help="write menu entry, icon and file type for this user"
@@ -73,7 +73,7 @@ def install_files(data: Path) -> list[Path]:
 
 
 def remove_files(data: Path) -> list[Path]:
-    """Remove the files below `data` and return the paths of those that were there."""
+    """Remove the files below `data` and return the paths of those that existed."""
     removed = []
     for place in _FILES:
         path = data / place
@@ -84,7 +84,7 @@ def remove_files(data: Path) -> list[Path]:
 
 
 def _quote(command: str) -> str:
-    """Quote a command as desktop entries do."""
+    """Quote a command for a desktop entry."""
     special: Mapping[str, str] = {sign: "\\" + sign for sign in (chr(34), "`", "$", "\\")}
     if command.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum():
         return command

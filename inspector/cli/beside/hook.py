@@ -1,8 +1,8 @@
-"""`context-inspector hook`: runs where an agent compacts, and gives back what the compaction lost.
+"""`context-inspector hook`: called when an agent compacts, it returns what the compaction lost.
 
-Before a compaction it notes the rules of the user that are in the buffer. Afterwards it prints what is no longer there,
-which the client puts into the context. A hook never stops the client: it exits with 0. `hook_clients.py` says what each
-client calls, and changes its settings.
+Before a compaction it notes the user's rules that are in the buffer. Afterwards it prints those that are no longer
+there, and the client adds them to the context. A hook never stops the client: it exits with 0. `hook_clients.py` knows
+which events each client has, and changes its settings.
 """
 
 import argparse
@@ -26,12 +26,12 @@ from inspector.resources import user_folder
 from inspector.transcripts.files import open_transcript
 
 _MOST_CHARACTERS = 8_000
-"""Of the text that goes back into the context."""
+"""Most characters of the text that is added to the context."""
 _Event: TypeAlias = Mapping[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.description = "Reads the JSON of a client's hook on standard input."
     parser.add_argument(
         "--client",
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
         if transcript and (document := answer(event, transcript)):  # an unsaved session has no file
             write_json(document)
     except InspectorError as failure:
-        note(str(failure))  # the client goes on without it
+        note(str(failure))  # the client continues without the text
 
 
 def _read_event() -> dict[str, Any]:
@@ -73,16 +73,16 @@ def _read_event() -> dict[str, Any]:
 
 
 def write_note(transcript: str) -> None:
-    """Note what must survive the compaction that follows. Raises InspectorError."""
+    """Note the user's rules before the compaction that follows. Raises InspectorError."""
     session = open_transcript(Path(transcript))
     rules = _present_rules(session)
     _save_note(transcript, {"compactions": len(session.main.compactions), "rules": rules})
 
 
 def find_missing_text(transcript: str) -> str:
-    """Return what the compaction that just happened lost and still counts; empty for nothing. Raises InspectorError.
+    """Return what the compaction lost that still matters; empty if nothing. Raises InspectorError.
 
-    If the client has not yet written the compaction into the transcript, everything that was noted is given back.
+    If the client has not yet written the compaction into the transcript, all noted rules are returned.
     """
     session = open_transcript(Path(transcript))
     noted = _read_note(transcript)
@@ -143,19 +143,19 @@ def _read_note(transcript: str) -> dict[str, Any]:
 
 
 def _answer_pre_compact(event: _Event, transcript: str) -> _Event:
-    """Claude Code and Codex are about to compact."""
+    """Handle the event before a compaction in Claude Code and Codex."""
     write_note(transcript)
     return {}
 
 
 def _answer_session_start(event: _Event, transcript: str) -> _Event:
-    """Claude Code and Codex start a session, or continue one with a compacted buffer."""
+    """Handle the start of a session in Claude Code and Codex, which may continue with a compacted buffer."""
     text = find_missing_text(transcript) if event.get("source") == "compact" else ""
     return _add_context("SessionStart", text)
 
 
 def _answer_before_agent(event: _Event, transcript: str) -> _Event:
-    """Gemini CLI begins a turn of the user, perhaps with a buffer that it compacted in the turn before."""
+    """Handle the start of a user's turn in Gemini CLI, which may have compacted the buffer in the previous turn."""
     session = open_transcript(Path(transcript))
     count = len(session.main.compactions)
     known = _read_note(transcript).get("compactions")
@@ -166,7 +166,7 @@ def _answer_before_agent(event: _Event, transcript: str) -> _Event:
 
 
 def _answer_compacting(event: _Event, transcript: str) -> _Event:
-    """opencode writes the prompt for its summary, and takes text for it."""
+    """Handle opencode's event before a summary: add text to the prompt for it."""
     rules = _present_rules(open_transcript(Path(transcript)))
     if not rules:
         return {}

@@ -1,4 +1,4 @@
-"""The clients that call `context-inspector hook`: which event of theirs, and how it gets into their settings."""
+"""The clients that call `context-inspector hook`: their events, and how the hook is added to their settings."""
 
 import argparse
 import json
@@ -20,16 +20,16 @@ from inspector.core.errors import InspectorError
 
 @dataclass(frozen=True, slots=True)
 class HookClient:
-    """A client whose settings name commands for its events."""
+    """A client whose settings assign commands to its events."""
 
     path: Path
-    """Its settings."""
+    """Path of the client's settings."""
     matchers: Mapping[str, str | None]
-    """What each of our events is matched by; None for a client that needs no matcher."""
+    """The matcher of each event that the hook uses; None if the event takes no matcher."""
     timeout: int
-    """As the client counts: seconds, or milliseconds."""
+    """Time limit of the hook in the client's unit: seconds or milliseconds."""
     hint: str = ""
-    """What the user has to do then."""
+    """What the user has to do after the installation; empty if nothing."""
 
 
 def find_client(name: str) -> HookClient:
@@ -71,7 +71,7 @@ def offer_hook(arguments: argparse.Namespace) -> None:
 
 
 def add_hooks(client: HookClient, settings: dict[str, Any], command: str) -> dict[str, Any]:
-    """Return the settings with our command after the existing hooks of each event. Raises InspectorError."""
+    """Return the settings with the hook's command after the existing hooks of each event. Raises InspectorError."""
     bare = remove_hooks(settings)
     hooks = bare.get("hooks") or {}
     if not isinstance(hooks, dict):
@@ -90,7 +90,7 @@ def add_hooks(client: HookClient, settings: dict[str, Any], command: str) -> dic
 
 
 def remove_hooks(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings without our command; events without any other hook go with it."""
+    """Return the settings without the hook's command; events that then have no hook are removed."""
     hooks = settings.get("hooks")
     if not isinstance(hooks, dict):
         return settings
@@ -147,7 +147,7 @@ export const ContextInspector = async () => ({
 
 
 def add_plugin(before: str, command: str) -> str:
-    """Return the text of the plug-in. Raises InspectorError if the file is somebody else's."""
+    """Return the text of the plug-in. Raises InspectorError if another program wrote the existing file."""
     _require_ours(before)
     timeout = str(find_client("opencode").timeout)
     text = _PLUGIN.replace("COMMAND", json.dumps(find_command())).replace("TIMEOUT", timeout)
@@ -155,7 +155,7 @@ def add_plugin(before: str, command: str) -> str:
 
 
 def remove_plugin(before: str, command: str) -> str:
-    """Return no text: the file goes. Raises InspectorError if it is somebody else's."""
+    """Return an empty text, which removes the file. Raises InspectorError if another program wrote it."""
     _require_ours(before)
     return ""
 

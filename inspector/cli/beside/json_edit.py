@@ -1,4 +1,4 @@
-"""Changes of a JSON text that leave everything else as it is: taking a change back gives the former text."""
+"""Change a JSON text and leave everything else unchanged: undoing a change restores the original text."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _LAST_INDENT = re.compile(r"\n([ \t]*)[^\n]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A value with its place in the text. Items of objects are labelled by their keys."""
+    """A value with its position in the text. Items of objects are labelled by their keys."""
 
     value: Any
     start: int
@@ -26,15 +26,16 @@ class _Node:
 class _Item:
     label: str
     start: int
-    """Where the item begins: at its key."""
+    """Position where the item begins; in an object, that of its key."""
     node: _Node
 
 
 def edit_json(text: str, new: Any) -> str:
-    """Return a JSON text that holds `new`, with only the members and elements changed that differ.
+    """Return a JSON text that holds `new`, in which only the differing members and elements are changed.
 
     Args:
-        text: valid JSON, or nothing but blanks.
+        text: Valid JSON, or only white space.
+        new: The new value.
     """
     if not text.strip():
         return json.dumps(new, indent=2, ensure_ascii=False) + "\n"
@@ -42,7 +43,7 @@ def edit_json(text: str, new: Any) -> str:
     edited = text[: node.start] + _Editor(text).edit(node, new, "") + text[node.end :]
     if json.loads(edited) == new:
         return edited
-    return json.dumps(new, indent=2, ensure_ascii=False) + "\n"  # a key that occurs twice
+    return json.dumps(new, indent=2, ensure_ascii=False) + "\n"  # a key occurs twice
 
 
 def _skip(text: str, at: int) -> int:
@@ -82,7 +83,7 @@ def _read_container(text: str, start: int) -> _Node:
 
 
 class _Editor:
-    """Writes nodes of one text with their changes."""
+    """Writes the values of one text with their changes."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -90,7 +91,7 @@ class _Editor:
         self._unit = match[1] if match else "  "
 
     def edit(self, node: _Node, new: Any, indent: str) -> str:
-        """Return the text of a value in place of that of `node`."""
+        """Return the text of `new`, which replaces the value of `node`."""
         if node.value == new:
             return self._text[node.start : node.end]
         if isinstance(node.value, dict) and isinstance(new, dict):
@@ -125,7 +126,7 @@ class _Editor:
         added: Iterable[str],
         indent: str,
     ) -> str:
-        """Return the text of a container with these items of it, followed by others."""
+        """Return the text of a container with some of its items, followed by added ones."""
         inner = self._indent(node, indent)
         pieces: list[str] = []
         for item, value in zip(kept_items, values, strict=True):
@@ -141,12 +142,12 @@ class _Editor:
         return self._enclose(node, "".join(pieces), indent)
 
     def _separator(self, node: _Node, item: _Item) -> str:
-        """Return what is between an item and the one before it."""
+        """Return the text between an item and the previous one."""
         before = node.items[node.items.index(item) - 1]
         return self._text[before.node.end : item.start]
 
     def _is_long(self, node: _Node) -> bool:
-        """Does a container have a line for each item?"""
+        """Does the container have one line per item?"""
         if not node.items:
             return True
         return "\n" in self._text[node.start : node.items[0].start]
@@ -175,7 +176,7 @@ class _Editor:
 def _match_elements(
     items: Sequence[_Item], new: Sequence[Any]
 ) -> tuple[list[_Item], Sequence[Any]]:
-    """Return the items that are still at the beginning of `new`, in order, and what follows them there."""
+    """Return the items that `new` begins with, in order, and the elements of `new` that follow them."""
     kept_items: list[_Item] = []
     for item in items:
         if len(kept_items) < len(new) and item.node.value == new[len(kept_items)]:

@@ -1,4 +1,4 @@
-"""Changes of a client's settings file: shown as a diff, made only after a yes, taken back by the same way."""
+"""Change a client's settings file: the change is shown as a diff and made only after the user confirms it."""
 
 import argparse
 import difflib
@@ -16,13 +16,13 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, loads
 
 SettingsChange: TypeAlias = Callable[[dict[str, Any], str], dict[str, Any]]
-"""(settings, our command) -> the settings with the change."""
+"""Returns changed settings, given the settings and this program's command."""
 TextChange: TypeAlias = Callable[[str, str], str]
-"""(text of a file, our command) -> the changed text; empty for no file."""
+"""Returns a changed text, given the text of a file and this program's command; empty removes the file."""
 
 
 def add_settings_options(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add --install and its companions."""
+    """Add --install and the options that go with it."""
     parser.add_argument(
         "--install",
         action="store_true",
@@ -46,7 +46,7 @@ def claude_settings() -> Path:
 def offer_change(arguments: argparse.Namespace, path: Path, change: SettingsChange) -> None:
     """Show a change of JSON settings as a diff, ask, and make it. Raises InspectorError.
 
-    What the change does not touch keeps its form. Settings that become empty are removed with their file.
+    The rest of the text keeps its formatting. Settings that become empty are removed with their file.
     """
 
     def change_text(before: str, command: str) -> str:
@@ -79,7 +79,7 @@ def offer_text(arguments: argparse.Namespace, path: Path, change: TextChange) ->
 
 
 def find_command() -> str:
-    """Return the command under which other programs find this one."""
+    """Return the command with which other programs can run this one."""
     on_path = shutil.which("context-inspector")
     own = Path(sys.executable).with_name("context-inspector")
     return on_path or (str(own) if own.is_file() else "context-inspector")
@@ -117,7 +117,7 @@ def _ask(question: str) -> bool:
 
 
 def _replace(path: Path, before: str, after: str) -> None:
-    """Write the file whole, with its permissions; not if somebody changed it meanwhile. Raises InspectorError."""
+    """Replace the file completely, keeping its permissions. Raises InspectorError if it has changed in the meantime."""
     target = Path(os.path.realpath(path))
     if _read(target) != before:
         raise InspectorError(

@@ -1,4 +1,6 @@
-"""`context-inspector statusline`: the line that Claude Code shows below its prompt. See `inspector/statusline.py`."""
+"""`context-inspector statusline`: print the line that Claude Code shows below its prompt. See
+`inspector/statusline.py`.
+"""
 
 import argparse
 import os
@@ -23,13 +25,13 @@ from inspector.statusline import index_folder, index_path, main
 from inspector.transcripts.files import open_transcript
 
 _RECENT = 20
-"""Requests whose growth says how fast the buffer grows."""
+"""Number of recent requests from which the growth of the buffer is computed."""
 _KEPT = 100
-"""Indexes that are kept, the newest ones."""
+"""Number of newest indexes that are kept."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.description = (
         "Reads the status JSON of Claude Code on standard input and prints one line."
     )
@@ -54,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def add_line(settings: dict[str, Any], command: str) -> dict[str, Any]:
-    """Return the settings with our status line. Raises InspectorError if they have another one."""
+    """Return the settings with the program's status line. Raises InspectorError if they have another one."""
     line = settings.get("statusLine")
     if line and not _is_ours(line):
         raise InspectorError(
@@ -64,7 +66,7 @@ def add_line(settings: dict[str, Any], command: str) -> dict[str, Any]:
 
 
 def remove_line(settings: dict[str, Any], command: str) -> dict[str, Any]:
-    """Return the settings without our status line."""
+    """Return the settings without the program's status line."""
     return {
         name: value
         for name, value in settings.items()
@@ -98,10 +100,11 @@ def refresh_index(file: str) -> dict[str, Any]:
 
 
 def measure_session(session: Session) -> dict[str, Any]:
-    """Return what the status line shows beside the current size.
+    """Return what the status line shows besides the current size.
 
-    `window`, `trigger` and `growth` are in tokens, null if unknown; `rules` counts the user's rules that are in the
-    buffer now, and that no instruction file will bring back after the next compaction.
+    `window`, `trigger` and `growth` are in tokens, null if unknown. `rules` counts the user's rules that are in the
+    buffer
+    now and that no instruction file will restore after the next compaction.
     """
     thread = session.main
     pressures = known_pressures(thread)
@@ -118,7 +121,7 @@ def measure_session(session: Session) -> dict[str, Any]:
 
 
 def _find_growth(thread: Thread) -> int | None:
-    """Return the mean growth of a request in tokens, since the last compaction; None without two reports."""
+    """Return the mean growth per request since the last compaction, in tokens; None with fewer than two reports."""
     start = max((compaction.before_request for compaction in thread.compactions), default=0)
     usages = [request.usage for request in thread.requests[start:]]
     sizes = [usage.prompt for usage in usages if usage is not None][-_RECENT - 1 :]

@@ -1,4 +1,6 @@
-"""`context-inspector bundle FILE -o session.ctx`: one session with note and pins to share, without what is private."""
+"""`context-inspector bundle FILE -o session.ctx`: pack one session with note and pins for sharing, without private
+texts.
+"""
 
 import argparse
 from pathlib import Path
@@ -18,7 +20,7 @@ from inspector.workbench.steps_file import check_document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     parser.add_argument("file", metavar="FILE", help="a transcript, or an API request body")
     add_options(parser, "--session", "--format")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the bundle to write")
@@ -36,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """List what is private, ask, and write the bundle. Raises InspectorError."""
+    """List the private texts, ask, and write the bundle. Raises InspectorError."""
     check_target(arguments.output, arguments.force)
     path = Path(arguments.file)
     if arguments.session is not None:

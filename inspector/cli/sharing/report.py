@@ -1,4 +1,4 @@
-"""`context-inspector report FILE -o report.html`: one HTML file about a session, without what is private."""
+"""`context-inspector report FILE -o report.html`: write one HTML file about a session, without private texts."""
 
 import argparse
 from dataclasses import replace
@@ -12,7 +12,7 @@ from inspector.workbench.sharing.report import WindowAt, draft_report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
+    """Add the command's options."""
     add_selection(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="the HTML file to write"
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """List what is private, ask, and write the report. Raises InspectorError."""
+    """List the private texts, ask, and write the report. Raises InspectorError."""
     check_target(arguments.output, arguments.force)
     chosen = select(arguments)
     window_at = windows_of(chosen, arguments.window)
@@ -45,7 +45,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def windows_of(chosen: Selection, window: int | None) -> WindowAt:
-    """Return the window at each request. `window`: the user's own in tokens."""
+    """Return a function that gives the window at each request. `window` is the user's own, in tokens; None: the
+    model's.
+    """
 
     def window_at(at: int | None) -> int | None:
         place = len(chosen.thread.requests) if at is None else at

@@ -1,4 +1,4 @@
-"""The review of what a shared file would disclose, on the terminal."""
+"""Review on the terminal what a shared file would disclose."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from inspector.workbench.sharing.redaction import PrivateText, Redaction
 
 
 def add_review_options(parser: argparse.ArgumentParser) -> None:
-    """Add --redact."""
+    """Add the option --redact."""
     parser.add_argument(
         "--redact", choices=("all",), help="replace everything that is listed, without a question"
     )
@@ -19,10 +19,12 @@ def add_review_options(parser: argparse.ArgumentParser) -> None:
 def review_texts(
     texts: Sequence[PrivateText], arguments: argparse.Namespace, what: str
 ) -> Redaction:
-    """Show what will be replaced, and ask. Raises InspectorError without a yes.
+    """Show what will be replaced, and ask. Raises InspectorError unless the user says yes.
 
     Args:
-        what: what is to be written, as the question names it.
+        texts: The private texts.
+        arguments: The command's options.
+        what: The kind of file to be written, as the question names it.
     """
     redaction = Redaction(texts)
     if not texts or arguments.redact == "all":

@@ -97,7 +97,7 @@ class HoldInfo:
 
 @dataclass(frozen=True, slots=True)
 class HoldRelease:
-    """Forward a held request; with `items` instead of its own items, which `cut` produced."""
+    """Forward a held request; with `items`, which `cut` produced, instead of the original ones."""
 
     items: Sequence[Any] | None = None
     cut: BufferCut | None = None

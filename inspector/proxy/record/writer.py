@@ -1,6 +1,6 @@
 """The process that writes a recording: it reads records from its pipe until the pipe ends, and writes a line for each.
 
-It outlives a proxy that is killed, until everything in the pipe is written. It replies on its other pipe as long as
+It outlives a proxy that is killed, until everything in the pipe is written. It replies on its other pipe while
 somebody reads that.
 """
 

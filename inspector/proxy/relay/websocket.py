@@ -338,9 +338,7 @@ class WebSocketTunnel(Tunnel):
             await self._down.drain()
 
     async def _wait_until_safe(self) -> None:
-        """Wait until the answers that have ended are recorded; the proxy sends no message of its own in the
-        meantime.
-        """
+        """Wait until the answers that have ended are recorded. Meanwhile, messages of the proxy wait, too."""
         if self._recorder.is_safe():
             return
         self._is_waiting = True
