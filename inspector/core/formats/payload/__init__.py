@@ -1,1 +1,1 @@
-"""Request bodies as a provider takes them, alone or many in one file: four dialects, one reader."""
+"""Read bare request bodies, one or many in a file. One reader serves the dialects of all providers."""

@@ -1,6 +1,6 @@
-"""How the values of a payload file are taken apart: request and response; events of a stream, in a list or one a line.
+"""Read the values of a payload file: requests and responses, or events of a stream (a list, or one on each line).
 
-Also: which requests are no steps of a conversation.
+`side_reason` shows which requests are no steps of a conversation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,16 +23,16 @@ class BodyPair:
     line: int = 0
     time: str = ""
     window: int | None = None
-    """The model's window, if the file records it."""
+    """The model's context window in tokens, if the file records it."""
 
     @property
     def previous(self) -> str:
-        """The response that the request continues; empty if it is complete."""
+        """The id of the response that the request continues; empty if the request is complete."""
         return text_of((self.request or {}).get("previous_response_id"))
 
     @property
     def response_id(self) -> str:
-        """The name of the response; empty if the file does not hold it."""
+        """The id of the response; empty if the file does not hold it."""
         return text_of((self.response or {}).get("id"))
 
 
@@ -58,7 +58,7 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
 
 
 def _read_history(dialect: Dialect, history: list[Any], line: int) -> BodyPair | None:
-    """Read a chat that Gemini CLI saved; None where it is not of this API."""
+    """Read a chat that Gemini CLI saved; None if its messages are not of this API."""
     return BodyPair({dialect.key: history}, None, line) if dialect.is_message(history[0]) else None
 
 
@@ -89,7 +89,7 @@ _TIMES = ("timestamp", "time", "created_at", "ts", "request_created_at")
 
 
 def _is_body(dialect: Dialect, value: Mapping[str, Any]) -> bool:
-    """A request body, or just an object with the message list."""
+    """Does the object hold messages, as a request body does?"""
     return isinstance(value.get(dialect.key), list | str)
 
 
@@ -99,7 +99,7 @@ def _is_count(response: Mapping[str, Any]) -> bool:
 
 
 def side_reason(dialect: Dialect, pair: BodyPair) -> str:
-    """Return why a call is no step of the conversation: title, prewarm, ...; empty if it is one."""
+    """Return why a call is no step of the conversation: title, prewarm, ...; empty for a step."""
     if pair.response is not None and _is_count(pair.response):
         return "token count"
     body = pair.request or {}
@@ -137,11 +137,11 @@ def _reason_by_words(last: str, body: Mapping[str, Any], *, is_single: bool) -> 
 # -- streams
 
 _BESIDE = ("ping", "error")
-"""Types of events in the streams of several providers."""
+"""Types of events that several providers send beside the events of a response."""
 
 
 def stream_of(rows: Sequence[Any]) -> Dialect | None:
-    """Return the dialect whose stream these rows are from their beginning on; None if they are something else."""
+    """Return the dialect of the event stream that begins with these rows; None if they are no stream."""
     dialects = {_dialect_of_event(row) for row in rows[:8] if not is_beside(row)}
     if len(dialects) != 1:
         return None
@@ -150,7 +150,7 @@ def stream_of(rows: Sequence[Any]) -> Dialect | None:
         return dialect
     has_early_finish = any(
         dialect.has_finish(_event_in(row)) for row in rows[:-1]
-    )  # only the last one ends an answer
+    )  # in a stream, only the last event may have a finish reason
     return dialect if len(rows) > 1 and not has_early_finish else None
 
 
@@ -164,19 +164,19 @@ def _event_in(row: Any) -> Mapping[str, Any]:
 
 
 def is_beside(row: Any) -> bool:
-    """Is it an event that says nothing of the response, or of its failure only?"""
+    """Is the row an event that holds no part of a response: a ping, an error, `[DONE]`?"""
     event = _event_in(row)
     return event.get("type") in _BESIDE or event.get("data") == "[DONE]"
 
 
 def is_final(row: Any) -> bool:
-    """Does the stream end with this event? A chunk of Chat Completions does not say it: usage may follow."""
+    """Does the stream end with this event? A chunk of Chat Completions does not show it, because usage may follow."""
     kind = text_of(_event_in(row).get("type"))
     return any(kind in dialect.final_events for dialect in DIALECTS.values())
 
 
 def is_continued_by(rows: Sequence[Any], row: Any) -> bool:
-    """Does an event belong to the same response as those before it? Chunks of Chat Completions bear its id."""
+    """Does an event belong to the same response as `rows`? Chunks of Chat Completions hold the id of the response."""
     before, event = _event_in(rows[-1]), _event_in(row)
     if is_final(rows[-1]):
         return False

@@ -1,7 +1,7 @@
-"""Reads bare payloads of one provider: one body, a list of messages, or a row of bodies (one per line or in a list).
+"""Read bare payloads of one provider: one body, a list of messages, or many bodies (one per line or in a list).
 
-One body is a session with one request. In a row, side calls (titles, prewarms, token counts) are no steps; the others
-are grouped into threads by what they share. Events of a stream are read as the response that they report.
+One body is a session with one request. Of many bodies, side calls (titles, prewarms, token counts) are no steps; all
+other bodies are grouped into threads by the messages that they share. The events of a stream are read as one response.
 """
 
 from collections import Counter
@@ -43,20 +43,20 @@ class PayloadReader:
         self._pool = Pool()
         self._threads = BodyThreads(dialect, self._pool)
         self._sides: list[tuple[int, str]] = []
-        """Line of each side call, and why it is one."""
+        """Line and kind of each side call."""
         self._held: list[BodyPair] = []
-        """Side calls of a file that has nothing else so far: should it stay like that, they are its steps."""
+        """Side calls of a file that has no steps so far. They are shown as steps if no step follows."""
         self._loose = EMPTY_VIEW
-        """Single messages between the bodies."""
+        """Single messages outside of bodies."""
         self._problems: list[Problem] = []
         self._session_id = ""
         self._partial: set[str] = set()
         """Notes about responses without requests."""
         self._stream: list[Any] = []
-        """Events of a response that has not come to its end."""
+        """Events of a response that is not complete yet."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a body, an exchange, a list of either, or one message."""
+        """Read a body, an exchange, a list of either, or one message."""
         del file  # payloads have no companions
         if self._dialect.is_message(value) or self._is_saved_chat(value):
             items = value if isinstance(value, list) else [value]
@@ -79,7 +79,7 @@ class PayloadReader:
                 self._take(pair)
 
     def _is_saved_chat(self, value: Any) -> bool:
-        """Is it a list of Gemini's contents in which the model spoke? Each of its turns was a call."""
+        """Is the value a list of Gemini's contents with turns of the model? Each of these turns was a call."""
         if (
             self._dialect is not GEMINI
             or not isinstance(value, list)
@@ -89,7 +89,7 @@ class PayloadReader:
         return any(item.get("role") == "model" for item in value)
 
     def _is_stream(self, value: Any) -> bool:
-        """Is it a stream of events? Not the last one alone: that holds the response."""
+        """Is the value a stream of events or a part of one? A final event alone is not: it holds the whole response."""
         if isinstance(value, list):
             return stream_of(value) is self._dialect
         if self._stream:
@@ -201,14 +201,14 @@ class PayloadReader:
 
 
 def _begins_turn(messages: Sequence[Message], n: int) -> bool:
-    """Is it the first message of a turn of the model?"""
+    """Is message `n` the first message of a turn of the model?"""
     message = messages[n]
     is_inside = n > 0 and bool(message.together) and messages[n - 1].together == message.together
     return message.role == "assistant" and not is_inside
 
 
 def _is_row(dialect: Dialect, rows: list[Any]) -> bool:
-    """Is the list one of bodies or exchanges, rather than of messages?"""
+    """Does the list hold bodies or exchanges, rather than messages?"""
     first = rows[:3]
     pairs = [body_pair(dialect, row, 0) for row in first if not dialect.is_message(row)]
     read = [pair for pair in pairs if pair is not None]

@@ -1,6 +1,6 @@
-"""Find the provider of a payload: by shapes that only one provider has, then by habit; never with more than 0.85.
+"""Find the provider of a payload: by forms that only one provider has, else by likelihood. The score is at most 0.85.
 
-A recognised transcript format is surer than that: many of them hold messages with role and content.
+Transcript formats have higher scores, because many transcripts hold messages with role and content, too.
 """
 
 import re
@@ -24,18 +24,18 @@ _KEPT_CHAT = _words(
     "id _id uuid title created created_at createdAt updated_at updatedAt session_id conversation_id conversationId"
     " thread_id threadId chatId start_time startTime workspace session project cwd"
 )
-"""Keys beside the messages of a chat that a program keeps."""
+"""Keys beside the messages in a chat that a program saved."""
 _KEPT_MESSAGE = _words(
     "id _id uuid timestamp ts time date created created_at createdAt updated_at messageId message_id parentId parent_id"
     " conversation_id conversationId session_id sender author metadata meta usage tokens cost model"
 )
-"""Keys of a message that a program keeps."""
+"""Keys of a message in a chat that a program saved."""
 _ROLES = _words("system developer user assistant tool function")
 _TOOL = re.compile("tool|function", re.IGNORECASE)
 
 
 def sniff_payload(dialect: Dialect, head: Head) -> float:
-    """Return how sure it is that the head holds payloads of this API: 0 to 0.85."""
+    """Return how likely the head holds payloads of this API: 0 to 0.85."""
     return (
         _sniff_unmistakable(dialect, head)
         if dialect.signs.is_unmistakable
@@ -63,7 +63,7 @@ def _sniff_by_signs(dialect: Dialect, head: Head) -> float:
 
 
 def _score(dialect: Dialect, row: Any) -> float:
-    """Return how sure it is that a row is a payload of this API."""
+    """Return how likely a row is a payload of this API: 0 to 0.85."""
     if isinstance(row, Mapping) and not _NOT_PAYLOADS.isdisjoint(row):
         return 0.0
     pair = body_pair(dialect, [row] if dialect.is_message(row) else row, 0)
@@ -78,7 +78,7 @@ def _score(dialect: Dialect, row: Any) -> float:
 
 
 def _score_body(dialect: Dialect, request: Mapping[str, Any]) -> float:
-    """Return how sure it is that a request body goes to this API, and not to one with similar bodies."""
+    """Return how likely a request body is of this API, and not of one with similar bodies: 0 to 0.85."""
     own = _count_signs(dialect, request)
     others = max(
         _count_signs(other, request) for other in _similar_dialects() if other is not dialect
@@ -87,7 +87,7 @@ def _score_body(dialect: Dialect, request: Mapping[str, Any]) -> float:
         return 0.85 if own > others else 0.3
     if dialect.key != "messages":
         return 0.8 if "model" in request else 0.0
-    # Nothing but role and content: the same in both. A body with `max_tokens` is Anthropic's, which demands it.
+    # Messages with only role and content look the same in both APIs. Anthropic's API demands `max_tokens`.
     return 0.6 if ("max_tokens" in request) == (dialect.signs.limit == "max_tokens") else 0.5
 
 
@@ -96,7 +96,7 @@ def _similar_dialects() -> list[Dialect]:
 
 
 def _count_signs(dialect: Dialect, request: Mapping[str, Any]) -> int:
-    """Count what only this API writes so in a request body."""
+    """Count the signs in a request body that only this API has."""
     signs = dialect.signs
     messages = objects_of(request.get("messages"))
     count = len(signs.keys.intersection(request))
@@ -118,8 +118,10 @@ def _types(request: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_body(dialect: Dialect, row: Any, request: Mapping[str, Any]) -> bool:
-    """Does it go to an API as it is? A program that keeps a chat notes when its messages came and what they are called,
-    and writes calls of tools in its own way."""
+    """Is a row a body that an API accepts, rather than a chat that a program saved?
+
+    A saved chat has times and ids of messages, and may write tool calls in a form that no API accepts.
+    """
     wire, items = dialect.conversation(request), objects_of(dialect.items(request)[:60])
     if not _are_messages(dialect, wire) or not (wire or "model" in request) or _is_kept_chat(row):
         return False
@@ -129,7 +131,7 @@ def _is_body(dialect: Dialect, row: Any, request: Mapping[str, Any]) -> bool:
 
 
 def _is_kept_chat(row: Any) -> bool:
-    """Does an object with messages say when the chat began, or what it is called? One call with its answer may."""
+    """Is the row a saved chat: messages with an id, a title or a time? A call with its answer is none."""
     if (
         not isinstance(row, Mapping)
         or "messages" not in row
@@ -148,7 +150,7 @@ def _is_kept_message(message: Mapping[str, Any]) -> bool:
 
 
 def _is_foreign_message(message: Mapping[str, Any]) -> bool:
-    """Is it written as no API writes a message, or a block of its content?"""
+    """Does a message, or a block of its content, have a form that no API accepts?"""
     kind, content = message.get("type"), message.get("content")
     if isinstance(content, Mapping) or (
         "role" in message and isinstance(kind, str) and kind != "message"
@@ -158,7 +160,7 @@ def _is_foreign_message(message: Mapping[str, Any]) -> bool:
 
 
 def _is_foreign_block(block: Mapping[str, Any]) -> bool:
-    """Is it a call of a tool, or its result, as no API writes it?"""
+    """Does a block have a form that no API accepts for a tool call, a tool result or a text?"""
     kind = block.get("type")
     if not isinstance(kind, str):
         return "text" not in block
@@ -166,7 +168,10 @@ def _is_foreign_block(block: Mapping[str, Any]) -> bool:
 
 
 def _are_messages(dialect: Dialect, wire: Sequence[Any]) -> bool:
-    """Do all items say what they are, and is at least one known that has no role (Responses)? Many lists have types."""
+    """Do all items have a role or a type, and has at least one a role, or a type of this API's items?
+
+    Many other lists have items with types.
+    """
     first = wire[:8]
     if not all(
         isinstance(item, Mapping) and isinstance(item.get("role", item.get("type")), str)

@@ -1,4 +1,4 @@
-"""Group a row of bodies, or any other record of whole calls, into threads, as in a recording."""
+"""Group many bodies, or any other records of whole calls, into threads, as in a recording of the proxy."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from inspector.core.session import Thread
 
 
 def named_threads(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
-    """With the ids and titles that such threads get: the first is the main one."""
+    """Return the threads with ids and titles. The first one is the main thread and the parent of the others."""
     main, *others = threads
     return main.thread("main", "", "", ""), *(
         thread.thread(f"thread-{n}", thread.first_words, "main", "")
@@ -31,20 +31,20 @@ class BodyThreads:
     """Groups request bodies into threads as in a recording, but without client keys."""
 
     def __init__(self, dialect: Dialect, pool: Pool, *, is_one: bool = False) -> None:
-        """`is_one`: all are of one conversation, whatever they say."""
+        """Create an empty group. `is_one`: put all bodies into one thread, whatever they hold."""
         self.missing: list[int] = []
-        """Lines of the bodies that go on from a response which is not in the file."""
+        """Lines of the bodies that continue a response which is not in the file."""
         self._dialect = dialect
         self._pool = pool
         self._is_one = is_one
         self._before: tuple[list[Any], Body] | None = None
-        """The items of the last body, and how it was read."""
+        """The items of the last body, and the body as it was read."""
         self._bodies = Bodies(pool)
         self._conversations = Conversations()
         self._ends: dict[str, View] = {}
-        """What a response leads to, by its id."""
+        """The buffer after each response, by id of the response."""
         self._bare: Conversation | None = None
-        """Responses without their requests."""
+        """The thread of the responses without requests."""
 
     @property
     def all(self) -> list[Conversation]:
@@ -52,7 +52,7 @@ class BodyThreads:
         return self._conversations.all
 
     def add(self, pair: BodyPair, *, step: bool = True) -> None:
-        """Take one exchange. A side call (`step` false) is remembered only as something to continue."""
+        """Add an exchange. A side call (`step` false) joins no thread; a later request may continue its response."""
         if pair.previous and pair.previous not in self._ends:
             self.missing.append(pair.line)
         start = self._ends.get(pair.previous, EMPTY_VIEW)
@@ -80,7 +80,7 @@ class BodyThreads:
             self._ends[pair.response_id] = end
 
     def _read(self, pair: BodyPair, start: View) -> Body:
-        """What it shares with the body before it at its beginning is not read again."""
+        """Read a body, except the items at its beginning that it shares with the last body."""
         request, key = pair.request or {}, self._dialect.key
         items, other, like = request.get(key), None, None
         if isinstance(items, list) and not start.length and self._before is not None:
@@ -112,7 +112,10 @@ class BodyThreads:
         return self._bare
 
     def _prompt(self, pair: BodyPair, prompt: Prompt) -> Prompt:
-        """A body that names a model is complete: what it does not hold was not sent. A bare list holds no prompt."""
+        """Return the prompt of an exchange, with None for a system prompt or tools that are unknown.
+
+        A body that names a model is complete: it holds all that was sent. A bare list of messages holds no prompt.
+        """
         if pair.request is not None and "model" in pair.request:
             return prompt
         if pair.request is None:

@@ -1,4 +1,4 @@
-"""What other tools captured between agents and their providers: read as a recording of our own proxy is."""
+"""Read what other tools captured between agents and their providers, as if our own proxy had recorded it."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,11 +1,12 @@
-"""Documents that hold exchanges over HTTP: archives, cassettes. Read are those that ask a model; others are counted.
+"""Read HTTP archives and cassettes. Exchanges with a model are read; all other exchanges are only counted.
 
-HTTP archives are what a browser, a network tool or a recorder of tests saw, an entry an exchange.
+An HTTP archive holds what a browser, a network tool or a test recorder saw: one entry for each exchange.
 http://www.softwareishard.com/blog/har-12-spec/
 
-Cassettes of VCR and its relatives (VCR.py, VCR for Ruby, go-vcr) are what a test sent and got, an interaction each. The
-calls of a test need not belong to one conversation; they are in order, and have no times. Bodies are texts, or stand
-under `parsed_body` as values. Interactions of the kind `message` are those of a WebSocket, each way.
+A cassette of VCR or a similar tool (VCR.py, VCR for Ruby, go-vcr) holds what a test sent and received: one interaction
+for each exchange. The calls of a test need not belong to one conversation. They are in order, and most have no times.
+Bodies are texts, or values in `parsed_body`. Interactions of the kind `message` are WebSocket messages, in both
+directions.
 """
 
 from collections.abc import Mapping
@@ -24,12 +25,12 @@ from inspector.core.untyped import fields_of, object_of, objects_of, text_of
 
 
 def sniff_har(head: Head) -> float:
-    """Sure of an archive in which a model is asked."""
+    """Return 0.97 for an archive with a request to a model; else 0."""
     return 0.97 if any(map(_is_models, _entries(head.document))) else 0.0
 
 
 def _entries(value: Any) -> list[Mapping[str, Any]]:
-    """In the order of their time."""
+    """Return the entries of an archive in the order of their start times."""
     entries = objects_of(object_of(value, "log").get("entries"))
     return sorted(entries, key=lambda entry: text_of(entry.get("startedDateTime")))
 
@@ -51,7 +52,10 @@ def _read_entry(entry: Mapping[str, Any]) -> CapturedRequest:
 
 
 def _content(content: Mapping[str, Any]) -> Any:
-    """Return its text, also where it is in base64: whole, or a list of pieces (Polly.JS, of packed bodies)."""
+    """Return the text of a content or, if it is in base64, its bytes.
+
+    Polly.JS writes a compressed body as a list of base64 pieces.
+    """
     text = content.get("text")
     if content.get("encoding") != "base64":
         return text
@@ -60,10 +64,10 @@ def _content(content: Mapping[str, Any]) -> Any:
 
 
 class HarReader(TrafficReader):
-    """Reads the exchanges of an archive."""
+    """A `Reader` of HTTP archives."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the exchanges of an archive."""
+        """Read the exchanges of an archive."""
         entries = _entries(value)
         if not entries:
             self._problems.note(line, "this is no HTTP archive", value)
@@ -95,7 +99,7 @@ class HarReader(TrafficReader):
 
 
 def sniff_cassette(head: Head) -> float:
-    """Sure of a cassette in which a model is asked."""
+    """Return 0.97 for a cassette with a request to a model; else 0."""
     rows = _interactions(head.document)
     return (
         0.97
@@ -112,7 +116,7 @@ def _interactions(value: Any) -> list[Mapping[str, Any]]:
 def _read_interaction(row: Mapping[str, Any]) -> CapturedRequest:
     request, time = object_of(row, "request"), text_of(row.get("recorded_at"))
     with suppress(ValueError):
-        time = parsedate_to_datetime(time).isoformat()  # as HTTP has it (VCR for Ruby)
+        time = parsedate_to_datetime(time).isoformat()  # HTTP's date format (VCR for Ruby)
     method, url = text_of(request.get("method")) or "POST", request.get("uri", request.get("url"))
     return CapturedRequest(method, url, request.get("headers"), _body(request), time)
 
@@ -127,17 +131,17 @@ def _body(message: Mapping[str, Any]) -> Any:
 
 
 class CassetteReader(TrafficReader):
-    """Reads the exchanges of a cassette."""
+    """A `Reader` of cassettes."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the exchanges of a cassette."""
+        """Read the exchanges of a cassette."""
         rows = _interactions(value)
         if not rows:
             self._problems.note(line, "this is no cassette", value)
         live, others = (
             LiveConversation(self),
             0,
-        )  # not kept: what holds itself is not freed with its session
+        )  # not an attribute: a cycle of references would not be freed with its session
         for row in rows:
             if row.get("kind") == "message":
                 (live.sent if row.get("direction") == "sent" else live.received)(row.get("data"))

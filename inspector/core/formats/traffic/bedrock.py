@@ -1,8 +1,8 @@
-"""Amazon Bedrock on the wire, as Anthropic's API says it: Converse, streams of either, the traces of its agents.
+"""Convert Amazon Bedrock's bodies, streams and agent traces to the form of Anthropic's API.
 
-`invoke` takes and gives a model's own bodies (Anthropic's with `anthropic_version`); its stream wraps their events, as
-text in base64. Converse has other field names. An agent's answer holds whole model calls if traces were requested.
-Streams are Amazon's binary ones: length, headers, payload, two checksums (CRC-32) a message.
+`invoke` takes and returns a model's native bodies (Anthropic's with `anthropic_version`); its stream wraps the model's
+events as base64 text. Converse has other field names. An agent's answer holds whole model calls if traces were
+requested. Streams are binary: each message has a length, headers, a payload and two checksums (CRC-32).
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html
 """
@@ -26,7 +26,7 @@ AGENT = re.compile(r"/agents/[^?]*/sessions/[^?]*/text(?:\?|$)")
 
 
 def converse_request(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The request, in Anthropic's words."""
+    """Convert a Converse request to Anthropic's form."""
     specs = [
         object_of(tool, "toolSpec")
         for tool in objects_of(object_of(body, "toolConfig").get("tools"))
@@ -49,7 +49,7 @@ def converse_request(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def converse_response(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer, in Anthropic's words."""
+    """Convert a Converse response to Anthropic's form."""
     message = object_of(object_of(body, "output"), "message")
     answer = {"type": "message", "role": "assistant", "content": _blocks(message.get("content"))}
     return answer | {
@@ -59,7 +59,7 @@ def converse_response(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def converse_usage(usage: Any) -> dict[str, Any] | None:
-    """Return Converse's counts as Anthropic's; None if there are none. What came from the cache is not in the input."""
+    """Return Converse's token counts under Anthropic's names; None if there are none. Input excludes cached tokens."""
     counts = fields_of(usage)
     return {
         name: counts[key] for key, name in _COUNTS.items() if type(counts.get(key)) is int
@@ -124,12 +124,12 @@ def _result(value: Any) -> list[Any]:
 
 _PRELUDE, _CRC = 12, 4
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header's value by its type; 6 (bytes) and 7 (text) say their length."""
+"""Size of a header's value in bytes, by its type. Values of types 6 (bytes) and 7 (text) begin with their size."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamMessage:
-    """One message. `headers`: those that are text, `:event-type` among them."""
+    """One message of a stream. `headers` holds its text headers, such as `:event-type`."""
 
     headers: Mapping[str, str]
     payload: bytes
@@ -137,14 +137,14 @@ class StreamMessage:
 
 @dataclass(frozen=True, slots=True)
 class DamagedMessage:
-    """`at`: bytes from the beginning of the stream. Nothing is read after it where its length cannot be believed."""
+    """A damaged message, which begins at byte `at` of the stream. If its length is wrong, nothing is read after it."""
 
     at: int
     why: str
 
 
 def stream_messages(data: bytes) -> Iterator[StreamMessage | DamagedMessage]:
-    """The messages in order. Never raises."""
+    """Yield the messages of a stream in order. Never raises."""
     at = 0
     while at < len(data):
         if len(data) - at < _PRELUDE + _CRC:
@@ -170,7 +170,7 @@ def _message(data: bytes, headers: int, at: int) -> StreamMessage | DamagedMessa
 
 
 def _headers(data: bytes) -> dict[str, str]:
-    """As far as they can be read."""
+    """Return the text headers, up to the first header that cannot be read."""
     text_headers: dict[str, str] = {}
     at = 0
     while at < len(data):
@@ -197,7 +197,7 @@ def _headers(data: bytes) -> dict[str, str]:
 
 
 def stream_events(messages: Iterable[StreamMessage]) -> list[Mapping[str, Any]]:
-    """The events of either stream, in Anthropic's words."""
+    """Return the events of a Converse or `invoke` stream in Anthropic's form."""
     return [event for message in messages for event in _events(message)]
 
 
@@ -232,7 +232,7 @@ def _converse_events(kind: str, event: Mapping[str, Any], n: Any) -> Iterator[Ma
             yield _delta(n, "input_json_delta", "partial_json", text)
         case "contentBlockDelta", {
             "delta": {"reasoningContent": Mapping() as told}
-        }:  # nothing begins it
+        }:  # no start event precedes it
             yield {
                 "type": "content_block_start",
                 "index": n,
@@ -256,20 +256,20 @@ def _delta(n: Any, kind: str, key: str, text: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class AgentCall:
-    """A call of a model inside the answer of an agent. `response` None: it is not there."""
+    """A model call inside an agent's answer. `response` is None if the traces do not hold it."""
 
     model: str
     request: Mapping[str, Any]
     response: Mapping[str, Any] | None
     aside: str = ""
-    """What it was made for, where that is not the agent's own work: `pre-processing`, `routing-classifier`, ..."""
+    """Purpose of a side call (`pre-processing`, `routing-classifier`, ...); empty for a step of the agent."""
     time: str = ""
 
 
 def agent_calls(messages: Iterable[StreamMessage]) -> list[AgentCall]:
-    """Return the calls in the traces of an answer, in order; calls and answers share a `traceId`.
+    """Return the model calls in the traces of an agent's answer, in order. A call and its answer share a `traceId`.
 
-    If the agent itself made no calls, the calls beside it are its steps.
+    If all calls are side calls, they are returned as steps of the agent.
     """
     calls: dict[str, AgentCall] = {}
     for message in messages:
@@ -300,7 +300,7 @@ def _read_request(request: Mapping[str, Any]) -> AgentCall:
 
 
 def _prompt(text: Any) -> dict[str, Any]:
-    """Return what the model was sent: a body as a text, or a plain prompt; empty if the trace does not hold it."""
+    """Return what the model was sent, from a body as text or from a plain prompt; empty if the trace has neither."""
     body = plain_body(text)
     if isinstance(body, Mapping):
         return {"system": body.get("system", ""), "messages": body.get("messages", [])}
@@ -308,7 +308,7 @@ def _prompt(text: Any) -> dict[str, Any]:
 
 
 def _read_answer(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer of a model; its blocks have fields without a value for every other kind of block."""
+    """Return the answer of a model, without the null fields that a block has for every other kind of block."""
     raw = plain_body(object_of(output, "rawResponse").get("content"))
     answer: dict[str, Any] = {"type": "message", "role": "assistant", "content": raw}
     if isinstance(raw, Mapping) and "output" in raw:

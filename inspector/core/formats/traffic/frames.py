@@ -1,7 +1,8 @@
-"""WebSocket frames put together into exchanges: those of the Responses API, in order, each way.
+"""Combine the WebSocket frames of the Responses API into exchanges.
 
-A `response.create` asks; what the provider says from then on belongs to the request that waits longest, until an event
-ends its answer. Logs of frames have one a line (ccxray): `dir` is `c2u` from the client, `u2c` to it.
+A `response.create` frame is a request. The provider's frames belong to the oldest unanswered request, until an event
+ends its answer. A log of frames (ccxray) has one frame on each line: `dir` is `c2u` for a frame from the client and
+`u2c` for a frame to the client.
 """
 
 from collections import deque
@@ -20,12 +21,12 @@ SIGNS = FileSigns(FileSign(dict.fromkeys(sorted(_KEYS), "<any>"), "every", 0.97)
 
 
 def is_create(frame: Any) -> bool:
-    """Does this message of a client ask for an answer?"""
+    """Is this frame of a client a request?"""
     return (event_of(frame) or {}).get("type") == "response.create"
 
 
 class FramePairs:
-    """The exchanges of one connection."""
+    """Combines the frames of one connection into exchanges."""
 
     def __init__(
         self,
@@ -36,14 +37,14 @@ class FramePairs:
     ) -> None:
         self._log = proxy(
             log
-        )  # a log that holds its connections is freed with its session all the same
+        )  # weak, so that a log that holds its connections is freed with its session
         self._method, self._path, self._headers = method, path, headers
         self._waiting: deque[int] = deque()
         self._events: list[Any] = []
-        """Of the answer that is under way."""
+        """Events received so far of the current answer."""
 
     def up(self, frame: Any, line: int, time: str = "") -> None:
-        """The client says something."""
+        """Read a frame from the client."""
         body = event_of(frame)
         if body is not None and is_create(body):
             number = self._log.ask(
@@ -58,7 +59,7 @@ class FramePairs:
             self._waiting.append(number)
 
     def down(self, frame: Any, line: int) -> bool:
-        """The provider says something. Does an answer end with it?"""
+        """Read a frame from the provider, and return whether it ends an answer."""
         event = event_of(frame)
         if event is None or not self._waiting:
             return False
@@ -68,7 +69,7 @@ class FramePairs:
         return is_over
 
     def end(self, line: int) -> None:
-        """The connection is over, and with it what was under way."""
+        """End the connection. Unanswered requests get what was received so far as an answer that was cut off."""
         while self._waiting:
             self._answer(line, "upstream closed")
 
@@ -79,14 +80,14 @@ class FramePairs:
 
 
 class FrameRows(TrafficReader):
-    """Of a log with a frame a line."""
+    """A `Reader` of logs with one frame on each line."""
 
     def __init__(self, format_: str, session: str = "") -> None:
         super().__init__(format_, session)
         self._connections: dict[str, FramePairs] = {}
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a frame, or a list of them."""
+        """Read a frame, or a list of frames."""
         for row in value if isinstance(value, list) else [value]:
             if fields_of(row).keys() >= _KEYS:
                 session, name = text_of(row.get("sessionId")), text_of(row.get("id"))

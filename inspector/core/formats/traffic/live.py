@@ -1,8 +1,8 @@
-"""A conversation over Gemini's Live API. The provider keeps set-up and messages, so buffers are put together here.
+"""Read a conversation over Gemini's Live API. The client sends only what is new, so buffers are rebuilt here.
 
-A call begins with the first word of an answer, and ends with a turn or with tool calls. Tokens are reported per turn:
-they are those of a call if the turn had only one.
-Audio is left out; what was said is what the provider transcribed. https://ai.google.dev/api/live
+A call begins with the first part of an answer, and ends with the turn or with tool calls. The provider reports tokens
+for each turn; they are used only if the turn had a single call. Audio is left out; the provider's transcription is read
+instead. https://ai.google.dev/api/live
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ _PASSED_ON = ("cachedContentTokenCount", "thoughtsTokenCount", "totalTokenCount"
 
 
 def is_setup(message: Any) -> bool:
-    """Does a conversation begin with it?"""
+    """Is this the set-up message, with which a conversation begins?"""
     return "model" in object_of(message, "setup")
 
 
 class LiveConversation:
-    """Fed with the messages of one connection, in order."""
+    """Rebuilds the calls of one connection from its messages, which must be passed in order."""
 
     def __init__(self, log: TrafficReader) -> None:
         self._log = log
@@ -29,12 +29,12 @@ class LiveConversation:
         self._contents: list[Mapping[str, Any]] = []
         self._call: int | None = None
         self._parts: list[Mapping[str, Any]] = []
-        """Of the answer that is under way."""
+        """Parts received so far of the current answer."""
         self._calls = 0
-        """Of the turn so far."""
+        """Number of calls in the current turn."""
 
     def sent(self, message: Any) -> None:
-        """The client says something."""
+        """Read a message from the client."""
         if is_setup(message):
             self._setup, self._contents = object_of(message, "setup"), []
         self._contents += objects_of(
@@ -51,7 +51,7 @@ class LiveConversation:
             self._hear(text)
 
     def received(self, message: Any) -> None:
-        """The provider says something."""
+        """Read a message from the provider."""
         content = object_of(message, "serverContent")
         if heard := text_at(object_of(content, "inputTranscription"), "text"):
             self._hear(heard)
@@ -76,7 +76,7 @@ class LiveConversation:
             self._calls = 0
 
     def _hear(self, text: str) -> None:
-        """The user's words come in pieces."""
+        """Add a piece of the user's words, to the user's last message if no answer has begun."""
         last = self._contents[-1] if self._contents else {}
         parts = list_of(last.get("parts"))
         if (
@@ -126,7 +126,7 @@ def _either(message: Any, name: str, other: str) -> Mapping[str, Any]:
 
 
 def _joined(parts: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Pieces of text that follow each other are one."""
+    """Return the parts with consecutive pieces of text joined."""
     joined: list[Mapping[str, Any]] = []
     for part in parts:
         if joined and part.keys() == joined[-1].keys() == {"text"}:

@@ -1,4 +1,4 @@
-"""A capture, exchange by exchange, told on as the records that our own proxy writes."""
+"""Convert the exchanges of a capture to the records that our own proxy writes, and read these."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from inspector.core.untyped import fields_of, object_of, text_of
 
 
 def traffic_endpoint(record: Mapping[str, Any]) -> Endpoint:
-    """What is asked for: by what the record says of itself, by the path, by a mark of Anthropic's in the body."""
+    """Return the endpoint of a request: by the record's `dialect`, else by its path, else by `anthropic_version`."""
     body, model = record.get("body"), text_of(record.get("model"))
     if named := DIALECTS.get(text_of(record.get("dialect"))):
         return Endpoint("call", named, model)
@@ -50,14 +50,14 @@ _MODEL = re.compile(r"/models?/([^/?]+?)(?:/|:\w*rawPredict|\?|$)", re.IGNORECAS
 
 
 def _model_in(path: str) -> str:
-    """The model that a path of Bedrock or Vertex names; empty where it names none."""
+    """Return the model that a path of Bedrock or Vertex names; empty if it names none."""
     match = _MODEL.search(path)
     return match[1].replace("%3A", ":") if match else ""
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedRequest:
-    """A request, as the capture has it. `size`: bytes on the wire."""
+    """A request as the capture holds it. `size` is the number of bytes that were sent."""
 
     method: str
     url: Any
@@ -69,7 +69,7 @@ class CapturedRequest:
 
     @property
     def is_of_model(self) -> bool:
-        """Is a model asked, or an agent that asks one?"""
+        """Does the request go to a model, or to an agent that calls a model?"""
         path = url_path(self.url)
         where = traffic_endpoint(
             {"method": self.method, "path": path, "body": plain_body(self.body)}
@@ -78,10 +78,10 @@ class CapturedRequest:
 
 
 class TrafficReader:
-    """A `Reader` (see `format.py`) of captures; each kind has its `feed`, which adds their exchanges.
+    """A `Reader` (see `format.py`) of captures. Each kind has a subclass, whose `feed` adds the exchanges.
 
-    If clients name several sessions, that of `wanted` is read (its id or its number), else the first. Exchanges that
-    name none belong to the first; those before all others belong to any.
+    If clients name several sessions, one is read: the one with the id or number `session`, by default the first.
+    Exchanges without a session belong to the first one. Those before the first session belong to every session.
     """
 
     def __init__(self, format_: str, session: str = "") -> None:
@@ -90,23 +90,23 @@ class TrafficReader:
         self._wanted, self._chosen = session, ""
         self._held: dict[str, HeldSession] = {}
         self._taken: dict[int, str] = {}
-        """The session of each exchange that is read, by its number; empty where it names none."""
+        """The session of each unanswered exchange that is read, by its number; empty if the exchange names none."""
         self._ends: dict[str, str] = {}
-        """The session of a response, by its id."""
+        """The session of each response, by id of the response."""
         self._count = 0
         self._notes: dict[str, None] = {}
         self._problems = ProblemList()
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a document, or a line. Never raises for what it holds."""
+        """Read a document or a line. Invalid content never raises an error."""
         raise NotImplementedError
 
     def tell(
         self, request: CapturedRequest, status: Any, body: Any, headers: Any, **figures: Any
     ) -> None:
-        """Add an exchange over HTTP; one with neither `status` nor `body` has no answer.
+        """Add an exchange over HTTP. It has no answer if `status` and `body` are empty.
 
-        Amazon Bedrock's own form is converted to Anthropic's. `figures`: as in `answer`.
+        Amazon Bedrock's form is converted to Anthropic's. `figures` are the `more` of `answer`.
         """
         path, pairs = url_path(request.url), header_pairs(headers)
         is_binary = isinstance(body, bytes) and "vnd.amazon.eventstream" in header(
@@ -147,7 +147,7 @@ class TrafficReader:
         return messages
 
     def _add_agent(self, request: CapturedRequest, messages: list[StreamMessage]) -> None:
-        """Add the calls of models that an agent's answer holds; the question to the agent is none."""
+        """Add the model calls that an agent's answer holds. The request to the agent is not a model call."""
         calls = agent_calls(messages)
         if not calls:
             self.note(
@@ -177,9 +177,9 @@ class TrafficReader:
     ) -> int:
         """Add a request, and return its number.
 
-        `line` 0: the file is one value, and the number of the exchange (from 1) is used as its line. `more`: `dialect`
-        and `model`, if the path does not name them; `aside`: the purpose of a side call; `transport`; `size` on the
-        wire.
+        If `line` is 0, the file is one value, and the number of the exchange (from 1) is used as its line. `more` may
+        hold `dialect` and `model` if the path does not name them, `aside` (the purpose of a side call), `transport`,
+        and `size` (bytes that were sent).
         """
         number, self._count = self._count, self._count + 1
         pairs = header_pairs(headers)
@@ -187,7 +187,7 @@ class TrafficReader:
         if before := self._ends.get(text_of(fields.get("previous_response_id"))):
             pairs.append(
                 ["session-id", before]
-            )  # it is of the session that it goes on, if it says nothing else
+            )  # a request without a session belongs to that of the response which it continues
         key = key_of(read_headers(pairs), fields)
         if self._is_wanted(key):
             self._taken[number] = key.session if key.strong else ""
@@ -222,7 +222,7 @@ class TrafficReader:
         line: int = 0,
         **more: Any,
     ) -> None:
-        """Add what came back. `more`: `time`, `elapsed_ms`, `ended`, `error`, `size`."""
+        """Add the response to a request. `more` may hold `time`, `elapsed_ms`, `ended`, `error` and `size` (bytes)."""
         session = self._taken.pop(number, None)
         if session is None:
             return
@@ -237,11 +237,11 @@ class TrafficReader:
         self._reader.feed(line or number + 1, record | fields | more)
 
     def note(self, text: str) -> None:
-        """Add a sentence about the file, once."""
+        """Add a note about the file. The same note is added only once."""
         self._notes[text] = None
 
     def session(self) -> Session:
-        """Return the session so far; one without threads if the one that was asked for is not in the file."""
+        """Return the session so far; it has no threads if the wanted session is not in the file."""
         session = self._reader.session()
         held = tuple(self._held.values()) if len(self._held) > 1 else ()
         if not self._chosen and self._wanted not in ("", "0"):

@@ -1,9 +1,9 @@
-"""Logs with an object an exchange, its request and response as a proxy saw them: claude-tap's, and its like.
+"""Read logs that hold each exchange as an object with its request and response: claude-tap's and similar logs.
 
-claude-tap's lab keeps the packets of a session in one object; its logs have an exchange a line, with the events of a
-stream or the frames of a WebSocket beside the bodies. A WebSocket is recorded as one exchange, whose frames hold
-several requests. Keys of relatives (`url`, `uri`, `status_code`, `body_raw`) are read, too; and the rows in which nock,
-Amazon Bedrock and files of batches keep a request with its answer, or without.
+claude-tap's lab keeps the packets of a session in one object. Its logs have one exchange on each line, with the events
+of a stream or the frames of a WebSocket beside the bodies. A WebSocket is recorded as one exchange, whose frames hold
+several requests. Keys of similar tools (`url`, `uri`, `status_code`, `body_raw`) are read, too, and so are the rows in
+which nock, Amazon Bedrock and batch files keep a request, with or without its answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ from inspector.core.untyped import fields_of, list_of, object_of, text_of
 _ADDRESSES, _BODIES = ("path", "url", "uri"), ("body", "body_raw", "raw_body")
 _STREAMS = ("ws_events", "sse_events", "events")
 _SHORTENED = "〔已截断,原长 "
-"""What claude-tap's lab leaves of a long text."""
+"""Mark that claude-tap's lab writes into a text that it shortened."""
 
 
 def sniff(head: Head) -> float:
-    """Sure where requests with an address stand beside their responses, and a model is asked in one of the first."""
+    """Return 0.96 if most of the first 60 rows are exchanges and one of these goes to a model; else 0."""
     rows: Sequence[Any] = head.document if isinstance(head.document, list) else head.values
     rows = list_of(fields_of(head.document).get("packets")) or rows
     exchanges = [row for row in map(_plain, rows[:60]) if is_exchange(row)]
@@ -53,7 +53,7 @@ def _address(row: Mapping[str, Any]) -> Any:
 
 
 def _plain(row: Any) -> Any:
-    """Return an exchange whose request and answer are one object under other names; any other row as it is."""
+    """Convert a row of nock, of Amazon Bedrock or of a batch to an exchange; return any other row as it is."""
     if not isinstance(row, dict):
         return row
     if "scope" in row and "path" in row and "response" in row:
@@ -76,13 +76,13 @@ def _plain_nock(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _plain_bedrock(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Read a line of Amazon Bedrock's own log."""
+    """Convert a line of Amazon Bedrock's own log to an exchange."""
     operation = "converse" if text_of(row.get("operation")).startswith("Converse") else "invoke"
     host = f"https://bedrock-runtime.{text_of(row.get('region'))}.amazonaws.com"
     error = text_of(row.get("errorCode"))
     body = object_of(row, "output").get("outputBodyJson")
     answer = {"status": 400 if error else 200, "body": body, "error": error}
-    model = text_of(row.get("modelId")).rpartition("/")[2]  # it may be the whole name of a resource
+    model = text_of(row.get("modelId")).rpartition("/")[2]  # the id may be a whole ARN
     url = f"{host}/model/{quote(model, safe='')}/{operation}"
     return _pair(row, url, object_of(row, "input").get("inputBodyJson"), answer)
 
@@ -99,7 +99,7 @@ def _pair(
 
 
 def is_exchange(row: Any) -> bool:
-    """Is it a request, as it went over a line, with what came back?"""
+    """Is the row an HTTP request with its address and its response?"""
     request = object_of(row, "request")
     if not request or "response" not in row:
         return False
@@ -109,10 +109,10 @@ def is_exchange(row: Any) -> bool:
 
 
 class ExchangeRows(TrafficReader):
-    """Reads logs with an exchange a row."""
+    """A `Reader` of logs with one exchange in each row."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a document of packets, a list of exchanges, or the exchange of a line."""
+        """Read a document of packets, a list of exchanges, or the exchange of a line."""
         packets = value.get("packets") if isinstance(value, Mapping) else value
         rows, at = (packets, 0) if isinstance(packets, list) else ([value], line)
         for row in map(_plain, rows):

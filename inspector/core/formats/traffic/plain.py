@@ -1,4 +1,4 @@
-"""A message over HTTP as a capture has it: its path, its headers as pairs, its body out of what it is packed in."""
+"""Read the parts of an HTTP message in a capture: its path, its headers as pairs, its decoded body."""
 
 import re
 from base64 import b64decode
@@ -15,14 +15,17 @@ _STREAMS = ("data:", "event:", ": ", "id:")
 
 
 def url_path(url: Any) -> str:
-    """Return the path of an address, with its query; a path as it is."""
+    """Return the path of a URL with its query; a text that is only a path as it is."""
     text = text_of(url)
     host = _HOST.match(text)
     return (text[host.end() :] or "/") if host else text
 
 
 def header_pairs(value: Any) -> list[list[str]]:
-    """Return headers as a recording has them: of an object (a text or a list each), of pairs, of `{name, value}`."""
+    """Return headers as [name, value] pairs.
+
+    Captures write them as an object (with a text or a list for each name), as pairs, or as `{name, value}` objects.
+    """
     pairs: list[list[str]] = []
     if isinstance(value, Mapping):
         for name, field in value.items():
@@ -36,13 +39,15 @@ def header_pairs(value: Any) -> list[list[str]]:
 
 
 def header(pairs: Sequence[Sequence[str]], name: str) -> str:
-    """Return the first header of that name (lower case); empty if there is none."""
+    """Return the value of the first header with this name (lower case); empty if there is none."""
     return next((text for header_name, text in pairs if header_name.lower() == name), "")
 
 
 def plain_body(data: Any, headers: Sequence[Sequence[str]] = ()) -> Any:
-    """A body out of its chunks and its content encoding and, where it is JSON, parsed; else its text. Other values as
-    they are."""
+    """Return a body without its chunks and its content encoding: parsed if it is JSON, else as text.
+
+    Values that are neither text nor bytes are returned as they are.
+    """
     if isinstance(data, str | bytes) and "chunked" in header(headers, "transfer-encoding"):
         data = _without_chunks(data)
     if isinstance(data, bytes):
@@ -56,7 +61,7 @@ _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")
 
 
 def _without_chunks(data: str | bytes) -> str | bytes:
-    """Put a body together as it went over the line; most captures did that already."""
+    """Join the chunks of a body. Most captures hold the joined body, which is returned as it is."""
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
     chunks, at = list[bytes](), 0
     while head := _CHUNK.match(raw, at):
@@ -72,7 +77,7 @@ def _without_chunks(data: str | bytes) -> str | bytes:
 
 
 def bytes_of(text: Any) -> bytes:
-    """Decode a text in base64; empty if it is none."""
+    """Decode a base64 text; empty if it cannot be decoded."""
     try:
         return b64decode(text, validate=False) if isinstance(text, str) else b""
     except (Error, ValueError):
@@ -80,7 +85,7 @@ def bytes_of(text: Any) -> bytes:
 
 
 def content_of(value: Any) -> dict[str, Any]:
-    """Return the fields of a recorded response with this body: JSON, events, an event stream, any other text."""
+    """Return the field of a response record for this body: JSON, a list of events, an event stream, or other text."""
     match value:
         case Mapping():
             return {"body": value}
