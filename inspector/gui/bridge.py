@@ -69,11 +69,12 @@ _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
 REST_S = 0.05
 """Seconds between two checks of a pausing job whether it was cancelled."""
 GIVE_WAY_MS, GIVE_WAY_S = 5, 1.0
-"""Milliseconds for which the GUI thread must be idle before a job that gave way continues, and the most seconds that
-the job waits for it."""
+"""Milliseconds for which the GUI thread must be idle before a job that gave way continues, and the maximum number of
+seconds for which the job waits."""
 PAUSE_MS = 50
-"""Milliseconds by which a job that replaces another is delayed. While a key is held down, only the last job is
-needed.
+"""Milliseconds by which a job that replaces another is delayed.
+
+While a key is held down, only the last job is needed.
 """
 LONG = 0.3
 """Seconds after which a job counts as long: it may have made many objects, which are then excluded from collection."""
@@ -96,8 +97,10 @@ class Task:
         self._stop = Event()
 
     def report(self, value: Any) -> None:
-        """Pass `value` to the callback for reports on the GUI thread. Nothing arrives after a cancel. Called by the
-        job."""
+        """Pass `value` to the callback for reports on the GUI thread.
+
+        Nothing arrives after a cancel. Called by the job.
+        """
         self._deliver(partial(self._pass_on, value))
 
     def _pass_on(self, value: Any) -> None:
@@ -178,8 +181,10 @@ class _Traffic:
                 self._fewer.wait(REST_S)
 
     def is_held_up(self, task: Task) -> bool:
-        """Return True if a job of a more urgent lane is left and the task is not cancelled. Called thousands of times a
-        second."""
+        """Return True if a job of a more urgent lane is left and the task is not cancelled.
+
+        Called thousands of times a second.
+        """
         jobs = self._jobs
         for lane in _MORE_URGENT[task.lane]:
             if jobs[lane]:

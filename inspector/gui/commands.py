@@ -54,8 +54,10 @@ class Command:
 
 
 class Keys(QObject):
-    """The shortcuts of a window. The object is a child of the window because the signal it is connected to outlives
-    both."""
+    """The shortcuts of a window.
+
+    The object is a child of the window because `focusChanged`, to which it is connected, outlives both.
+    """
 
     def __init__(self, window: QWidget, commands: Iterable[Command]) -> None:
         super().__init__(window)

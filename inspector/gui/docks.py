@@ -201,8 +201,10 @@ class Docks(WorkspacePage):
             table.setVisible(state.run is None or bool(state.proxy or state.receiver))
 
     def show_layout(self) -> None:
-        """Restore the stored layouts of the frame and of the current workspace. Other workspaces follow when they are
-        shown."""
+        """Restore the stored layouts of the frame and of the current workspace.
+
+        Other workspaces follow when they are shown.
+        """
         for page in (self, self.current):
             self._lay_out(page)
 
@@ -275,8 +277,9 @@ class Docks(WorkspacePage):
         return (self.workspaces[home] if home else self).docks.get(title)
 
     def bring(self, title: str) -> None:
-        """Show the panel with that title, with its workspace, and give it the focus. Raises KeyError if there is
-        none.
+        """Show the panel with that title, with its workspace, and give it the focus.
+
+        Raises KeyError if there is none.
         """
         if self._maximised is not None and self._maximised[0] != title:
             self.restore_all()
@@ -294,8 +297,9 @@ class Docks(WorkspacePage):
         self.panel(title).setFocus()
 
     def close_drawers(self) -> bool:
-        """Close the drawers of the workspace, so that the panel above has its full room. Return True if one was
-        open.
+        """Close the drawers of the workspace, so that the panel above has its full room.
+
+        Return True if one was open.
         """
         page = self.current
         opened = [title for title in page.drawers if not page.docks[title].isHidden()]
@@ -315,7 +319,7 @@ class Docks(WorkspacePage):
     def focused(self) -> str:
         """Title of the visible panel that had the focus last, for example before the palette took it.
 
-        Without such a panel, the title of the one in the middle of the workspace, which is the buffer in Read.
+        Without such a panel, the title of the middle panel of the workspace, which is the buffer in Read.
         """
         if self._last and self.panels[self._last].seen:
             return self._last

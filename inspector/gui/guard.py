@@ -161,8 +161,10 @@ def _say(painter: QPainter, place: QRectF) -> None:
 
 
 class Trouble:
-    """The exception hook. Calls `tell(sentence, report)` on the GUI thread, between events, once for each different
-    bug."""
+    """The exception hook.
+
+    Calls `tell(sentence, report)` on the GUI thread, between events, once for each different bug.
+    """
 
     def __init__(self, tell: Callable[[str, str], None]) -> None:
         self._tell = tell

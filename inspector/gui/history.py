@@ -69,8 +69,9 @@ class VisitedPlace:
 
     @property
     def _scene(self) -> tuple[object, ...]:
-        """All fields whose change is a jump, except the request. Selecting a message, a tier or a policy is not a
-        jump.
+        """All fields whose change is a jump, except the request.
+
+        Selecting a message, a tier or a policy is not a jump.
         """
         return self.path, self.workspace, self.panels, self.maximised, self.thread_id, self.step
 

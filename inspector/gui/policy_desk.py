@@ -57,8 +57,9 @@ class PolicyDesk(QObject):
             self.open_file(path)
 
     def open_file(self, path: str) -> None:
-        """Choose the policy that a file defines; the file is executed. If that fails, show the reason as one
-        sentence.
+        """Choose the policy that a file defines; the file is executed.
+
+        If that fails, show the reason as one sentence.
         """
 
         def choose(policy: Policy[object, object]) -> None:

@@ -53,8 +53,9 @@ def ask_window(parent: QWidget, window: Window | None) -> int | None:
 
 
 def ask_new_file(parent: QWidget, settings: Settings, title: str, name: str, kinds: str) -> str:
-    """Ask for a path to write to; Qt asks before an existing file is replaced. Return it; empty if the user
-    cancelled.
+    """Ask for a path to write to; Qt asks before an existing file is replaced.
+
+    Return the path; empty if the user cancelled.
     """
     folder = settings.text("saved", str(Path.home()))
     path, _ = QFileDialog.getSaveFileName(parent, title, str(Path(folder) / name), kinds)

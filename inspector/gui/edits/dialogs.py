@@ -27,8 +27,10 @@ HELD = "It holds characters, or lines so long, that an editor would change them:
 
 
 class EditDialog(Guarded, FormDialog):
-    """Edits the text of a message. It closes when the text is accepted; otherwise it shows the reason and keeps the
-    text."""
+    """Edits the text of a message.
+
+    It closes when the text is accepted; otherwise it shows the reason and keeps the text.
+    """
 
     def __init__(
         self,

@@ -1,5 +1,6 @@
-"""The status of a run, a proxy or a span receiver: the one description that all parts of the window show. No Qt
-here.
+"""The status of a run, a proxy or a span receiver: the one description that all parts of the window show.
+
+No Qt here.
 """
 
 from dataclasses import dataclass

@@ -38,8 +38,10 @@ _CATEGORIES: dict[Category, str] = {
 
 @lru_cache(maxsize=256)
 def ink(colour: str) -> QColor:
-    """Return a cached colour for `#rrggbb`, because a row of the buffer list needs a dozen. The caller must not change
-    it."""
+    """Return a cached colour for `#rrggbb`, because a row of the buffer list needs a dozen.
+
+    The caller must not change it.
+    """
     return QColor(colour)
 
 

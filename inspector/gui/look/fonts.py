@@ -63,8 +63,10 @@ def ui_font(points: float | None = None, weight: QFont.Weight = QFont.Weight.Nor
 
 @lru_cache(maxsize=64)
 def _make_ui_font(points: float, weight: QFont.Weight, language: str) -> QFont:
-    """Make the interface font for a locale such as "zh_TW". Cached, because a timeline needs it hundreds of times a
-    frame."""
+    """Make the interface font for a locale such as "zh_TW".
+
+    Cached, because a timeline needs it hundreds of times a frame.
+    """
     font = _font([UI, MONO, *_cjk("Noto Sans CJK", language), _EMOJI], points)
     font.setWeight(weight)
     font.setFeature(QFont.Tag("tnum"), 1)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from inspector.core.heavy import pattern
 
 LONG_LINE = 10_000
-"""Maximum number of characters of an unbroken line. Longer lines take Qt seconds to lay out, so they are shown
-broken.
+"""Maximum number of characters of an unbroken line.
+
+Longer lines take Qt seconds to lay out, so they are shown broken.
 """
 BREAK = 2_000
 LONG_PICTURES, BREAK_PICTURES = 1_000, 200

@@ -271,8 +271,10 @@ class Prospects:
     def __init__(self, workbench: Workbench, bridge: Bridge, changed: Callable[[], None]) -> None:
         self._workbench, self._bridge, self._told = workbench, bridge, changed
         self._known: dict[tuple[Any, ...], Any] = {}
-        """By hold id and further key values: (object that the key refers to, result). The result is None while it is
-        computed."""
+        """By hold id and further key values: (object that the key refers to, result).
+
+        The result is None while it is computed.
+        """
         self._compactors: dict[tuple[Any, ...], Compactor] = {}
 
     def prospect(
@@ -344,8 +346,10 @@ class Prospects:
         return self._compactors[key]
 
     def _find(self, key: tuple[Any, ...], work: Callable[[], Any], about: object = None) -> Any:
-        """Return the result of `work` if it is known, or compute it in a job. `about` is kept because its id is in the
-        key."""
+        """Return the result of `work` if it is known, or compute it in a job.
+
+        `about` is kept because its id is in the key.
+        """
         if key not in self._known:
             self._known[key] = (about, None)
 

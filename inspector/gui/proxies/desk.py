@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class ProxyDesk:
-    """The actions on proxies and receivers. The window holds the object as `proxies`; panels reach it through the
-    desk.
+    """The actions on proxies and receivers.
+
+    The window holds the object as `proxies`; panels reach it through the desk.
     """
 
     def __init__(

@@ -19,8 +19,10 @@ Kind: TypeAlias = Literal["key", "string", "number", "word", "added", "removed",
 MOST_CODE = 300_000
 """Maximum number of characters that are highlighted, which takes about a second."""
 LONG_CODE = 2_000
-"""Maximum number of characters of a line that is highlighted. Longer lines are data, and highlighting may take
-quadratic time."""
+"""Maximum number of characters of a line that is highlighted.
+
+Longer lines are data, and highlighting may take quadratic time.
+"""
 _LANGUAGES = """
 bash sh zsh bats ksh .bashrc .zshrc .profile shell|batch bat cmd|c h|clojure clj cljs|cmake cmakelists.txt
 cpp cc cxx hpp hh c++|csharp cs c#|css|dart|diff patch|docker dockerfile|elixir ex exs|erlang erl|fish|fsharp fs

@@ -86,8 +86,10 @@ class Overlay(Guarded, QWidget):
         raise NotImplementedError
 
     def _point(self, x: float, y: float) -> QPointF:
-        """Convert request and tokens to pixels. Computed here because Qt's mapping takes six calls for each of many
-        points."""
+        """Convert request and tokens to pixels.
+
+        Computed here because Qt's mapping takes six calls for each of many points.
+        """
         area, seen = self._pixels, self._range
         right = (x - seen.left()) / seen.width() * area.width()
         up = (y - seen.top()) / seen.height() * area.height()

@@ -191,8 +191,10 @@ class LinkButton(Guarded, QPushButton):
 
 
 class ProgressBar(Guarded, QWidget):
-    """The progress of a job: `share` from 0 to 1, None if unknown. Unlike QProgressBar, it never repaints
-    synchronously."""
+    """The progress of a job: `share` from 0 to 1, None if unknown.
+
+    Unlike QProgressBar, it never repaints synchronously.
+    """
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

@@ -394,8 +394,9 @@ class Rows(FittedTable[T], Generic[T]):
         return widths
 
     def _drop_columns(self, widths: dict[int, int], narrow: dict[int, int], room: int) -> None:
-        """Remove columns from the right until the others fit at their minimum widths. A stretching column always
-        stays.
+        """Remove columns from the right until the others fit at their minimum widths.
+
+        A stretching column always stays.
         """
         for n in sorted(widths, reverse=True):
             does_not_fit = sum(narrow[other] for other in widths) > room
@@ -448,8 +449,10 @@ class Rows(FittedTable[T], Generic[T]):
         return len(self.rows) > _MANY
 
     def _set_row_height(self) -> None:
-        """Set the height that the font needs for all rows. A long table with texts gets two lines per row, unmeasured.
-        O(1)."""
+        """Set the height that the font needs for all rows.
+
+        A long table with texts gets two lines per row, unmeasured. O(1).
+        """
         wraps_any = any(not self.isColumnHidden(column) for column in self._wraps)
         lines = LINES_OF_MANY if wraps_any and self._has_many else 1
         high = self._height(self.fontMetrics()) + (lines - 1) * self.fontMetrics().lineSpacing()
@@ -472,8 +475,9 @@ class Rows(FittedTable[T], Generic[T]):
 
 
 def _widen_columns(widths: dict[int, int], full: dict[int, int], left: int) -> int:
-    """Widen the columns that are below their full width by the remaining pixels. Return the pixels that are still
-    left.
+    """Widen the columns that are below their full width by the remaining pixels.
+
+    Return the pixels that are still left.
     """
     for n in tuple(widths):
         more = min(left, full[n] - widths[n]) if n in full else 0

@@ -98,8 +98,9 @@ class PlotCanvas(PlotPicture):
             self._hover(place)
 
     def _drag_mode(self, event: QMouseEvent) -> str:
-        """Return what a drag moves. If the whole session is shown, that is the playhead, because the view cannot
-        move.
+        """Return what a drag moves.
+
+        If the whole session is shown, that is the playhead, because the view cannot move.
         """
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             return "selection"

@@ -356,8 +356,9 @@ class MarkRows(Guarded, QWidget):
         return self.titles[row] if is_name else ""
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the next mark of a fold, and after its last mark to the first. A click on a name hides the row's
-        marks.
+        """Go to the next mark of a fold, and after its last mark to the first.
+
+        A click on a name hides the row's marks.
         """
         if event.button() != Qt.MouseButton.LeftButton:
             return

@@ -110,8 +110,10 @@ class TimelinePlot(Guarded, QWidget):
         return self.frame.range.count
 
     def show_curves(self, curves: Curves, thread: Thread | None) -> None:
-        """Show another thread, or the same thread with more requests. In that case a zoomed view stays, or follows the
-        end."""
+        """Show another thread, or the same thread with more requests.
+
+        With more requests, a zoomed view stays, or follows the end.
+        """
         keeps_view = is_grown(self._thread, thread)
         self._thread = thread
         self.canvas.curves = curves

@@ -322,8 +322,10 @@ class PlotPicture(Guarded, QWidget):
         return x + shift if has_room else x - shift
 
     def _paint_ruler(self, painter: QPainter) -> None:
-        """Paint the ruler and, if it is visible, the playhead with its flag. The ruler omits numbers that the flag
-        would cover."""
+        """Paint the ruler and, if it is visible, the playhead with its flag.
+
+        The ruler omits numbers that the flag would cover.
+        """
         foot, across = self.area.bottom(), self.across
         x = across.pixel(self._frame.place(self._frame.at))
         is_visible = bool(self.curves.heights) and across.start - 1 <= x <= across.end + 1
