@@ -56,7 +56,9 @@ def read_wire_messages(
     if isinstance(content, str):
         return (Message(id, neutral, (Text(content),), "", summary, mark, line, time),)
     runs = read_blocks(content)
-    if len(runs) == 1 and isinstance(runs[0][0], ToolResult):  # by far the most frequent
+    if len(runs) == 1 and isinstance(
+        runs[0][0], ToolResult
+    ):  # a fast path for the most frequent case
         return (Message(id, "tool", runs[0], "", summary, mark, line, time),)
     groups = group_results(neutral, runs) or [(neutral, ())]
     if len(groups) == 1:
@@ -183,7 +185,7 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
         return (ToolResult(call_id, content, is_error),)
     inner = [read_block(block) for block in content] if isinstance(content, _LISTS) else []
     if isinstance(content, dict):
-        inner = [Text(dumps(content))]  # iFlow keeps an object here
+        inner = [Text(dumps(content))]  # iFlow stores an object here
     texts = tuple(part.text for part in inner if isinstance(part, Text))
     result = ToolResult(
         call_id, "\n".join(texts), is_error, texts if isinstance(content, _LISTS) else ()

@@ -9,7 +9,7 @@ from inspector.core.usage import Usage, is_absurd
 
 
 def read_anthropic_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
-    """Return the usage of one request; None if `usage` has no counts or absurd ones.
+    """Return the usage of one request; None if `usage` has no counts, or impossible ones.
 
     With several iterations, the counts are their sums, and the context is that of the last iteration with a message.
     """
@@ -19,13 +19,13 @@ def read_anthropic_usage(usage: Any, *, output_is_final: bool = True) -> Usage |
 
 
 def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
-    """Return the usage of one request, given a record that has counts and none that is absurd."""
+    """Return the usage of one request from a record that has counts, none of which is impossible."""
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and rounds:
         counted = [round_ for round_ in rounds if isinstance(round_, dict)]
         if len(counted) > 1 or (
             counted and counted[0].get("type") == "compaction"
-        ):  # not in the sum above them
+        ):  # the counts of the record leave these out
             return _summed(usage, counted, output_is_final=output_is_final)
     fresh, read, output = (
         count_of(usage.get(key)) for key in ("input_tokens", _READ, "output_tokens")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 LARGEST = 64_000_000
 """Largest unpacked body, in bytes."""
 LARGEST_OF_SMALL = 4_000_000
-"""Bytes that every body may have unpacked, however small it is packed."""
+"""Unpacked size, in bytes, that is allowed for every body, however small the packed body is."""
 TOO_LARGE, NOT_KNOWN = "unpacked it is larger than", "is not known here"
 _USUAL, _RARE = 20, 100
 """Compression ratios: few bodies exceed `_USUAL`, and no answer of a model exceeds `_RARE`."""

@@ -309,7 +309,7 @@ def _whole(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name_legacy_calls(units: Units) -> Units:
-    """Give each legacy call, which has no id, an id that the next function message, its answer, shares."""
+    """Give each legacy call an id, and give the same id to the function message that answers the call."""
     name = ""
     for n, unit in enumerate(units):
         if any(

@@ -76,7 +76,7 @@ def responses(messages: Iterable[Message]) -> Iterator[Sequence[Message]]:
 
 
 def join(messages: Sequence[Message]) -> Message:
-    """Join messages into one that has all their parts and is like the first in all else. Needs at least one message."""
+    """Return the first message with the parts of all messages. Needs at least one message."""
     if len(messages) == 1:
         return messages[0]
     return replace(messages[0], parts=tuple(part for message in messages for part in message.parts))
@@ -110,7 +110,7 @@ def read_item_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
         if "role" in item or kind in _BY_CLIENT
         else "assistant"
     )
-    if kind == "agent_message":  # from another agent of the same session
+    if kind == "agent_message":  # a message of another agent of the same session
         return "user", _content(item.get("content"))
     return role, (_opaque(text_of(kind), item),)
 

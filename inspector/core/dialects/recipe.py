@@ -125,7 +125,7 @@ _NONE = object()
 
 
 def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: list[Any]) -> Recipe:
-    """Return the recipe of a list. Each new element is an equal old one, a change of the one with its id, or new."""
+    """Return the recipe of a list. It refers to equal old elements, patches those with the same id, and adds others."""
     same, named = _places(old, dumps), _places(old, _identity)
     of: list[Recipe] = []
     for element in new:

@@ -47,8 +47,8 @@ def plan_recipes(
 ) -> tuple[Recipe, ...]:
     """Return a recipe for each item of the new buffer, in terms of the items of the request.
 
-    `original` are the messages into which any reader read `items`; messages of `new` are matched with them by id.
-    Raises CannotRewrite if `original` does not match `items`.
+    `original` are the messages that a reader made from `items`; messages of `new` are matched with them by id. Raises
+    CannotRewrite if `original` does not match `items`.
     """
     read = read_wire_items(dialect, items)
     if len(read) != len(original) or not all(map(_are_alike, read, original)):

@@ -235,7 +235,7 @@ class _ChangeFinder:
         self._arrivals: Sequence[Arrival] = ()
 
     def find_at_start(self) -> list[Drop]:
-        """Return the change before the first request, if the user changed that request at the proxy."""
+        """Return the change of the first request, if a proxy forwarded another buffer than the client sent."""
         first = next(iter(self._thread.requests), None)
         if first is None or first.asked is None or 0 not in self._announced:
             return []

@@ -24,7 +24,7 @@ class Fact:
 
     @property
     def rank(self) -> int:
-        """Return the rank of its kind: 1 for the kind whose loss hurts most."""
+        """Return the rank of the fact's kind: 1 for the kind whose loss hurts most."""
         return KINDS.index(self.kind) + 1
 
 
@@ -69,7 +69,9 @@ def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
     owner = dict[str, str]()
     for path in sorted(paths, key=len, reverse=True):
         if paths[path][0] not in ends:
-            owner |= dict.fromkeys(paths[path], path)  # of several that end alike the shortest
+            owner |= dict.fromkeys(
+                paths[path], path
+            )  # the shortest of several paths with the same end
     sayings = dict[str, Fact]()
     names = dict[Fact, list[Fact]]()
     for fact in listed:

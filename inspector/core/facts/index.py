@@ -1,6 +1,6 @@
-"""Find the facts that a buffer holds, and the facts that were lost between two buffers.
+"""Find the facts that a buffer contains, and the facts that were lost between two buffers.
 
-A buffer holds a fact if one of its messages contains the fact's text as whole words; in a sentence, line breaks and
+A buffer contains a fact if one of its messages has the fact's text as whole words; in a sentence, line breaks and
 punctuation at the end may differ (`wording.Saying`). A fact is lost if no message of the new buffer contains it. The
 facts of a message are read when the message is removed, and its words when a fact is first searched in it; both are
 cached for all buffers. Facts are searched by words among the messages of one buffer, never among all messages of a
@@ -107,9 +107,9 @@ class FactIndex:
         fact_words = WORD.findall(fact.text)
         if fact.kind in SENTENCES:
             self._sayings[number] = Saying(fact.text)
-            if fact.text[0].isalpha():  # in a summary its first letter may be small
+            if fact.text[0].isalpha():  # a summary may change the case of the first letter
                 fact_words = fact_words[1:]
-        if len(fact.text) == LONGEST:  # its last word may be cut
+        if len(fact.text) == LONGEST:  # the last word of the fact may be cut
             fact_words = fact_words[:-1]
         self._fact_words.append(tuple(fact_words))
         return number
@@ -195,7 +195,7 @@ class BufferFacts:
         O(messages), but quick: only the few messages that changed are numbered.
         """
         listed = tuple(messages)
-        now = set(map(id, listed))  # the index holds its messages, so no identity can be another's
+        now = set(map(id, listed))  # the index keeps its messages alive, so no id is reused
         ids_added = now - self._identities
         new = (
             [self._index.number(message) for message in listed if id(message) in ids_added]

@@ -127,7 +127,7 @@ def _constraints(text: str) -> list[str]:
 
 
 def instructions(message: Message) -> Iterator[Fact]:
-    """Yield every sentence that the user wrote as an instruction, without client text and pasted text."""
+    """Yield an instruction fact for every sentence that the user wrote, without client text and pasted text."""
     for words in user_words(message):
         yield from (
             Fact("instruction", sentence[:LONGEST])
@@ -168,7 +168,7 @@ def used(message: Message) -> str:
 def call_text(call: ToolCall) -> str:
     """Return the arguments of a call as text, without the old text that an edit quotes."""
     text = "\n".join(_strings(call.arguments, _QUOTED))
-    if "*** Begin Patch" in text:  # the agent had read the lines that stay or are removed
+    if "*** Begin Patch" in text:  # the agent had just read the unchanged and removed lines
         text = "\n".join(line for line in text.split("\n") if line.startswith(("+", "***")))
     return text
 

@@ -118,7 +118,7 @@ def constrains(sentence: str) -> bool:
 
 
 def may_bind(sentence: str) -> bool:
-    """Does the sentence contain a word such as every rule, and every paraphrase of a rule, contains?"""
+    """Does the sentence contain a binding word? Every rule, and every paraphrase of a rule, contains one."""
     plain = simplified(sentence)
     return _BINDING_WORD.search(plain) is not None or _binds(plain)
 

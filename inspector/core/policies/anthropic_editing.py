@@ -68,7 +68,7 @@ EditingContext: TypeAlias = PolicyContext[EditingSettings, SimpleState]
 
 
 class AnthropicEditing(SimplePolicy[EditingSettings]):
-    """See `core.policies.harness.Policy`."""
+    """Anthropic's context editing as a `Policy`. The base class documents the methods."""
 
     name = "anthropic-editing"
     title = "Anthropic context editing"

@@ -79,8 +79,8 @@ TOO_LARGE = "File {path} was read before the compaction; it is too large to be i
 READING = frozenset({"Read", "Edit", "MultiEdit", "Write"})
 SUMMARY_TOKENS = 20_000
 HALF = 2
-"""Watermarks are never below the window divided by this number: how the client treats windows below 66,000 tokens is
-unknown."""
+"""Automatic compaction starts at no less than the window divided by this number, unless `autocompact_pct` is set, and
+micro-compaction at no less than that limit divided by it. The behaviour for windows below 66,000 tokens is unknown."""
 
 Version = tuple[int, ...]
 
@@ -176,7 +176,7 @@ ClaudeCodeContext: TypeAlias = PolicyContext[ClaudeCodeSettings, SimpleState]
 
 
 class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
-    """See `core.policies.harness.Policy`."""
+    """Claude Code as a `Policy`. The base class documents the methods."""
 
     name = "claude-code"
     title = "Claude Code"
@@ -289,7 +289,7 @@ def _find_last(messages: Sequence[Message], id_: str) -> int | None:
 
 
 def _count_output(usage: Usage, messages: Sequence[Message], at: int, rules: VersionRules) -> int:
-    """Return the output tokens of the answer that ends at `at`, estimated if the file holds a placeholder."""
+    """Return the output tokens of the answer that ends at `at`, estimated if the file records a placeholder."""
     if usage.output_is_final or rules.output_as_filed:
         return usage.output
     newest_first = (messages[n] for n in range(at, -1, -1))

@@ -72,7 +72,7 @@ CodexContext: TypeAlias = PolicyContext[CodexSettings, SimpleState]
 
 
 class CodexPolicy(SimplePolicy[CodexSettings]):
-    """See `core.policies.harness.Policy`."""
+    """Codex's local compaction as a `Policy`. The base class documents the methods."""
 
     name = "codex"
     title = "Codex (local)"

@@ -87,7 +87,7 @@ GeminiContext: TypeAlias = PolicyContext[GeminiSettings, SimpleState]
 
 
 class GeminiPolicy(SimplePolicy[GeminiSettings]):
-    """See `core.policies.harness.Policy`."""
+    """Gemini CLI as a `Policy`. The base class documents the methods."""
 
     name = "gemini"
     title = "Gemini CLI"

@@ -1,4 +1,4 @@
-"""The base classes of policies. A policy describes how a harness compacts (settings, verdicts, tiers) and takes turns.
+"""The base classes of policies. A policy describes how a harness compacts: its settings, verdicts, tiers and turns.
 
 Settings are a frozen dataclass, from whose fields the settings form and `--set` are built. Running state is passed in
 and returned. `due` returns a verdict for every tier, whether it fires or not. A tier is a conversation (`core.needs`).
@@ -254,7 +254,7 @@ class Policy(Generic[S, R]):
         """Compact once, after the model refused the buffer.
 
         Returns:
-            An error that ends the turn; empty to ask the model again, if the buffer has changed.
+            The error that ends the turn; empty, if the buffer has changed, to ask the model again.
         """
         if turn.now.moment.overflow:
             return f"context window exceeded again after compaction: {error}"
@@ -340,8 +340,8 @@ class SimpleState:
         """Return the calibrated size, in tokens, of a buffer with the estimate `raw`.
 
         If the last report was above its estimate, the difference (tokens not in the file) is added; if it was below,
-        the estimate is scaled down. If the buffer became smaller since, its size is interpolated between the first and
-        the last report: the first report shows the tokens not in the file, and the remaining difference is the
+        the estimate is scaled down. If the buffer became smaller since then, its size is interpolated between the first
+        and the last report: the first report shows the tokens not in the file, and the remaining difference is the
         estimator's error, which shrinks with the buffer.
         """
         estimated, reported = self.estimated, self.reported
@@ -440,7 +440,7 @@ def settled(
     events: Sequence[Event],
     changed: Mapping[str, FateName],
 ) -> Outcome[SimpleState]:
-    """Return the outcome of a change. Safe mode repairs unpaired calls and results, and refuses it without gain."""
+    """Return the outcome of a change. Safe mode pairs calls with results, and refuses a buffer that did not shrink."""
     before, running = context.buffer, context.running
     if not context.settings.safe:
         return Outcome(tier, after, running, tuple(events), changed=changed)

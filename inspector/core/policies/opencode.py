@@ -76,7 +76,7 @@ OpencodeContext: TypeAlias = PolicyContext[OpencodeSettings, SimpleState]
 
 
 class OpencodePolicy(SimplePolicy[OpencodeSettings]):
-    """See `core.policies.harness.Policy`."""
+    """opencode as a `Policy`. The base class documents the methods."""
 
     name = "opencode"
     title = "opencode"

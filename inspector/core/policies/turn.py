@@ -19,9 +19,9 @@ from inspector.core.policies.verdict import Verdict
 S = TypeVar("S")
 R = TypeVar("R")
 Done: TypeAlias = Conversation[Outcome[R]]
-"""A tier that is running."""
+"""A conversation that runs one tier and returns its outcome."""
 AllDone: TypeAlias = Conversation[tuple[Outcome[R], ...]]
-"""Several tiers in sequence; each outcome starts from the previous one."""
+"""A conversation that runs several tiers in sequence, each on the result of the previous, and returns the outcomes."""
 
 
 @dataclass(frozen=True, slots=True)

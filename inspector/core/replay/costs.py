@@ -130,7 +130,7 @@ class Spending:
     summariser_output: int = 0
     summariser_calls: int = 0
     cost_usd: Decimal | None = Decimal(0)
-    """None if a price is not known."""
+    """Cost in US dollars; None if a price is not known."""
     summaries_usd: Decimal | None = Decimal(0)
     """The part of `cost_usd` for summary calls."""
     estimated_usd: Decimal | None = Decimal(0)

@@ -123,8 +123,8 @@ def replay_requests(
 
 
 USUAL_PROMPT = 30_000
-"""Most tokens of system prompt and tools that nearly all clients send without recording them. If a file that begins in
-the middle of a conversation lacks more tokens, they are from messages before its beginning."""
+"""In nearly all sessions, the client sends at most this many tokens (system prompt, tools) without recording them. If a
+file that begins in the middle of a conversation lacks more tokens, they are from messages before its beginning."""
 
 
 _GONE = ("summarised", "dropped")

@@ -23,7 +23,7 @@ from inspector.core.usage import FIVE_MINUTES_S
 from inspector.core.words import plural
 
 THRASH = 3
-"""Number of consecutive compactions without a gain from which on a warning is shown."""
+"""A warning is shown from this many consecutive compactions on that did not pay for themselves."""
 
 
 class CompactionStep(NamedTuple):

@@ -131,7 +131,7 @@ def _describe_standing(standing: Standing) -> str:
 
 
 def _describe_small_steps(reports: Sequence[ReplayReport]) -> list[str]:
-    """Return a sentence for each policy that compacts often but frees little: every time the cache is written again."""
+    """Return a sentence for each policy that compacts often but frees little, as each compaction rewrites the cache."""
     sentences = []
     for report in reports:
         freed = [step.tokens_before - step.tokens_after for step in report.compactions]

@@ -259,7 +259,7 @@ class LossLedger:
         return carried
 
     def _lose_message(self, number: int, at: At) -> None:
-        """Record the facts that were lost with a message; of a summary, only facts that the recording had before."""
+        """Record the facts that were lost with a message; of a summary, only constraints and facts removed before."""
         message = self._index.messages[number]
         for fact in self._index.facts_of(number):
             is_rule = self._index.facts[fact].kind == "constraint"
@@ -292,7 +292,7 @@ class LossLedger:
                     self._by_run.remove(run, fact)
 
     def _forget_returned(self, removed: Sequence[int]) -> None:
-        """Forget the lost facts that the messages being removed now contain or quote: they had returned."""
+        """Forget lost facts that messages being removed contain or quote, because these facts had returned."""
         if not self._lost or not removed:
             return
         self._forget({fact for number in removed for fact in self._index.facts_of(number)})
@@ -305,7 +305,7 @@ class LossLedger:
             self._quoted |= cited
 
     def _prose(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield the messages without tool results, which do not quote anybody."""
+        """Yield the numbers of messages that are not tool results, because tool output does not quote anybody."""
         return (number for number in numbers if self._index.messages[number].role != "tool")
 
     def _keys(self, fact: int) -> tuple[WordRun, ...]:

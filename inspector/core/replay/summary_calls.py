@@ -163,7 +163,7 @@ class PricedCalls:
 
     together: SummaryCall
     cost: Decimal | None
-    """None if a price is not known."""
+    """Expected price; None if a price is not known."""
     most_cost: Decimal | None
     """The price of the longest allowed answers; None if a call has no limit, or a price is not known."""
 

@@ -69,7 +69,7 @@ def find_large_results(messages: Sequence[Message], settings: LearnSettings) -> 
     large = (at for at in old if _size(messages[at]) > settings.micro_min_tokens)
     return [
         at for at in large if isinstance(result_content(messages[at]), str)
-    ]  # blocks and images stay
+    ]  # results with blocks or images are not cleared
 
 
 def count_freed(messages: Sequence[Message], indices: Sequence[int]) -> int:

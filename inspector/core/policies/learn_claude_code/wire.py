@@ -45,7 +45,7 @@ def carries_result(wire: Wire) -> bool:
 
 
 def is_plain_user(wire: Wire) -> bool:
-    """Is it a user message without a tool result?"""
+    """Is the wire message a user message without a tool result?"""
     return wire[0].role in ("user", "tool") and not carries_result(wire)
 
 

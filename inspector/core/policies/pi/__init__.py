@@ -170,7 +170,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         return ((yield from self._compact_if_due(note_reports(context), len(context.messages))),)
 
     def _compact_if_due(self, context: PiContext, place: int | None) -> Done[PiState]:
-        """Check the trigger on the first `place` messages, and compact them if due. None means no check."""
+        """Check the trigger on the first `place` messages, and compact them if due. `place` None: no check."""
         if place is None:
             return context.unchanged(TIER)
         rest = context.messages[place:]

@@ -28,11 +28,11 @@ _TOOL_IMAGES, _ALL_IMAGES = Pi(), Pi("pi-newest", images_of=("tool", "user"))
 RECENT = 10
 """Number of newest messages that getDynamicReserveTokens reads."""
 OUTPUT_PRICE = 5
-"""Price of an output token in input tokens, for `compaction_cost`, which Pi does not define."""
+"""Assumed price of an output token, in input tokens, for `compaction_cost`."""
 RECENT_REPORTS = 16
 """Number of reports to remember if none of them has usage."""
 SUMMARY_TOKENS = 2_000
-"""Assumed length of a summary in tokens, for `compaction_cost` and `continue_cost`, which Pi does not define."""
+"""Assumed length of a summary, in tokens, for `compaction_cost` and `continue_cost`."""
 _BEFORE = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 _AFTER = "\n</summary>"
 _PHRASES = re.compile(
@@ -180,7 +180,7 @@ def read_reports(context: PiContext) -> tuple[CallReport, ...]:
 
 
 def drop_old_reports(reports: tuple[CallReport, ...]) -> tuple[CallReport, ...]:
-    """Return the reports from the newest with a size on, which has usage above 0 of a call that did not fail."""
+    """Return the reports from the newest one on that has usage above 0 and whose request did not fail."""
     for at in range(len(reports) - 1, -1, -1):
         if _gives_size(reports[at], skips_empty=True):
             return reports[at:]
@@ -246,7 +246,7 @@ def _counts(report: CallReport, rules: PiRules | None) -> bool:
 
 
 def _gives_size(report: CallReport, skips_empty: bool) -> bool:
-    """Has a report the size of the context, which is the usage of a call that did not fail?"""
+    """Does a report give the size of the context? It must have usage, and its request must not have failed."""
     if report.usage is None or report.finish in FAILED:
         return False
     return not skips_empty or calculate_tokens(report.usage) > 0

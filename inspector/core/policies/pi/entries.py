@@ -86,7 +86,7 @@ class Entry:
         return rules.cuts_by_visibility and self.kind == "custom"
 
     def splits_no_turn(self, rules: PiRules = SEED) -> bool:
-        """Does a cut before this entry leave all turns whole? Rules that cut by type say so only for prompts."""
+        """Does a cut before this entry split no turn? Under rules that cut by type, only if the entry is a prompt."""
         return self.starts_turn(rules) if rules.cuts_by_visibility else self.is_prompt
 
     def walk_tokens(self, rules: PiRules = SEED) -> int:
