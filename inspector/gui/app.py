@@ -69,7 +69,7 @@ def build(application: QApplication, settings: Settings) -> MainWindow:
     application.aboutToQuit.connect(calling.close)
     application.aboutToQuit.connect(
         window.bridge.close
-    )  # a job that rests would keep the process alive
+    )  # a pausing job would keep the process alive
     Garbage(window)
     Trouble(window.tell_trouble).install()
     return window

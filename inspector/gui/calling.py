@@ -60,7 +60,7 @@ def model_of(state: State) -> str:
 def _opened(who: str, model: str) -> "Answering":
     from inspector.providers.answerers import (
         answerer,
-    )  # a tenth of a second, so only when somebody is asked
+    )  # importing takes 0.1 s, so only if needed
 
     try:
         return answerer(who, model)

@@ -209,7 +209,7 @@ class Trouble:
 
 def bug_report(text: str) -> str:
     """Return a text to paste into a bug report: versions and the trace, nothing of a transcript."""
-    from importlib import metadata  # slow to load, and seldom wanted
+    from importlib import metadata  # slow to import, and seldom needed
 
     try:
         own = metadata.version("context-inspector")

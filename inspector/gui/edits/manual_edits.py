@@ -81,7 +81,7 @@ class ManualEdits:
         take: Callable[[int, str], None],
         new: bool = False,
     ) -> None:
-        from inspector.gui.edits.dialogs import EditDialog  # loaded when first wanted
+        from inspector.gui.edits.dialogs import EditDialog  # imported on first use
 
         dialog = EditDialog(self._parent, self._desk.theme, title, parts, take)
         if new:

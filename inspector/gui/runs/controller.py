@@ -121,7 +121,7 @@ class RunController(LiveController[StartedRun, RunView]):
         path = state.session.path if state.session is not None else ""
         before, self._path = self._path, path or self._path
         if state.run is not None and state.run.record == before != self._path and not self.active:
-            QTimer.singleShot(0, self, self.forget)  # after the other subscribers
+            QTimer.singleShot(0, self, self.forget)  # after all subscribers
 
     def _tell(self, now: RunStatus) -> None:
         """Store the newest status of the run and request an update. Called on the run's threads."""

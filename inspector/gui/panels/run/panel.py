@@ -422,9 +422,7 @@ class QuestionBox(Guarded, QFrame):
         self.what.setAccessibleName("What the call would do")
         self.what.filled.connect(self._show_rest)
         seen = self.what.document().defaultTextOption()
-        flags = (
-            QTextOption.Flag
-        )  # a line's own end is marked, so that one that goes on in the next row is told apart
+        flags = QTextOption.Flag  # marks the ends of lines, so that wrapped lines can be recognised
         seen.setFlags(seen.flags() | flags.ShowTabsAndSpaces | flags.ShowLineAndParagraphSeparators)
         self.what.document().setDefaultTextOption(seen)
         self.rest = small_button("", self.what.show_all)
