@@ -360,7 +360,7 @@ def _made_by_proxy(
 
 
 def line_of(text: str) -> str:
-    """Return the beginning of a text as one line, for a title."""
+    """Return the first line of a text, at most 80 characters, for a title."""
     return text.strip().partition("\n")[0][:80]
 
 

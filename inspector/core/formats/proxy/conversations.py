@@ -19,7 +19,7 @@ _MOST_EARLY = 51
 
 
 class Conversations:
-    """All threads of a recording."""
+    """Assigns the requests and side calls of a recording to threads."""
 
     def __init__(self) -> None:
         self.all: list[Conversation] = []
@@ -112,7 +112,7 @@ class Conversations:
         self._early = deque((early for early in self._early if early.thread is None), _MOST_EARLY)
 
     def _was_made_for(self, exchange: Exchange, thread: Conversation) -> bool:
-        """Was a side call made for this thread, the newest of its scope?"""
+        """Was a side call made for `thread`? Only the newest thread of the call's scope qualifies."""
         if self._scope_of(exchange).threads[-1:] != [thread]:
             return False
         return exchange.key.strong or find_spoken_of(exchange, [thread]) is not None

@@ -85,7 +85,7 @@ def reply_of(dialect: Dialect, body: Mapping[str, Any]) -> Reply:
 def _read_body(
     dialect: Dialect | None, record: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], bool, Mapping[str, Any]]:
-    """Return the response's body, whether it came to its end, and the error that a stream reported."""
+    """Return the response's body, whether it is complete, and the error that a stream reported."""
     parts = _stream_of(record)
     if dialect is None or parts is None:
         body = unwrap_response(record.get("body")) or {}
@@ -239,7 +239,7 @@ class Exchange:
 
     @property
     def uncut(self) -> Body:
-        """The request body that was held, before a person cut it at the proxy."""
+        """The request body before a person cut it at the proxy."""
         return self.recut or self.asked
 
     @property

@@ -40,7 +40,7 @@ class MatchScore(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Is no later candidate better? Candidates with the stronger evidence come first."""
+        """Is this the best possible score? Later candidates have no stronger evidence."""
         return self.has_same_prompt and self.has_same_connection
 
 

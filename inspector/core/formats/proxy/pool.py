@@ -23,7 +23,7 @@ SUMMARY_LEADS = (
     "[Mid-tier context collapse ",
     "[Session memory summary]\n",
 )
-"""How the summaries of known clients begin in the buffer; the last three are Roku's."""
+"""Beginnings of the summaries that known clients put into the buffer; the last three are Roku's."""
 
 _SUMMARIES = 64
 """Maximum number of summary beginnings that are searched for in later buffers."""
@@ -34,7 +34,7 @@ _SOURCES = 16
 
 
 class Pool:
-    """Every message and prompt of a file, each once."""
+    """Stores every message and prompt of a file once."""
 
     def __init__(self) -> None:
         self._messages: dict[tuple[str, int], tuple[Message, ...]] = {}
@@ -46,7 +46,7 @@ class Pool:
         occurs among them.
         """
         self.summaries: deque[str] = deque(maxlen=_SUMMARIES)
-        """Beginnings of texts that are known to be summaries (the answers to calls for one), the newest last."""
+        """Beginnings of known summaries (the answers to summary calls), the newest last."""
 
     def after(self, base: View, units: Units) -> View:
         """Return `base` followed by the messages of `units`."""

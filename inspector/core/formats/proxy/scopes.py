@@ -42,9 +42,9 @@ class ThreadScope:
 
     threads: list[Conversation] = field(default_factory=list)
     ends: MessageHolders = field(default_factory=MessageHolders)
-    """The threads in which a buffer ended with a message."""
+    """The threads with a buffer that ends with a message, by id of the message."""
     answers: MessageHolders = field(default_factory=MessageHolders)
-    """The threads that hold an answer of the model or a tool result."""
+    """The threads that hold an answer of the model or a tool result, by id of its message."""
     _by_activity: dict[int, Conversation] = field(default_factory=dict)
     """The threads by their number, in the order of their last requests."""
 

@@ -32,7 +32,7 @@ def recorded_session(
         name: Id of the recording, for a session whose client names none.
         problems: What could not be read.
         proxy_notes: Notes that the proxy wrote into the recording.
-        forwarded: Was it recorded by our own proxy, which may change requests?
+        forwarded: Did our own proxy, which may change requests, write the recording?
     """
     threads, singles = split_singles([thread for thread in conversations.all if thread.steps])
     for thread in threads:

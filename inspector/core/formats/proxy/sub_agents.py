@@ -74,7 +74,7 @@ class SubAgentTasks:
 
 
 def _may_start(parent: Conversation, thread: Conversation) -> bool:
-    """May `parent` have started the thread? If the client names the parent or the session, only that one may have."""
+    """May `parent` have started the thread? If the client names a parent or a session, `parent` must match it."""
     key = thread.key
     if key.parent and thread.parent is not None and thread.parent.key.thread == key.parent:
         return parent is thread.parent

@@ -344,7 +344,7 @@ def _describe_call(span: Span, fields: Mapping[str, Any], messages: EventMessage
 def _read_first_byte(span: Span, fields: Mapping[str, Any]) -> int:
     """Return the time when the answer began, in nanoseconds since 1970; 0 if not recorded.
 
-    Tracers record it as seconds or milliseconds after the start of the call, or as a time of day.
+    Tracers record it as seconds or milliseconds after the start of the call, or as date and time.
     """
     for what, unit in _WAITED.items():
         waited = fields.get(what)
@@ -359,7 +359,7 @@ _DAY = 24 * 3600 * 1_000_000_000
 
 
 def _read_events(events: Sequence[Any]) -> EventMessages:
-    """Read the messages of numbered events, and the attributes of all other events."""
+    """Read the messages of `gen_ai.*` message events, and the attributes of all other events."""
     questions: list[Any] = []
     answered: list[Any] = []
     attributes: dict[str, Any] = {}

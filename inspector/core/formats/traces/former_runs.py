@@ -44,7 +44,7 @@ class RunScopes:
         return self._of_run[run.id]
 
     def add_end(self, owner: str, scope: str, view: View) -> None:
-        """Note a buffer with its answer, which another run may continue."""
+        """Record a buffer with its answer, which another run may continue."""
         ends = self._ends_like(owner, view)
         ends.append(BufferEnd(scope, view))
         if len(ends) > _MOST_ENDS:

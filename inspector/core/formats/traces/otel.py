@@ -22,7 +22,7 @@ from inspector.core.untyped import digits_of, list_of, object_of, objects_of, te
 
 
 def sniff_otel(head: Head) -> float:
-    """Return 0.97 if one of the first 20 values holds a span: only a span has a trace id and a span id; else 0."""
+    """Return 0.97 if one of the first 20 values holds a span (only a span has a trace id and a span id); else 0."""
     return 0.97 * any(_is_otel(_named(value)) for value in head.rows[:20])
 
 
@@ -111,7 +111,7 @@ def _renamed(value: Any) -> Any:
 
 
 def _nested(value: Any) -> Any:
-    """Return a value in which objects with dotted names became nested objects."""
+    """Return a value with the dotted names of its objects turned into nested objects."""
     if isinstance(value, list):
         return list(map(_nested, value))
     if not isinstance(value, dict):

@@ -340,7 +340,7 @@ _LANGFUSE_COUNTS = (
 
 
 def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-    """Set a call's fields from the observation. OpenInference's attributes may hold more messages: these are kept."""
+    """Set a call's fields from the observation, but keep OpenInference's messages if they are more than the input's."""
     if row.get("input") is not None and not _holds_more(span.input, row["input"]):
         span.input = row["input"]
     if row.get("output") is not None:

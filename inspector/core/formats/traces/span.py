@@ -116,7 +116,7 @@ _JSON = ("{", "[", '"')
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Return the object that a value is or holds as JSON; an empty one if there is none."""
+    """Return the value as an object, parsed if it is JSON text; empty if it is not an object."""
     if value is None:
         return {}
     inner = value if type(value) is dict else unpack_json(value)
@@ -124,7 +124,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def first_string(value: Any) -> str:
-    """Return the string, or the first of a list of them, which may be written as JSON."""
+    """Return a string, or the first string of a list. Either may be written as JSON."""
     inner = unpack_json(value)
     return text_of(inner[0] if isinstance(inner, list) and inner else inner)
 
@@ -162,7 +162,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_count(value: Any) -> int | None:
-    """Read a whole number, also one in a string (OTLP); None for anything else."""
+    """Read a whole number, also from a string (OTLP writes strings); None for anything else."""
     if value is None or (type(value) is int and value >= 0):
         return value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:

@@ -37,7 +37,7 @@ _WORDY = 16
 
 
 class TracedCall(NamedTuple):
-    """A call as it is added to a thread."""
+    """A call with its run, its messages and its usage, ready to be added to a thread."""
 
     span: Span
     run: AgentRun

@@ -69,7 +69,7 @@ class FramePairs:
         return is_over
 
     def end(self, line: int) -> None:
-        """End the connection. Unanswered requests get what was received so far as an answer that was cut off."""
+        """End the connection: answer all waiting requests with what was received so far, marked as cut off."""
         while self._waiting:
             self._answer(line, "upstream closed")
 

@@ -16,7 +16,7 @@ _PASSED_ON = ("cachedContentTokenCount", "thoughtsTokenCount", "totalTokenCount"
 
 
 def is_setup(message: Any) -> bool:
-    """Is this the set-up message, with which a conversation begins?"""
+    """Is this the set-up message that begins a conversation?"""
     return "model" in object_of(message, "setup")
 
 

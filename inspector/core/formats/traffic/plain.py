@@ -61,7 +61,7 @@ _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")
 
 
 def _without_chunks(data: str | bytes) -> str | bytes:
-    """Join the chunks of a body. Most captures hold the joined body, which is returned as it is."""
+    """Return a body with its chunks joined; a body without chunks as it is, because most captures joined them."""
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
     chunks, at = list[bytes](), 0
     while head := _CHUNK.match(raw, at):
