@@ -1,9 +1,9 @@
-"""Rows of what a compaction lost: a verdict for each fact, duplicates folded, in the order in which their loss hurts.
+"""The rows about facts that a compaction lost: a verdict for each fact, without duplicates, the worst losses first.
 
-First what the user asked for and what is gone, then files and values that a later request needed, decisions, wishes
-that may be gone, and errors that were open. Folders and names in the code, which can be searched, come after all of
-these, then names that no request needed; what is done or carried comes last. Of several names on one line the first one
-has its place among these, the others come after.
+The order: instructions of the user that are gone; files and values that a later request needed; decisions; instructions
+that may be gone; open errors; folders and names in the code, which can be searched; names that no request needed; facts
+that are finished or carried in other words. Of several names on one line, the first has this rank, and the others
+follow at the end.
 """
 
 import re
@@ -17,8 +17,8 @@ from inspector.core.facts.wording import Echo
 from inspector.core.replay.regret import How
 
 LostVerdict: TypeAlias = Literal["gone", "unsure", "carried", "done", "unknown"]
-"""gone: hardly a word of it is in the replacement; carried: the replacement says it in other words; unsure:
-between the two; done: it was finished before; unknown: the replacement is not in the file."""
+"""gone: the replacement has hardly a word of the fact; carried: the replacement says the fact in other words; unsure:
+between these two; done: the fact was finished before; unknown: the replacement is not in the file."""
 VERDICT_WORDS: Mapping[LostVerdict, str] = {
     "gone": "gone",
     "unsure": "not sure",
@@ -26,11 +26,11 @@ VERDICT_WORDS: Mapping[LostVerdict, str] = {
     "carried": "in other words",
     "done": "done",
 }
-"""The words for people."""
+"""The verdicts as they are shown."""
 LostFate: TypeAlias = Literal["lost", "paraphrased"]
-"""paraphrased: the verdict is *carried*; lost: any other, as the buffer no longer has the words."""
+"""paraphrased: the verdict is *carried*; lost: any other verdict, because the buffer no longer has the words."""
 SHOWN = 10
-"""Rows that are shown before "more"."""
+"""Number of rows that are shown before "more"."""
 _WISHES = ("instruction", "constraint")
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
@@ -38,7 +38,7 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class NeededAgain:
-    """A later request that used the fact when it was no longer in context."""
+    """A later request that used a fact when the fact was no longer in context."""
 
     request: int
     how: How
@@ -56,22 +56,22 @@ class LostRow:
 
     fact: Fact
     message: str
-    """Id of the message that held it."""
+    """Id of the message that held the fact."""
     verdict: LostVerdict = "gone"
     needed: tuple[NeededAgain, ...] = ()
     nearest: str = ""
-    """The sentence of the replacement that says most of it; empty if none does."""
+    """The sentence of the replacement that is most similar to the fact; empty if none is."""
     why: str = ""
-    """Why it is done, or unknown; a sentence."""
+    """For *done* and *unknown*, the reason as a sentence."""
     request: int | None = None
-    """The request that brought the message; None: not known."""
+    """The request that added the message; None: not known."""
     line: int = 0
     """Line of the file that holds the message, from 1; 0: not known."""
 
     is_made: bool = False
-    """The agent made it outside the files: a pull request, an issue."""
+    """True if the agent made the named thing outside the files: a pull request, an issue."""
     is_repeat: bool = False
-    """Other rows say all of it."""
+    """True if other rows contain the whole fact."""
 
     @property
     def fate(self) -> LostFate:
@@ -80,12 +80,12 @@ class LostRow:
 
     @property
     def is_open(self) -> bool:
-        """Is it gone, or perhaps gone, and not finished?"""
+        """Is the fact gone, or perhaps gone, and not finished?"""
         return self.verdict in ("gone", "unsure", "unknown")
 
     @property
     def hurts(self) -> int:
-        """Return its place in the order: 1 for what hurts most; rows from `QUIET` on are not worth reading."""
+        """Return the rank of the row: 1 for the worst loss; rows with a rank of at least `QUIET` are not shown."""
         if self.verdict == "done":
             return 10
         if self.verdict == "carried":
@@ -114,22 +114,22 @@ class LostRow:
 
     @property
     def is_plain_name(self) -> bool:
-        """Is it a name in the code, which can be read again, rather than a value such as an address or a hash?"""
+        """Is the fact a name in the code, which can be read again, and not a value such as an address or a hash?"""
         return self.fact.kind == "identifier" and not _DIGIT.search(self.fact.text)
 
     @property
     def is_worth_telling(self) -> bool:
-        """Is it among the rows that are shown, and not only counted?"""
+        """Is the row shown, and not only counted?"""
         return self.hurts < QUIET
 
 
 QUIET = 8
-"""From this place in the order on rows are counted, and not shown."""
+"""Rows with at least this rank are only counted, not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """The request that brought a message, and its line in the file."""
+    """The request that added a message, and the message's line in the file."""
 
     request: int | None = None
     line: int = 0
@@ -140,18 +140,18 @@ NO_PLACE = MessagePlace()
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The judges of facts that rows are made from."""
+    """The functions and data by which the verdict of a row is decided."""
 
     echo: Callable[[Fact], Echo]
-    """Does the replacement carry a fact, and in which sentence?"""
+    """Returns whether the replacement carries a fact, and in which sentence."""
     finished: Callable[[Fact, str], str] = lambda fact, message: ""
-    """Why a fact in a message was finished before; empty if it was not."""
+    """Returns why a fact in a message (id) was finished before; empty if it was not."""
     unknown: Callable[[Fact, str], str] = lambda fact, message: ""
-    """Why the fate of a fact in a message is not known; empty if it is known."""
+    """Returns why the fate of a fact in a message (id) is not known; empty if it is known."""
     places: Mapping[str, MessagePlace] | None = None
     """Places of messages by id."""
     outside: frozenset[str] = frozenset()
-    """Names of what the agent made outside the files."""
+    """Names of things that the agent made outside the files."""
 
     def row(
         self,
@@ -160,7 +160,14 @@ class Verdicts:
         uses: Sequence[NeededAgain],
         whole: Fact,
     ) -> LostRow:
-        """Return the row of a fact that has several names."""
+        """Return the row of a fact that may have several names.
+
+        Args:
+            names: The names of the fact.
+            gone: The ids of the messages that held each name.
+            uses: Later requests that used the fact.
+            whole: The name that the row shows.
+        """
         message = next(
             (gone[name] for name in names if gone[name]), uses[0].message if uses else ""
         )
@@ -188,12 +195,12 @@ def ranked(
     verdicts: Verdicts,
     needed: Mapping[Fact, Sequence[NeededAgain]] | None = None,
 ) -> tuple[LostRow, ...]:
-    """Return a row for each different fact, what hurts most first, else in the order of the buffer.
+    """Return a row for each different fact, the worst losses first, rows of equal rank in the order of the buffer.
 
     Args:
-        gone: Facts, and the ids of the messages that held them.
-        verdicts: The judges of the facts.
-        needed: Later requests that used a fact.
+        gone: The id of the message that held each fact.
+        verdicts: Decides the verdict of each fact.
+        needed: Later requests that used each fact.
     """
     rows = []
     for fact, names in distinct(gone):
@@ -210,13 +217,13 @@ def ranked(
 
 
 _LEAST_WORDS = 4
-"""Words of a wish that another one holds."""
+"""Smallest number of words of an instruction that can be marked as part of another."""
 
 
 def _mark_repeats(rows: Sequence[LostRow]) -> list[LostRow]:
-    """Mark the wishes that a longer one holds, and a longer one that is made of several others.
+    """Mark the instructions that a longer one contains. If it contains several, mark the longer one instead.
 
-    O(words of the wishes): a sentence has a bounded number of them.
+    O(words of the instructions): a sentence has a bounded number of words.
     """
     wishes = _WordTree()
     words_by_place = dict[int, list[str]]()
@@ -236,13 +243,13 @@ def _mark_repeats(rows: Sequence[LostRow]) -> list[LostRow]:
 
 
 class _WordTree:
-    """Sentences by their words, so that those inside another sentence are found without a look at all others."""
+    """A trie of sentences by words, which finds the sentences inside another one without comparing all pairs."""
 
     def __init__(self) -> None:
         self._children = dict[str, _WordTree]()
-        """By the word that comes next."""
+        """Subtrees by the next word."""
         self._places: list[int] = []
-        """Of the sentences that end here."""
+        """Numbers of the sentences that end at this node."""
 
     def add(self, words: Sequence[str], place: int) -> None:
         """Add a sentence under a number."""
@@ -255,7 +262,7 @@ class _WordTree:
         tree._places.append(place)
 
     def find_parts(self, words: Sequence[str]) -> set[int]:
-        """Return the numbers of the shorter sentences that this one holds; of many, two at least."""
+        """Return the numbers of the shorter sentences that this sentence contains; if there are many, at least two."""
         parts = set[int]()
         for start in range(len(words)):
             parts.update(self._find_begun(words, start))
@@ -264,7 +271,7 @@ class _WordTree:
         return parts
 
     def _find_begun(self, words: Sequence[str], start: int) -> Iterator[int]:
-        """Yield the numbers of the shorter sentences that begin at a word of this one."""
+        """Yield the numbers of the shorter sentences that begin at word `start` of this sentence."""
         tree = self
         for place in range(start, len(words)):
             child = tree._children.get(words[place])
@@ -284,12 +291,12 @@ class ShownLine:
 
     @property
     def first(self) -> LostRow:
-        """Return the row that hurts most."""
+        """Return the row with the worst loss."""
         return self.rows[0]
 
 
 def shown_lines(rows: Iterable[LostRow]) -> tuple[ShownLine, ...]:
-    """Return the rows that are worth telling; paths in one folder are one line."""
+    """Return the lines of the rows that are worth showing; paths in one folder share a line."""
     return tuple(ShownLine(tuple(line), _line_text(line)) for line in _group_by_line(rows))
 
 
@@ -310,13 +317,13 @@ def _group_by_line(rows: Iterable[LostRow]) -> list[list[LostRow]]:
 
 
 _DEEP_ENOUGH = 3
-"""Names in the path of a folder whose subfolders are listed together."""
+"""Smallest depth of a folder (names in its path) whose subfolders share a line."""
 
 
 def _group_of(row: LostRow) -> str:
-    """Return what the rows of one line have in common; empty for a row that has a line to itself.
+    """Return the folder by which a row is grouped into a line; empty for a row on a separate line.
 
-    It is the folder above the path's own, if that is deep enough, else its own.
+    It is the parent of the path's folder if the parent is deep enough, else the path's folder.
     """
     if row.fact.kind != "path":
         return ""

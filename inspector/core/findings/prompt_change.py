@@ -1,4 +1,4 @@
-"""Where the prompt of a request first differs from the one before it: from there on no cache can be read."""
+"""Find the first difference between the prompts of two requests, after which no cache can be read."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class PromptChange:
     message: str = ""
     """Id of that message; empty without one."""
     diff: tuple[str, ...] = ()
-    """Its changed lines, with - or + before them; a long diff ends in an ellipsis."""
+    """The changed lines of that message, with - or + before them; a long diff ends in an ellipsis."""
 
 
 def find_prompt_change(former: Request, request: Request) -> PromptChange:
@@ -44,7 +44,7 @@ def find_prompt_change(former: Request, request: Request) -> PromptChange:
 
 
 def _differ(before: object, now: object) -> bool:
-    """Are both recorded, and different?"""
+    """Are both values recorded, and different?"""
     return before is not None and now is not None and before != now
 
 
@@ -74,7 +74,7 @@ def compare_tools(former: Prompt, now: Prompt) -> tuple[list[str], list[str], li
 
 
 def _describe_message(old: Message, new: Message | None, place: int, count: int) -> PromptChange:
-    """Describe how the message at a place changed; `new` None: the prompt ends before it."""
+    """Describe how the message at a place changed; `new` is None if the prompt ends before that message."""
     where = f"message {place:,} of {count:,}"
     if new is None:
         return PromptChange(f"The prompt ends before {where}.", place, old.id)

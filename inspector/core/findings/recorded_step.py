@@ -1,9 +1,9 @@
 """A recorded compaction, micro-compaction or silent drop as a step: the buffer that would have been sent, the buffer
 that was sent, and the fate of every message.
 
-The buffer before is that of the previous request, with its answer and the messages that arrived since: the end of the
-thread at that time. Whatever is computed at the end of a thread (a size, a policy's verdicts, a step) can be computed
-there, too.
+The buffer before the change is that of the previous request, with its answer and the messages that arrived since. It is
+the end of the thread at that time, so everything that is computed for the end of a thread (a size, a policy's verdicts,
+a step) can be computed for it, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,19 +29,20 @@ class RecordedStep:
     """One change of a thread's buffer, before `request`."""
 
     request: int
-    """Index of the first request that was sent after it; the number of requests if none was."""
+    """Index of the first request that was sent after the change; the number of requests if none was."""
     kind: DropKind
     trigger: str
     """auto, manual, ... in the harness's own word; empty if the harness does not say, or the drop was silent."""
     why: str
-    """A sentence."""
+    """The reason for the change, as a sentence."""
     thread: Thread
     """The thread right before the change: its `end` is the buffer before."""
     after: Buffer
+    """The buffer that was sent."""
     changed: Mapping[str, FateName]
-    """Fate by id, of the messages that were not kept unchanged."""
+    """Fate by message id, for the messages that were not kept unchanged."""
     renamed: Mapping[str, str]
-    """Id after by id before, of the messages whose id changed."""
+    """New id by old id, for the messages whose id changed."""
     compactions: tuple[int, ...] = ()
     """Indices of the thread's recorded compactions; none for a silent drop."""
 
@@ -52,7 +53,7 @@ class RecordedStep:
 
     @property
     def name(self) -> str:
-        """`auto compaction`, `micro-compaction`, `rewind`."""
+        """Return `auto compaction`, `micro-compaction`, `rewind`."""
         return (
             f"{self.trigger} {self.kind}"
             if self.trigger and self.trigger not in self.kind
@@ -70,9 +71,9 @@ class RecordedStep:
 
 
 def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
-    """Return the requests before which a thread's buffer was compacted or lost something, in order.
+    """Return the indexes of the requests right after a compaction or a loss of content, in order.
 
-    A change before the first request is left out, as it has no buffer before, unless a proxy saw one.
+    A change before the first request is left out, because the earlier buffer is not known, unless a proxy recorded it.
     """
     requests = thread.requests
     if not requests:
@@ -86,7 +87,10 @@ def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
 
 
 def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
-    """Return the step before request `at` (the number of requests: after the last one), if any. O(messages)."""
+    """Return the step before request `at`, or None. O(messages).
+
+    `at` is the number of requests for a step after the last request.
+    """
     if at not in places(thread, drops):
         return None
     before = thread_before(thread, at, arrivals(thread)[at])
@@ -109,7 +113,7 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSizes:
-    """The measures of the two buffers of a recorded step."""
+    """The sizers of the two buffers of a recorded step."""
 
     before: Sizer
     after: Sizer
@@ -121,14 +125,14 @@ class RecordedSizes:
 
 
 def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures) -> RecordedSizes:
-    """Return the measures of both buffers, with the sizes of `change_sizes`.
+    """Return the sizers of both buffers, with the sizes of `change_sizes`.
 
     O(requests); weights are cached on the messages.
 
     Args:
         step: A change of the thread's buffer.
         thread: The whole thread.
-        pressures: Those of the whole thread.
+        pressures: The pressures of the whole thread.
     """
     before = sizer(thread_pressures(step.thread, pressures.by, pressures), None)
     size = change_sizes(thread, pressures, step.request).before
@@ -138,7 +142,7 @@ def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures) -> 
 
 
 def _resized(size: Sizer, size_before: BufferSize, *, is_whole: bool) -> Sizer:
-    """Return the measure fitted to a size that is recorded, or that was predicted while the request was held."""
+    """Return the sizer fitted to a size that is recorded, or that was predicted while the request was held."""
     tokens, scaled = size_before.tokens or 0, size.scale
     predicted = Prediction(tokens, *size_before.band) if size_before.band is not None else None
     reported = None if predicted is not None else tokens
@@ -153,12 +157,11 @@ def _resized(size: Sizer, size_before: BufferSize, *, is_whole: bool) -> Sizer:
 def recorded_economics(thread: Thread, calls: Sequence[SideCall]) -> Mapping[int, Economics]:
     """Return the economics of the recorded compactions, by the request after each. O(messages).
 
+    If several compactions precede one request, the economics are those of the summary.
+
     Args:
         thread: A thread.
         calls: The side calls beside the conversation.
-
-    Returns:
-        Those of the summary if there are several compactions before one request.
     """
     if not thread.compactions or not thread.requests:
         return {}

@@ -1,16 +1,16 @@
-"""Duplicates: verbatim spans of which a buffer holds several copies, and the tokens of all but the newest copy.
+"""Find duplicates: spans that occur several times in a buffer word for word, and the tokens of all but the newest copy.
 
-A span is a run of whole lines of one text (of a user or an answer, of a result, of a long argument of a call) with at
-least `LEAST` characters, line ends included. Two spans are the same if every line is: lines are compared as text,
-never by a hash alone. The line numbers that reading tools print before each line (`   12→`, a tab, a colon) are no part
-of a line. The search takes time linear in the text:
+A span is a run of whole lines of one text (of a user message, an answer, a result, or a long argument of a call) with
+at least `LEAST` characters, including line ends. Two spans are equal if all their lines are equal: lines are compared
+as text, never only by a hash. The line numbers that reading tools print before each line (`   12→`, a tab, a colon) are
+not part of a line. The search takes time linear in the text:
 
-- every line gets a number, the same for the same line;
-- a *seed* begins at a line and ends as soon as it has `LEAST` characters: the shortest span there. Seeds with the same
-  numbers are the same text. A seed seen before, and not overlapping itself, links each of its lines to the older line,
-  and so do the lines that follow while they are the same;
-- lines that are linked are copies of one another. Lines with copies in the same messages make one row: a file that was
-  read three times whole and three times in part makes two.
+- Every line gets a number; equal lines get the same number.
+- A *seed* begins at a line and ends as soon as it has `LEAST` characters: it is the shortest span from that line. Seeds
+  with the same numbers are the same text. If a seed occurred before, without overlapping itself, each of its lines is
+  linked to the older line, and so are the following lines as far as they are equal.
+- Linked lines are copies of one another. Lines with copies in the same messages form one row. A file that was read
+  three times as a whole and three times in part forms two rows.
 """
 
 import re
@@ -33,9 +33,9 @@ _SPACED = re.compile(r"^ *\d+[:|] ", re.MULTILINE)
 _UNSPACED = re.compile(r"^ *\d+[:|](?! )", re.MULTILINE)
 _DIGITS = re.compile(r" *(\d+)")
 _HEAD = 400
-"""Characters in which the first numbered line is searched: a name or a remark may come first."""
+"""Number of first characters that are searched for a numbered line: a name or a remark may precede it."""
 _BEGINNING, _RANGES = 80, 3
-"""Characters of a span that name it without a file or command; ranges of lines that are named."""
+"""Largest number of characters by which a span without a file or command is named; of line ranges that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class SpanPlace:
     """Lines `first` to `last` (0-based, both included) of a text of a message."""
 
     message: int
-    """Its place in the buffer."""
+    """Place of the message in the buffer."""
     text: int
-    """Index of the text among those of `searched`."""
+    """Index of the text among the texts that `searched` yields."""
     first: int
     last: int
 
@@ -55,11 +55,11 @@ class Repeat:
     """Spans with copies in the same messages."""
 
     what: str
-    """The file or command that all copies are of, with the printed line numbers; else the beginning of the span."""
+    """The file or command of all copies, with the printed line numbers; else the beginning of the span."""
     tokens_each: int
     """Tokens of the newest copy."""
     copies: tuple[tuple[SpanPlace, ...], ...]
-    """Oldest first: where the spans of each copy are. All copies have the same text, line by line."""
+    """The places of the spans of each copy, oldest copy first. All copies have the same text, line by line."""
 
     @property
     def times(self) -> int:
@@ -73,12 +73,12 @@ class Repeat:
 
     @property
     def messages(self) -> tuple[int, ...]:
-        """Return the message of each copy, oldest first; twice if it holds two."""
+        """Return the place of the message of each copy, oldest first; a message with two copies is listed twice."""
         return tuple(copy[0].message for copy in self.copies)
 
 
 def searched(message: Message) -> Iterator[str]:
-    """Yield the texts of a message that are compared: what people or tools wrote, and the long arguments of calls."""
+    """Yield the texts of a message that are compared: text parts, tool results, and the long arguments of calls."""
     for part in message.parts:
         match part:
             case Text(text) | ToolResult(content=text):
@@ -101,7 +101,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def repeats(size: Sizer, buffer: Buffer, calls: ToolCalls) -> tuple[Repeat, ...]:
-    """Return the duplicates of a buffer, those with most tokens first. O(text)."""
+    """Return the duplicates of a buffer, those with most superfluous tokens first. O(text)."""
     index = _LineIndex(buffer.messages)
     index.link()
     calls_here = {call.id: call for message in buffer.messages for call in message.calls}
@@ -131,7 +131,7 @@ def repeats(size: Sizer, buffer: Buffer, calls: ToolCalls) -> tuple[Repeat, ...]
 
 
 def _described(subjects: set[str], spans: Sequence[Sequence[str]]) -> str:
-    """Return the file or command if all copies are of one; else the beginning of the span."""
+    """Return the file or command if all copies have the same; else the beginning of the span."""
     if len(subjects) != 1:
         bare = (line for span in spans for line in lines_of("\n".join(span)))
         begins = next((line.strip() for line in bare if line.strip()), "")
@@ -145,15 +145,15 @@ def _described(subjects: set[str], spans: Sequence[Sequence[str]]) -> str:
 
 
 class _LineIndex:
-    """Every line of a buffer by number, one text after another, with a line of no number after each."""
+    """The numbers of all lines of a buffer, one text after another, with -1 after each text."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         numbers: defaultdict[str, int] = defaultdict(count().__next__)
         self._ids: list[int] = []
         self._text_at: list[int] = []
-        """Number of the text, by place."""
+        """Index in `_texts` of the text that each line is in."""
         self._texts: list[tuple[int, int, int]] = []
-        """(message, which of its texts, place of its first line)."""
+        """(place of the message, index of the text in the message, place of the text's first line)."""
         for at, message in enumerate(messages):
             for n, text in enumerate(searched(message)):
                 if len(text) + 1 >= LEAST:
@@ -164,9 +164,9 @@ class _LineIndex:
                     self._text_at += [len(self._texts) - 1] * (len(lines) + 1)
         self._sizes = [len(line) + 1 for line in numbers]
         self._older = list(range(len(self._ids)))
-        """By place: an older place with a copy of this line; the place itself if there is none yet."""
+        """For each line, the place of an older copy; the line's own place if none is known yet."""
         self._linked: list[int] = []
-        """Every place that has an older copy, each once."""
+        """The places of all lines that have an older copy, each once."""
 
     def link(self) -> None:
         """Find all copies. Only runs of lines that occur more than once are compared."""
@@ -207,7 +207,7 @@ class _LineIndex:
         self._link_rest(linked, stop, distance)
 
     def _link_rest(self, at: int, stop: int, distance: int) -> None:
-        """Link the lines after a copy that are the same and too few to be a seed."""
+        """Link the equal lines after a copy that are too short for another seed."""
         size = 0
         while distance and at < stop and size < LEAST and self._ids[at] == self._ids[at - distance]:
             self._join(at, at - distance)
@@ -215,7 +215,7 @@ class _LineIndex:
             at += 1
 
     def _join(self, place: int, older: int) -> None:
-        """Make two places copies of one another."""
+        """Mark the lines at two places as copies of one another."""
         roots = self._oldest(place), self._oldest(older)
         first, last = min(roots), max(roots)
         if first != last:
@@ -229,7 +229,8 @@ class _LineIndex:
         return at
 
     def rows(self) -> Iterator[list[list[int]]]:
-        """Yield the lines whose copies are in the same texts: of each line the places of its copies, oldest first."""
+        """Yield groups of lines whose copies are in the same texts; for each line the places of its copies, oldest
+        first."""
         copies: defaultdict[int, list[int]] = defaultdict(list)
         for place in sorted(self._linked):
             copies[self._oldest(place)].append(place)

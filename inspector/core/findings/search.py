@@ -1,7 +1,7 @@
 """Find a text in a session: the first request that holds it, and the first request that no longer does.
 
-Each message is searched once, however many requests sent it. When it entered and left the buffer is read off the
-views, by what changed from one request to the next.
+Each message is searched once, regardless of how many requests sent it. The requests at which it entered and left the
+buffer follow from the differences between the views of consecutive requests.
 """
 
 import re
@@ -16,12 +16,12 @@ from inspector.core.session import Thread
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """When a message was in the buffer. The number of requests means the buffer after the last record."""
+    """The requests whose buffers hold a message. The number of requests means the buffer after the last record."""
 
     first: int
-    """First request that holds it."""
+    """The first request that holds the message."""
     left: int | None
-    """First request after the last that holds it; None if the last buffer holds it."""
+    """The first request that no longer holds the message; None if the last buffer holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +30,18 @@ class Hit:
 
     message: Message
     part: int
-    """Index of the first part that holds it."""
+    """Index of the first part that holds the text."""
     start: int
-    """Where in `part_text` of that part, in characters."""
+    """Index of the first character of the text in `part_text` of that part."""
     stay: Stay | None
     """None if the message was in no buffer."""
 
 
 def find_text(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
-    """Find the messages that hold `text`, in the order in which they entered the buffer; those that never did last.
+    """Return the messages that hold `text`, in the order in which they entered the buffer; those that never did last.
 
-    An edited message is found in each of its versions. An empty text is found nowhere.
+    Each version of an edited message is searched. An empty text yields no hits. `case`: True compares upper and lower
+    case.
     """
     if not text:
         return ()

@@ -1,7 +1,7 @@
-"""The files of a session: which messages show, attach or change them, and which version each message holds.
+"""Find the files of a session: the messages that show, attach or change each file, and the version in each message.
 
-A version begins with a successful write by the agent, or with a client's message that the file was changed. What others
-change on disk is not recorded, so it begins no version.
+A version begins with a successful write by the agent, or with a client's message that the file was changed. Changes by
+other programs are not recorded, so they begin no version.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -17,7 +17,7 @@ UseKind: TypeAlias = Literal["read", "written", "attached"]
 FileState: TypeAlias = Literal["in context", "stale", "not in context"]
 _SEARCHERS = ("grep", "glob", "search", "list", "find")
 CHANGED = "was changed"
-"""How a client's message ends that names a file which was changed."""
+"""Words in a client's message about a file that was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,17 @@ class SessionFile:
     uses: tuple[FileUse, ...]
 
     def until(self, at: int) -> "SessionFile":
-        """Return the file as it was known at request `at`."""
+        """Return the file with only the uses up to request `at`."""
         return SessionFile(self.path, tuple(use for use in self.uses if use.first <= at))
 
     @property
     def version(self) -> int:
-        """The newest version; 0 before the first message about the file."""
+        """Return the newest version; 0 before the first message about the file."""
         return max((use.version for use in self.uses), default=0)
 
     @property
     def versions(self) -> tuple[FileUse, ...]:
-        """The message with which each version began."""
+        """Return the use with which each version began."""
         first: dict[int, FileUse] = {}
         for use in self.uses:
             first.setdefault(use.version, use)
@@ -85,7 +85,7 @@ def session_files(thread: Thread) -> tuple[SessionFile, ...]:
 
 
 def _named_in(message: Message, calls: dict[str, ToolCall]) -> Iterator[tuple[str, UseKind, bool]]:
-    """Yield (path, how the message uses it, does it begin a version)."""
+    """Yield (path, kind of use, True if a version begins) for each file that a message uses."""
     if message.mark == "attachment":
         yield from _attached_in(message)
         return
@@ -101,7 +101,7 @@ def _named_in(message: Message, calls: dict[str, ToolCall]) -> Iterator[tuple[st
 
 
 def _searches(call: ToolCall) -> bool:
-    """Does the call look through a folder? Its path is then no file."""
+    """Does the call search a folder, so that its path is not a file?"""
     name = call.name.lower()
     return name == "ls" or any(word in name for word in _SEARCHERS)
 

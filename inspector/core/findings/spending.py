@@ -1,7 +1,7 @@
-"""What a session cost in US dollars.
+"""Compute the cost of a session in US dollars.
 
-The bill is by call and kind of token, at the prices of each call's day. Beside it: the cache misses, the compactions,
-and the cost with another cache lifetime.
+The bill is by call and kind of token, at the prices of each call's day. It comes with the cache misses, the
+compactions, and the cost that another cache lifetime would have had.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ class Subtotal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ThreadBill:
-    """What the calls of a thread cost."""
+    """The cost of the calls of a thread."""
 
     thread: Thread
     bills: tuple[Bill | None, ...]
@@ -77,16 +77,16 @@ class ThreadBill:
 
 @dataclass(frozen=True, slots=True)
 class ThreadCost(ThreadBill):
-    """What a thread cost, and which of it was avoidable."""
+    """The cost of a thread, with its cache misses and compactions."""
 
     breaks: tuple[Rebilling, ...]
     compactions: tuple[Compacted, ...]
     thrash: tuple[Thrash, ...]
     estimated: Decimal | None
-    """Estimated cost of the requests and the calls for summaries that report no usage; not in the bill."""
+    """Estimated cost of the requests and summary calls that report no usage; not part of the bill."""
     compared: Decimal | None
-    """The cost of the recorded thread in comparisons of policies: its requests and the calls for its summaries, the
-    estimated ones included, titles and other side calls left out."""
+    """The cost of the recorded thread in comparisons of policies: its requests and summary calls, estimated ones
+    included, without titles and other side calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class SessionCost:
 
     threads: tuple[ThreadCost, ...]
     nobodys: ThreadBill | None
-    """Side calls whose thread is not recorded."""
+    """The bill of side calls whose thread is not recorded; None if there are none."""
     bill: Bill | None
     """The sum of all calls that report usage; None if one of them has no price."""
     what_ifs: tuple["WhatIf", ...]
@@ -158,7 +158,10 @@ class SessionCost:
 
 
 def session_cost(session: Session, of: Thread | None = None) -> SessionCost:
-    """Return what a thread cost; None = all threads. O(messages), once for the whole of the same session."""
+    """Return the cost of a thread of a session; `of` None: of all threads. O(messages).
+
+    The cost of all threads is cached for the last session.
+    """
     return _whole_cost(SameObject(session)) if of is None else _find_cost(session, of)
 
 
@@ -202,7 +205,7 @@ def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
 
 
 def session_bills(session: Session) -> tuple[ThreadBill, ...]:
-    """Return the bill of each thread, and last of the calls whose thread is not recorded. O(calls + threads)."""
+    """Return the bill of each thread, then that of the calls whose thread is not recorded. O(calls + threads)."""
     names = ["", *(thread.id for thread in session.threads)]
     calls: dict[str, list[SideCall]] = {name: [] for name in names}
     for call in session.side_calls:
@@ -249,8 +252,8 @@ def subtotal_words(usd: Decimal | float, unpriced: int, *, output_is_final: bool
 
     Args:
         usd: cost of the calls with a price.
-        unpriced: calls without one.
-        output_is_final: False if an answer was still being written when its usage was recorded.
+        unpriced: number of calls without a price.
+        output_is_final: False if the usage of an answer was recorded before the answer was complete.
     """
     if not unpriced:
         return dollars(usd) if output_is_final else f"at least {dollars(usd)}"
@@ -260,29 +263,30 @@ def subtotal_words(usd: Decimal | float, unpriced: int, *, output_is_final: bool
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The whole session with another choice."""
+    """The cost of the whole session with another cache lifetime."""
 
     name: str
     ttl_s: int
-    """Seconds for which everything would have been kept in the cache."""
+    """The lifetime of all cache entries, in seconds."""
     usd: Decimal
-    """What it would have cost."""
+    """What the session would have cost."""
     saved_usd: Decimal
-    """Below zero: it would have cost more."""
+    """What the session would have cost less than it did; negative if it would have cost more."""
 
 
 def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
-    """Return what the session would have cost with all cache entries kept for an hour, and for five minutes.
+    """Return the cost of the session if all cache entries were kept for an hour, and if all were kept for five minutes.
 
-    An entry expires its lifetime after its last use. By the recorded pauses, what a longer lifetime would have kept is
-    read instead of written, and what a shorter one loses is written instead of read.
+    An entry expires when its lifetime has passed since its last use. By the recorded pauses, tokens that a longer
+    lifetime would have kept are read instead of written, and tokens that a shorter lifetime loses are written instead
+    of read.
 
     Args:
         threads: The threads of the session.
-        whole: The bill as it is.
+        whole: The actual bill of the session.
 
     Returns:
-        Nothing if no cache was written, or a price is not known.
+        The two choices; empty if no cache was written, or a price is not known.
     """
     listed = list(threads)
     if not any(
@@ -308,10 +312,10 @@ def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
 
 
 def _with_ttl(thread: Thread, ttl_s: int) -> Iterator[tuple[Request, str, Usage]]:
-    """Yield (request, model, usage) of every request with usage as if all writes were kept for `ttl_s` seconds.
+    """Yield (request, model, usage) of every request with usage, as if all writes were kept for `ttl_s` seconds.
 
-    Only what would have expired is billed again: what the first request read was in the cache without this session,
-    so other sessions keep it there.
+    Tokens that the first request read from the cache stay cached: they were there before this session, so other
+    sessions keep them there.
     """
     before: Request | None = None
     shared: int | None = None

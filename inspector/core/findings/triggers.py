@@ -1,5 +1,7 @@
-"""Where the recorded client compacted on its own, else where its known rules would: whatever policy is chosen. Loaded
-with the window, so it is kept apart from what compares messages.
+"""Find the sizes at which the recorded client compacted automatically, else the size by the known rules of its version.
+
+The chosen policy does not matter. The window loads this module at start, so it imports no module that compares
+messages.
 """
 
 import re
@@ -19,7 +21,7 @@ _NEARLY = 0.01
 """Share of the window within which observed sizes count as one."""
 _MOST_NOTCHES = 200
 _FEW = 2
-"""Requests of a conversation that a client could compact, at least."""
+"""Smallest number of requests of a conversation that a client could compact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +30,23 @@ class ObservedTrigger:
 
     before_request: int
     tokens: int
-    """Of the buffer that was compacted: as recorded, else as predicted (`change_sizes`)."""
+    """Size of the buffer that was compacted: recorded, else predicted (`change_sizes`)."""
     ratio: float | None
-    """Of the window; None where that is not known."""
+    """Share of the window that these tokens fill; None if the window is not known."""
 
 
 def observed_triggers(
     thread: Thread, pressures: Pressures, window: int | None
 ) -> tuple[ObservedTrigger, ...]:
-    """In order. `pressures`: those of the thread; `window`: tokens. Those without a size are left out; so are those by
-    hand, and results cleared."""
+    """Return the automatic compactions of a thread, in order.
+
+    Manual compactions, cleared results, and compactions of unknown size are left out.
+
+    Args:
+        thread: The thread.
+        pressures: The pressures of the thread.
+        window: Tokens of the model's window; None if unknown.
+    """
     return _observed(SameObject(thread), SameObject(pressures), window)
 
 
@@ -45,7 +54,8 @@ def observed_triggers(
 def _observed(
     same: SameObject, measured: SameObject, window: int | None
 ) -> tuple[ObservedTrigger, ...]:
-    """Remembered of one thread: gauge and timeline ask at every step along a session, which may hold thousands."""
+    """Compute the automatic compactions of a thread. Cached for one thread, because gauge and timeline ask at every
+    request, of which a session may have thousands."""
     thread: Thread = same.held
     triggers = []
     for compaction in thread.compactions:
@@ -59,26 +69,27 @@ def _observed(
 
 @dataclass(frozen=True, slots=True)
 class ClientTrigger:
-    """Where the recorded client compacts on its own, whatever policy is chosen."""
+    """The sizes at which the recorded client compacts automatically, whichever policy is chosen."""
 
     client: str
-    """Its name without a version."""
+    """The client's name without a version."""
     tokens: tuple[int, ...]
-    """Sizes of the buffers that it compacted, smallest first; where none was observed the one size of its rules."""
+    """Sizes of the buffers that the client compacted, smallest first; if none was observed, the one size of its rules.
+    """
     window: int | None
     observed: bool
-    """False: the session shows no compaction of the client's own; the size follows from the rules of its version."""
+    """False if the session shows no automatic compaction, so that the size follows from the rules of the version."""
     version: str = ""
 
     @property
     def share_words(self) -> str:
-        """`76.6%`, `78.5% to 88.3%`; tokens where the window is not known."""
+        """Return `76.6%`, `78.5% to 88.3%`; tokens if the window is not known."""
         low, high = (self._spell(tokens, 1) for tokens in self._ends())
         return low if low == high else f"{low} to {high}"
 
     @property
     def label(self) -> str:
-        """`Claude Code 76.6%`, `Claude Code 79–88%`: for little room."""
+        """Return the short form: `Claude Code 76.6%`, `Claude Code 79–88%`."""
         ends = self._ends()
         digits = 1 if ends[0] == ends[1] else 0
         low, high = (self._spell(tokens, digits) for tokens in ends)
@@ -90,11 +101,11 @@ class ClientTrigger:
 
     @property
     def notches(self) -> tuple[int, ...]:
-        """The sizes to draw: of very many every n-th."""
+        """Return the sizes to draw: every n-th if there are very many."""
         return (*self.tokens[:: len(self.tokens) // _MOST_NOTCHES + 1], self.tokens[-1])
 
     def _ends(self) -> tuple[int, int]:
-        """The smallest and the largest size; their mean for both where they are nearly the same."""
+        """Return the smallest and the largest size; twice the mean of all sizes if the two are nearly equal."""
         low, high = self.tokens[0], self.tokens[-1]
         if self.window and high - low < _NEARLY * self.window:
             low = high = round(sum(self.tokens) / len(self.tokens))
@@ -105,23 +116,30 @@ class ClientTrigger:
 
     @property
     def basis(self) -> str:
-        """`observed twice`; `rules of 2.1.62` where the session shows none."""
+        """Return `observed twice`; `rules of 2.1.62` if the session shows no automatic compaction."""
         if self.observed:
             return f"observed {times(len(self.tokens))}"
         return f"rules of {self.version}" if self.version else "by its rules"
 
     @property
     def words(self) -> str:
-        """`Claude Code compacts at 77.6%, observed twice`."""
+        """Return `Claude Code compacts at 77.6%, observed twice`."""
         return f"{self.client} compacts at {self.share_words}, {self.basis}"
 
 
 def client_trigger(
     session: Session, thread: Thread, pressures: Pressures, window: int | None
 ) -> ClientTrigger | None:
-    """Return where the client of a session compacts on its own: as observed in this thread, else as its rules say.
+    """Return the sizes at which a session's client compacts automatically: observed in the thread, else by its rules.
 
-    None where neither is known. `pressures`: those of the thread; `window`: tokens.
+    Args:
+        session: The session.
+        thread: One of its threads.
+        pressures: The pressures of the thread.
+        window: Tokens of the model's window; None if unknown.
+
+    Returns:
+        The sizes; None if neither observed sizes nor rules are known.
     """
     client, version = _name_and_version(session)
     observed = observed_triggers(thread, pressures, window)
@@ -149,12 +167,12 @@ def trigger_by_rules(session: Session, window: int | None) -> int | None:
 
 
 def _lacks_triggers(thread: Thread) -> bool:
-    """Is it a thread whose client never compacts, as single calls?"""
+    """Is the thread too short for its client to compact, such as a single call?"""
     return len(thread.requests) < _FEW
 
 
 def _name_and_version(session: Session) -> tuple[str, str]:
-    """`("Claude Code", "2.1.62")`; the version is empty where the file names none, or several."""
+    """Return `("Claude Code", "2.1.62")`; the version is empty if the file names none, or several."""
     harness = harness_of(session)
     version = _VERSION.search(session.client)
     name = _VERSION.sub("", session.client).strip()
