@@ -1,1 +1,1 @@
-"""What users add: formats, policies, the windows of their models. Their code is run only where they asked for it."""
+"""Extensions by users: formats, policies, the windows of their models. A user's code runs only if the user asks."""

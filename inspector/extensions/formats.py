@@ -1,4 +1,4 @@
-"""Formats of third parties, found through the entry points `inspector.formats`. A broken one is a note, not a crash."""
+"""Formats of third parties, found by the entry points `inspector.formats`. A broken plug-in only yields a note."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ GROUP = "inspector.formats"
 
 @cache
 def all_formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
-    """Every format there is, and a sentence for each plug-in that could not be loaded."""
+    """Return all formats, and a sentence for each plug-in that could not be loaded."""
     formats, notes = list(FORMATS), []
     for point in entry_points(group=GROUP):
         loaded = load(point)
@@ -25,7 +25,7 @@ def all_formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
 
 
 def load(point: EntryPoint) -> Format | str:
-    """The format that an entry point names, or the sentence that says why there is none."""
+    """Return the format that an entry point names, or a sentence about why it could not be loaded."""
     try:
         loaded = point.load()
     except Exception as error:  # noqa: BLE001 - anybody's code runs here

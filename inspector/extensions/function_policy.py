@@ -1,8 +1,9 @@
-"""A function that shortens a list of wire messages, as a policy: so a framework's compaction is stepped and replayed.
+"""Wrap a function that shortens a list of wire messages as a policy, so that a framework's compaction can be stepped
+and replayed.
 
-The function runs in a separate thread, because it calls a summariser like any other function, while a policy asks for
-a summary and waits (`core.needs`). Messages that it returns unchanged keep their ids and their thinking, so that a diff
-shows the rest.
+The function runs in a separate thread, because it calls a summariser directly, while a policy yields a need and waits
+for the answer (`core.needs`). Messages that the function returns unchanged keep their ids and their thinking, so that a
+diff shows only the changes.
 """
 
 from collections import Counter, defaultdict, deque
@@ -46,14 +47,14 @@ TIER = "compact"
 Items: TypeAlias = list[dict[str, Any]]
 """The messages of a request body, as its API writes them."""
 Ask: TypeAlias = Callable[[str], str]
-"""Text in, summary out; it raises a `Failure` if the summary fails."""
+"""A function that returns a summary of a text, or raises a `Failure`."""
 Compaction: TypeAlias = Callable[[Items, Ask], Items]
 FunctionContext: TypeAlias = PolicyContext[SimpleSettings, SimpleState]
 _WHY = "The function decides each time."
 
 
 class FunctionPolicy(SimplePolicy[SimpleSettings]):
-    """Calls the function before each request; a list that comes back unchanged means that nothing was due."""
+    """Calls the function before each request. If the function returns the list unchanged, nothing was due."""
 
     settings_type = SimpleSettings
     tiers: Sequence[TierName] = (
@@ -103,7 +104,10 @@ def _find_fates(before: Sequence[Message], after: Sequence[Message]) -> dict[str
 
 
 def _run_in_thread(compact: Compaction, items: Items) -> Conversation[Items]:
-    """Run the function; yield each summary that it asks for. Raises what the function raises."""
+    """Run the function in a thread, and yield a need for each summary that it asks for.
+
+    Raises what the function raises.
+    """
     needs: SimpleQueue[Summarize | Items | BaseException] = SimpleQueue()
     replies: SimpleQueue[Answer | Failure] = SimpleQueue()
 
@@ -144,11 +148,11 @@ class _SharedItems:
     messages: tuple[Message, ...]
     items: tuple[Any, ...]
     keys: tuple[str, ...]
-    """What people would see of each item that shows something."""
+    """The readable content of each item that has any."""
 
 
 class _Wire:
-    """Messages as wire items, and the way back."""
+    """Converts messages to wire items, and wire items back to messages."""
 
     def __init__(self, dialect: Dialect, messages: Sequence[Message]) -> None:
         self._dialect, self._messages = dialect, messages
@@ -165,7 +169,8 @@ class _Wire:
         return [item for group in self._groups for item in group.items]
 
     def read(self, items: Items) -> tuple[Message, ...]:
-        """Return the messages of `items`: those whose items all came back unchanged, and new ones for the rest."""
+        """Return the messages of `items`: the original ones if all their items are unchanged, and new ones for other
+        items."""
         keys = [self._key(item) for item in items]
         places = self._match(list(filter(None, keys)))
         counts = Counter(places)
@@ -186,7 +191,7 @@ class _Wire:
         return (*read, *self._read_fresh(fresh, read))
 
     def _match(self, keys: Sequence[str]) -> list[int]:
-        """Return for each key the group that it is of, in rising order; -1 for a new one."""
+        """Return the index of the group of each key, in ascending order; -1 for a key that no group has."""
         places_by_key: dict[str, deque[int]] = defaultdict(deque)
         for n, group in enumerate(self._groups):
             for key in group.keys:
@@ -202,8 +207,9 @@ class _Wire:
         return places
 
     def _key(self, item: Any) -> str:
-        """Return what people would see of an item, empty for nothing: a framework may write the same in another way,
-        and most do not carry thinking.
+        """Return the readable content of an item as a key; empty if there is none.
+
+        Thinking and formatting are left out, because frameworks change the formatting and often drop thinking.
         """
         read: list[Any] = []
         for message in self._dialect.read(item, "", 0, ""):
@@ -212,7 +218,7 @@ class _Wire:
         return dumps(read) if read else ""
 
     def _read_fresh(self, items: Items, before: Sequence[Message]) -> Iterator[Message]:
-        """Read new items. A changed message with a known call keeps its id."""
+        """Yield the messages of new items. A changed message with a known call keeps its id."""
         ids = dict(_ids_by_call(self._messages))
         used_ids = {message.id for message in before}
         units = self._dialect.units(items, before=before) if items else ()
@@ -247,7 +253,7 @@ def _describe_part(part: Part) -> tuple[str, ...]:
 
 
 def _parse_arguments(arguments: Json) -> Json:
-    """Return the value of arguments that came as JSON text spelt in a way that is not ours."""
+    """Return the value of arguments that are JSON text, so that differences in formatting do not matter."""
     if not isinstance(arguments, str):
         return arguments
     try:
@@ -258,7 +264,7 @@ def _parse_arguments(arguments: Json) -> Json:
 
 
 def _share(dialect: Dialect, messages: Sequence[Message]) -> Iterable[tuple[Message, ...]]:
-    """Split messages where a new wire item begins."""
+    """Split messages into groups that share wire items."""
     group: list[Message] = []
     for message in messages:
         if group and not dialect.shares(group[-1], message):
@@ -270,7 +276,7 @@ def _share(dialect: Dialect, messages: Sequence[Message]) -> Iterable[tuple[Mess
 
 
 def _join_silent(groups: Iterable[_SharedItems]) -> list[_SharedItems]:
-    """Join groups that show nothing (such as thinking alone) with the next one, or with the last."""
+    """Join groups without readable content (such as only thinking) with the next group, or with the last."""
     joined: list[_SharedItems] = []
     silent = _SharedItems((), (), ())
     for group in groups:
@@ -300,7 +306,7 @@ def _ids_by_call(messages: Iterable[Message]) -> Iterator[tuple[tuple[str, str],
 
 
 def _new_id(message: Message) -> str:
-    """Return an id that depends only on what the message says, so that equal steps agree."""
+    """Return an id that depends only on the message's role and content, so that equal steps yield equal ids."""
     key = sha1(
         f"{message.role}\n{message.parts!r}".encode("utf-8", "replace"), usedforsecurity=False
     )

@@ -1,8 +1,7 @@
-"""A policy that somebody else wrote, guarded: what goes wrong in it is one sentence with file and line, and what it
-says is checked.
+"""Guard a policy of a third party: an error in it becomes one sentence with file and line, and its results are checked.
 
-It is checked once when it is loaded (a class instead of an object, a watermark on a setting or a tier that does not
-exist), and after every tier (a message twice, a fate that does not exist, a result parted from its call).
+The policy is checked once when it is loaded (a class instead of an object, a watermark on a setting or a tier that does
+not exist), and after every tier (a duplicate message, a fate that does not exist, a result separated from its call).
 """
 
 from collections import Counter
@@ -26,22 +25,22 @@ from inspector.core.validity import Invalid, find_refusals
 _FATES = get_args(FateName)
 _PARTED = "result-without-call"
 _SHOWN = 60
-"""Characters of an id, or of a name that a policy made up, in a sentence."""
+"""Largest number of characters of a policy's ids and names in a sentence."""
 
 
 def guard_policy(
     inner: Any, origin: str, path: Path | None = None, source: str = ""
 ) -> Policy[Any, Any]:
-    """Return the policy with guarded methods, and check what it says of itself.
+    """Return a policy with guarded methods, after a check of its watermarks.
 
     Args:
-        inner: the object that the file or the package offers.
-        whose: what names it in sentences: its path, or `The policy plug-in 'x'`.
-        path: the file of its code, whose lines are named in sentences.
-        source: the file by which it is chosen; empty for one that is chosen by its name.
+        inner: the policy object of the file or the package.
+        origin: the policy's name in sentences: its path, or `The policy plug-in 'x'`.
+        path: the file of the policy's code, whose lines are named in sentences.
+        source: the file by which the policy is chosen; empty for a policy that is chosen by its name.
 
     Raises:
-        InspectorError: for a policy that contradicts itself.
+        InspectorError: the object is a class, or a watermark refers to a setting or a tier that does not exist.
     """
     if isinstance(inner, type):
         raise InspectorError(
@@ -53,7 +52,7 @@ def guard_policy(
 
 
 class GuardedPolicy:
-    """Passes everything on to the policy of somebody else."""
+    """Wraps a policy of a third party: turns its errors into sentences and checks its outcomes."""
 
     def __init__(self, inner: Any, origin: str, path: Path | None, source: str) -> None:
         self._inner, self._origin = inner, origin
@@ -62,7 +61,7 @@ class GuardedPolicy:
 
     @property
     def reference(self) -> str:
-        """What names it on every face: its file, else its name."""
+        """Return the identifier of the policy in all views: its file, else its name."""
         return self.source or str(self._inner.name)
 
     def __getattr__(self, name: str) -> Any:
@@ -97,7 +96,7 @@ class GuardedPolicy:
         conversation: "GeneratorType[Any, Any, Any]",
         context: PolicyContext[Any, Any] | None,
     ) -> Conversation[Any]:
-        """Pass needs and answers on, and check what the conversation ends with."""
+        """Forward needs and answers, and check the outcomes at the end of the conversation."""
         try:
             result = yield from conversation
         except (InspectorError, Failure):
@@ -113,7 +112,7 @@ class GuardedPolicy:
         return result
 
     def _failure(self, name: str, error: Exception) -> InspectorError:
-        """Return the sentence: file, line, what went wrong."""
+        """Return an error with a sentence: file, line, and the message of `error`."""
         line = self._line_of(error)
         place = f", line {line}" if line is not None else f", in {name}"
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -132,7 +131,7 @@ class GuardedPolicy:
 
 
 def _outcomes_in(result: Any) -> Iterator[Outcome[Any]]:
-    """Yield the outcomes that a conversation ended with: of one tier, of several, of a turn."""
+    """Yield the outcomes in the result of a conversation: of one tier, of several, or of a turn."""
     results = result.outcomes if isinstance(result, TurnResult) else result
     for item in results if isinstance(results, tuple | list) else (results,):
         if isinstance(item, Outcome):
@@ -140,7 +139,7 @@ def _outcomes_in(result: Any) -> Iterator[Outcome[Any]]:
 
 
 def _check_outcome(outcome: Outcome[Any], origin: str) -> None:
-    """Raise InspectorError if a message is there twice, or has a fate that does not exist. O(messages)."""
+    """Raise InspectorError if a message occurs twice, or has a fate that does not exist. O(messages)."""
     counts = Counter(message.id for message in outcome.buffer.messages)
     twice = next((message for message, count in counts.items() if count > 1), None)
     if twice is not None:
@@ -157,9 +156,9 @@ def _check_outcome(outcome: Outcome[Any], origin: str) -> None:
 
 
 def _check_tool_pairs(before: Buffer, outcome: Outcome[Any], origin: str) -> None:
-    """Raise InspectorError if the tier parted a tool result from its call. O(messages).
+    """Raise InspectorError if the tier separated a tool result from its call. O(messages).
 
-    What was parted before the tier ran is not its fault.
+    Results that were already separated before the tier ran do not count.
     """
     parted_before = {refusal.message for refusal in _find_parted(before)}
     for refusal in _find_parted(outcome.buffer):
@@ -175,7 +174,7 @@ def _find_parted(buffer: Buffer) -> list[Invalid]:
 
 
 def _check_watermarks(policy: Policy[Any, Any], origin: str) -> None:
-    """Raise InspectorError if a watermark moves by a setting, or fires a tier, that the policy does not have."""
+    """Raise InspectorError if a watermark refers to a setting or a tier that the policy does not have."""
     settings = policy.settings()
     tiers = [tier.name for tier in policy.tiers]
     for line in policy.watermarks(settings):

@@ -1,5 +1,5 @@
-"""Policies by name: those of the house, those that others add (entry points `inspector.policies`), and a file of one's
-own: `./mine.py` with an object `POLICY`. Whoever names a file asks for it to be run.
+"""Find policies by name: built-in ones, those of installed packages (entry points `inspector.policies`), and a user's
+file such as `./mine.py` with an object `POLICY`. The code of a file runs only if the user names the file.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ from inspector.extensions.guarded_policy import guard_policy
 GROUP = "inspector.policies"
 OBJECT = "POLICY"
 _GUARDED = "__guarded_policy__"
-"""Under which a loaded module keeps its guarded policy."""
+"""Attribute of a loaded module that holds its guarded policy."""
 _NEEDED = (
     "name", "title", "tiers", "settings", "fresh", "load", "dump", "learn", "measure", "breaker", "watermarks", "due",
     "tier", "before_call", "after_turn", "run_due", "turn",
@@ -28,7 +28,7 @@ _NEEDED = (
 
 
 def find_policy(name: str) -> Policy[Any, Any]:
-    """The policy of that name, or of that Python file. Raises InspectorError with one sentence."""
+    """Return the policy with this name, or of this Python file. Raises InspectorError with one sentence."""
     key = name.strip()
     if is_file(key):
         return load_file(Path(key))
@@ -41,20 +41,22 @@ def find_policy(name: str) -> Policy[Any, Any]:
 
 
 def is_file(name: str) -> bool:
-    """Does it name a file and not a policy? Ends in `.py`."""
+    """Does the name of a policy name a Python file (does it end in `.py`)?"""
     return name.lower().endswith(".py")
 
 
 @cache
 def all_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
-    """Every policy there is by name, and a sentence for each plug-in that could not be loaded. A plug-in that has the
-    name of one of the house is left out."""
+    """Return all policies by name, and a sentence for each plug-in that could not be loaded.
+
+    A plug-in with the name of a built-in policy is left out.
+    """
     plugins, notes = plugin_policies()
     return {**POLICIES, **plugins}, notes
 
 
 def plugin_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
-    """Load the policies of installed packages, by name, and a sentence for each that could not be loaded."""
+    """Return the policies of installed packages by name, and a sentence for each that could not be loaded."""
     policies, notes = dict[str, Policy[Any, Any]](), list[str]()
     for point in entry_points(group=GROUP):
         try:
@@ -72,8 +74,10 @@ def plugin_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
 
 
 def offered_policies(chosen: str) -> Mapping[str, str]:
-    """Return the titles of the policies that a menu offers, by what `find_policy` takes: those of the house, those of
-    installed packages, and the file that is chosen, if one is."""
+    """Return the titles of the policies that a menu offers, by the names that `find_policy` accepts.
+
+    They are the built-in policies, those of installed packages, and the file `chosen`, if it is one.
+    """
     plugins, _ = all_policies()
     titles = {
         **TITLES,
@@ -105,7 +109,7 @@ def _load_point(point: EntryPoint) -> Policy[Any, Any]:
 
 
 def load_file(path: Path) -> Policy[Any, Any]:
-    """`POLICY` of a Python file, which is run for it. Raises InspectorError."""
+    """Run a Python file and return its `POLICY`, guarded. Raises InspectorError."""
     try:
         source = path.read_bytes()
     except OSError as error:

@@ -8,12 +8,16 @@ from inspector.resources import user_folder
 
 
 def models_path() -> Path:
-    """Where the table lies, whether or not it is there (the place follows the XDG rules)."""
+    """Return the path of the table by the XDG rules. The file need not exist."""
     return user_folder("XDG_CONFIG_HOME", ".config") / "models.toml"
 
 
 def user_windows(path: Path | None = None) -> Mapping[str, int]:
-    """Window by model name, for `find_window`; empty where there is no table. Raises BadModelTable, naming the file."""
+    """Return the window by model name, for `find_window`; empty if there is no table.
+
+    Raises:
+        BadModelTable: the table cannot be read. The sentence names the file.
+    """
     table = models_path() if path is None else path
     try:
         return read_windows(table.read_text("utf-8"))

@@ -1,1 +1,1 @@
-"""Keys and addresses, servers for this machine only, and the program closed to the commands that it runs."""
+"""Keys, servers that only this machine can reach, and protection against the commands that the program runs."""

@@ -1,4 +1,4 @@
-"""Folders for recordings and journals, which hold what an agent read."""
+"""Private folders for recordings and journals, which hold the content that an agent read."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ from inspector.core.errors import InspectorError
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder that only the user can read, with its parents; one that exists stays as it is.
+    """Create a folder that only the user can read, with its parents. An existing folder is not changed.
 
     Raises:
-        InspectorError: it cannot be created.
+        InspectorError: the folder cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,7 +1,8 @@
-"""Keys of providers: from the environment, or from the system's keyring. Never in a file, a log or an error text.
+"""Keys of providers, from the environment or from the system's keyring. Never in a file, a log or an error text.
 
-A key travels as an `ApiKey`, which shows nothing of itself; only the client that sends it asks for its text. A
-provider's address is an address and nothing more: what else a URL can hold is often a key, and would be kept.
+A key is passed around as an `ApiKey`, which prints nothing of the key. Only the client that sends a key reads its text.
+The address of a provider may hold no user name, password, query or fragment, because these are often keys, and
+addresses are stored.
 """
 
 import os
@@ -14,22 +15,22 @@ from urllib.parse import quote
 from inspector.core.errors import InspectorError
 
 ENVIRONMENT: Mapping[str, str] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-"""Provider -> the variable that holds its key."""
+"""The environment variable that holds the key of each provider."""
 URL_KEY = "CONTEXT_INSPECTOR_API_KEY"
-"""The variable with the key of a server that is named by its URL. No other key is ever sent there."""
+"""The variable with the key for a server that is given by its URL. No other key is ever sent to such a server."""
 SERVICE = "context-inspector"
-"""The name under which keys lie in the keyring; the user name is the provider's."""
+"""The service name of keys in the keyring. The user name is the name of the provider."""
 REDACTED = "[key]"
 
 KeyPlace: TypeAlias = Literal["", "environment", "keyring"]
 
 
 class KeyMissing(InspectorError):
-    """No key for this provider. The sentence says where one can be put."""
+    """There is no key for the provider. The sentence says where to store one."""
 
 
 class NoKeyring(InspectorError):
-    """This machine has no keyring that can be used, or it refused."""
+    """This machine has no usable keyring, or the keyring refused the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,11 @@ class ApiKey:
     _text: str = field(repr=False)
 
     def reveal(self) -> str:
-        """The text, for the one who sends it."""
+        """Return the text of the key. Only for the client that sends it."""
         return self._text
 
     def redact(self, text: str) -> str:
-        """`text` without the key, however it was quoted."""
+        """Return `text` with the key replaced by `REDACTED`, also in its URL-quoted and JSON-escaped spellings."""
         for spelling in {self._text, quote(self._text, safe=""), self._text.replace("/", "\\/")}:
             if spelling:
                 text = text.replace(spelling, REDACTED)
@@ -57,19 +58,19 @@ _taken: dict[str, str] = {}
 
 
 def take_keys() -> None:
-    """Take the keys out of the environment: no process that we start has them, no later look into it shows them."""
+    """Move the keys from the environment into memory, so that no process that this program starts inherits them."""
     for variable in (*ENVIRONMENT.values(), URL_KEY):
         if (text := os.environ.pop(variable, None)) is not None:
             _taken[variable] = text
 
 
 def key_in(variable: str) -> str:
-    """What the environment says, or said when the program began; empty for nothing."""
+    """Return the value of a variable in the environment, or its value before `take_keys`; empty if there is none."""
     return (os.environ.get(variable) or _taken.get(variable, "")).strip()
 
 
 def find_key(provider: str) -> ApiKey:
-    """The key of `anthropic`, `openai` or another server's name. Raises KeyMissing."""
+    """Return the key of `anthropic`, `openai` or another server's name. Raises KeyMissing."""
     variable = ENVIRONMENT.get(provider, "")
     if text := key_in(variable):
         return _checked(text, variable)
@@ -87,7 +88,7 @@ def find_key(provider: str) -> ApiKey:
 
 
 def key_place(provider: str) -> KeyPlace:
-    """Where the key of a provider lies; empty where there is none. Asks the keyring, never shows the key."""
+    """Return where the key of a provider is stored; empty if there is no key. May ask the keyring."""
     if key_in(ENVIRONMENT.get(provider, "")):
         return "environment"
     try:
@@ -97,7 +98,7 @@ def key_place(provider: str) -> KeyPlace:
 
 
 def save_key(provider: str, text: str) -> None:
-    """Put a key into the system's keyring. Raises NoKeyring, or InspectorError for a text that is no key."""
+    """Store a key in the system's keyring. Raises NoKeyring, or InspectorError if the text cannot be a key."""
     key = _checked(text.strip(), "what was entered")
     if not key.reveal():
         raise InspectorError("An empty key cannot be stored.")
@@ -105,7 +106,7 @@ def save_key(provider: str, text: str) -> None:
 
 
 def forget_key(provider: str) -> None:
-    """Take the key out of the keyring; nothing happens where there is none. Raises NoKeyring."""
+    """Delete the key of a provider from the keyring, if it is stored there. Raises NoKeyring."""
     if _stored(provider):
         _asked("delete_password", provider)
 
@@ -121,7 +122,7 @@ def _stored(provider: str) -> str:
 
 
 def _asked(what: str, provider: str, *more: str) -> Any:
-    """One question to the keyring. Its own errors may quote what they were given: they are not passed on."""
+    """Call a method of the keyring. Raises NoKeyring without the keyring's own message, which may quote the key."""
     from keyring.errors import KeyringError
 
     keyring, failed = _backend(), ""
@@ -133,7 +134,10 @@ def _asked(what: str, provider: str, *more: str) -> Any:
 
 
 def _backend() -> Any:
-    """The system's keyring. Files that only look like one, and those that would ask on the terminal, are none."""
+    """Return the system's keyring. Raises NoKeyring.
+
+    Backends that store keys in plain files, or that would ask on the terminal, are not used.
+    """
     import keyring
     from keyring.backends.chainer import ChainerBackend
 
@@ -153,7 +157,7 @@ _MORE = (
 
 
 def address_trouble(who: str) -> str:
-    """Why a provider's name or URL will not do, in one sentence that does not repeat it; empty for nothing."""
+    """Return why a provider's name or URL is refused, as a sentence that does not quote it; empty if it is valid."""
     _, mark, rest = who.partition("://")
     rest = rest if mark else who
     return _MORE if re.search(r"[?#]|^[^/]*@", rest) else ""

@@ -1,8 +1,8 @@
-"""Servers for this machine only: where they may listen, whom they answer, and the thread that runs them.
+"""Servers that only this machine can reach: their addresses, the checks of requests, and the thread that runs them.
 
-A web page in a browser on this machine can reach 127.0.0.1 too. Such a request is recognised by its Host header (a name
-whose DNS points here), by its Origin (another site), or, without an Origin (an image, a link), by what browsers say
-about the site.
+A web page in a browser on this machine can reach 127.0.0.1, too. Such a request is recognised by its Host header (a
+name whose DNS entry is 127.0.0.1), by its Origin (another site), or, if there is no Origin (an image, a link), by its
+Sec-Fetch-Site header.
 """
 
 import asyncio
@@ -30,7 +30,10 @@ def is_here(host: str) -> bool:
 
 
 def is_foreign(origin: str) -> bool:
-    """Is an Origin header a web page's from elsewhere? A page of no site (`null`) is; a program's own scheme is not."""
+    """Is an Origin header that of a web page of another site?
+
+    `null` (a page without a site) counts as foreign; schemes other than http and https, which programs use, do not.
+    """
     if not origin:
         return False
     if origin == "null":
@@ -43,12 +46,12 @@ def is_foreign(origin: str) -> bool:
 
 
 def is_cross_site(sites: Iterable[str]) -> bool:
-    """Do the Sec-Fetch-Site headers say that a web page of another site makes the browser ask?"""
+    """Do the Sec-Fetch-Site headers show that a web page of another site caused the request?"""
     return any("cross-site" in site.lower() for site in sites)
 
 
 def is_loopback(name: str) -> bool:
-    """Is it an address of this machine (not a name)?"""
+    """Is a text a loopback address (not a name)?"""
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -56,9 +59,10 @@ def is_loopback(name: str) -> bool:
 
 
 class LoopbackServer:
-    """`with Server(...) as server: server.url`, or `start` and `close`; it runs in a separate thread and loop.
+    """A server that runs in a separate thread and event loop: `with Server(...) as server: server.url`, or `start` and
+    `close`.
 
-    Port 0 = any free one. Raises InspectorError for an address that other machines could reach, and for a port that
+    Port 0: any free port. Raises InspectorError for an address that other machines could reach, and for a port that
     cannot be used.
     """
 
@@ -93,7 +97,7 @@ class LoopbackServer:
         return self._loop
 
     def start(self) -> Self:
-        """Returns as soon as connections are accepted. Raises InspectorError where it does not come up."""
+        """Start the server, and return when it accepts connections. Raises InspectorError if it does not start."""
         self._thread.start()
         if not self._started.wait(START_S):
             self.close()
@@ -101,7 +105,7 @@ class LoopbackServer:
         return self
 
     def close(self) -> None:
-        """End it, what is under way included. May be called twice."""
+        """Stop the server, including requests in progress. May be called twice."""
         if (
             self._loop is not None
             and self._thread.is_alive()
@@ -119,11 +123,11 @@ class LoopbackServer:
         await self._end()
 
     async def _open(self) -> None:
-        """Accept connections on `socket` from here on."""
+        """Begin to accept connections on `socket`."""
         raise NotImplementedError
 
     async def _end(self) -> None:
-        """Accept no more, and end those that there are."""
+        """Stop accepting connections, and close the open ones."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -134,7 +138,7 @@ class LoopbackServer:
 
 
 def _bound(address: str, port: int) -> socket.socket:
-    # with its protocol named, or asyncio would not switch Nagle's algorithm off: 40 ms on every answer
+    # the protocol is given explicitly: if not, asyncio leaves Nagle's algorithm on, which delays every answer by 40 ms
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

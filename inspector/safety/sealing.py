@@ -1,8 +1,8 @@
-"""Protects the program's memory and environment from the commands that it runs: they run as the same user.
+"""Protects the program's memory and environment from the commands that it runs, which run as the same user.
 
-On Linux no other process of this user can then read its memory, environment or descriptors (it is "not dumpable"). Root
-still can, so the keys are removed from the environment, and the system's copy of it (`/proc/PID/environ`) is emptied:
-then they are only in memory.
+On Linux the process becomes "not dumpable": no other process of this user can read its memory, environment or
+descriptors. Root still can, so the keys are removed from the environment, and the system's copy of the environment
+(`/proc/PID/environ`) is emptied. The keys are then only in memory.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ def seal() -> None:
 
 
 def open_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without secrets, for a process of our own that needs no key."""
+    """Return the variables without secrets, for a process of this program that needs no key."""
     return {
         name: value
         for name, value in environment.items()

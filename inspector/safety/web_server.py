@@ -12,7 +12,7 @@ from inspector.safety.loopback import LoopbackServer, is_cross_site, is_foreign,
 
 _LOG = logging.getLogger("context-inspector.server")
 _THEIRS = (ConnectionError, ClientError, HttpProcessingError, web.RequestPayloadError)
-"""What a client does (leaves in the middle, speaks no HTTP, packs no body) is no fault of ours, and no traceback."""
+"""Errors of clients (an early disconnect, no HTTP, a bad body). They are not logged with a traceback."""
 _LOG.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], _THEIRS)))
 
 
@@ -25,10 +25,10 @@ async def _readable(request: web.Request, handler: Handler) -> web.StreamRespons
 
 
 class WebServer(LoopbackServer):
-    """Serves what `_application` makes."""
+    """Serves the application that `_application` returns."""
 
     OPTIONS: ClassVar[Mapping[str, Any]]
-    """Of aiohttp's AppRunner."""
+    """Keyword arguments of aiohttp's AppRunner."""
 
     def _application(self) -> web.Application:
         raise NotImplementedError
@@ -46,14 +46,14 @@ class WebServer(LoopbackServer):
 
 
 def _forget_applications() -> None:
-    """Empty aiohttp's cache of handlers: it keeps the last thousand applications, with all that their handlers hold."""
+    """Empty aiohttp's cache of handlers, which keeps the last thousand applications and all objects they refer to."""
     clear = getattr(getattr(web_app, "_cached_build_middleware", None), "cache_clear", None)
     if clear is not None:
         clear()
 
 
 def is_local(request: web.Request) -> bool:
-    """Does a program on this machine ask, and no web page that makes a browser ask?"""
+    """Does the request come from a program on this machine, and not from a web page of another site?"""
     headers = request.headers
     is_page = is_foreign(headers.get("Origin", "")) or is_cross_site(
         headers.getall("Sec-Fetch-Site", [])
