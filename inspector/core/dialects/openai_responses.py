@@ -65,7 +65,7 @@ def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tup
 
 
 def responses(messages: Iterable[Message]) -> Iterator[Sequence[Message]]:
-    """Yield the messages of single items in order, grouped by response of the model."""
+    """Yield messages in order: those of one response of the model as a group, any other message alone."""
     for is_response, run in groupby(
         messages, lambda message: message.role == "assistant" and not message.summary
     ):

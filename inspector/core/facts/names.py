@@ -61,7 +61,7 @@ def _find(run: str) -> tuple[tuple[Fact, int, int], ...]:
 
 
 def _read_name(run: str, match: re.Match[str]) -> Fact | None:
-    """Return the fact that a match names; None for everyday names and numbers."""
+    """Return the fact of a match; None for everyday names and numbers, which are not facts."""
     kind, name = match.lastgroup, match.group().rstrip(".-")
     if kind == "path":
         path = _path(name)

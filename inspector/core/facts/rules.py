@@ -40,7 +40,7 @@ def rule(name: str) -> re.Pattern[str]:
 
 @cache
 def word_list(name: str) -> frozenset[str]:
-    """Return the words of a list of `resources/facts.toml`."""
+    """Return the word list `words.name` of `resources/facts.toml`."""
     return frozenset(_texts()[f"words.{name}"].split())
 
 

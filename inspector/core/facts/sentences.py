@@ -96,7 +96,7 @@ def find_decisions(text: str) -> Iterator[Fact]:
 
 
 def find_errors(text: str, is_error: bool) -> Iterator[Fact]:
-    """Yield the errors in the output of a tool. `is_error`: the tool reports that it failed."""
+    """Yield the errors in the output of a tool. `is_error`: True if the tool reports that it failed."""
     has_error = False
     for match in _ERROR.finditer(text):
         line = match.group().strip()

@@ -54,7 +54,10 @@ _PATH_KEYS = ("path", "file_path")
 
 
 def find_large_results(messages: Sequence[Message], settings: LearnSettings) -> list[int]:
-    """Return the indices of the results to clear: old large texts from compactable tools. O(messages)."""
+    """Return the indices of the results to clear. O(messages).
+
+    These are large text results of compactable tools, except the newest `keep_recent` results of such tools.
+    """
     compactable: list[int] = []
     calls: set[str] = set()
     for at, message in enumerate(messages):

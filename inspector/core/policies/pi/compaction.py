@@ -137,7 +137,7 @@ def _is_stale(messages: Sequence[Message], border: str) -> bool:
 
 
 def _find_guard(fill: Fill, limit: int, context: PiContext, is_stale: bool) -> str:
-    """Return the reason for which the trigger does not fire; empty if there is none."""
+    """Return the reason for which the trigger must not fire, such as "switched off"; empty if there is none."""
     settings, running, reports = context.settings, context.running, read_reports(context)
     if not settings.enabled:
         return "switched off"

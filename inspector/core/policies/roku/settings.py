@@ -195,7 +195,11 @@ class Detector:
         return replace(self, previous=self.current, current=fingerprint_prompt(prompt, model))
 
     def check_response(self, cache_read: int) -> "tuple[Detector, CacheBreak | None]":
-        """Compare a request's cache reads, in tokens, with those of the previous request."""
+        """Compare a request's cache reads, in tokens, with those of the previous request.
+
+        Returns:
+            (the new detector, the cache miss or None).
+        """
         if self.current is None:
             return self, None
         after = replace(self, baseline=cache_read, pending=False)
