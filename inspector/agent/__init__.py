@@ -1,1 +1,1 @@
-"""An agent of our own: a task in a workspace, run turn by turn, paused on demand; its journal."""
+"""The product's own agent: it works on a task in a workspace turn by turn, can be paused, and writes a journal."""

@@ -25,9 +25,11 @@ class RunLimits:
     """The limits at which a run stops or gives up automatically."""
 
     max_turns: int = 100
-    """Most turns of each thread; a turn is a model call with its tools."""
+    """Maximum number of turns of each thread; a turn is a model call with its tools."""
     max_output: int = 30_000
-    """Most characters of one tool's output that go into the buffer; the middle of a longer output is left out."""
+    """Maximum number of characters of one tool's output that go into the buffer; the middle of a longer output is
+    left out.
+    """
     retries: int = 5
     """How many times a call is retried that failed for a temporary reason (429, 529, connection)."""
     backoff_s: float = 1.0
@@ -77,7 +79,7 @@ class Plan:
     needs_by: NeedsBy = "provider"
     limits: RunLimits = field(default_factory=RunLimits)
     max_tokens: int | None = None
-    """Most output tokens of a call; None uses the default of the provider's dialect."""
+    """Maximum number of output tokens of a call; None uses the default of the provider's dialect."""
     remote: bool | None = None
     """Whether the provider can compact remotely; None if it is known to. If its endpoint is missing, it is not asked
     again.

@@ -1,1 +1,1 @@
-"""The command line: one file a command, and what they share (`select`, `output`). It works nothing out itself."""
+"""The command line: one module per command, and shared modules (`select`, `output`). It computes nothing itself."""

@@ -14,7 +14,7 @@ from inspector.core.tokens.sizing import sizer
 from inspector.core.words import per_cent, plural
 
 _ROWS = 20
-"""Most rows of duplicates and tools in the text output; JSON has all."""
+"""Maximum number of rows of duplicates and tools in the text output; JSON has all."""
 _SMALLEST = 0.005
 """Smallest share of the buffer that has its own line in the text output."""
 _DEEPEST = 4

@@ -17,7 +17,7 @@ from inspector.core.tokens.prices import BILL_KINDS
 from inspector.core.words import dollars, plural
 
 _MOST = 40
-"""Most cache misses in the table, which lists the most expensive; JSON has all."""
+"""Maximum number of cache misses in the table, which lists the most expensive; JSON has all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,1 +1,1 @@
-"""Real models through the providers' own SDKs, which are imported when the first call is made (up to 1.2 s each)."""
+"""Real models through the providers' own SDKs, which are imported at the first call (up to 1.2 s each)."""

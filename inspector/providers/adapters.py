@@ -35,7 +35,7 @@ OnText: TypeAlias = Callable[[str], None]
 CONNECT_S = 15.0
 DRAIN_S = 0.25
 DEFAULT_OUTPUT = 8_192
-"""Most output tokens that are requested if a provider requires a limit and the need has none."""
+"""Maximum number of output tokens that are requested if a provider requires a limit and the need has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from inspector.core.answering import http_failure
 from inspector.core.needs import Failure, ProviderFailure, Timeout
 
 LONGEST = 2_000
-"""Most characters of a server's message that are kept."""
+"""Maximum number of characters of a server's message that are kept."""
 
 _STATUS = {
     "invalid_request_error": 400,

@@ -36,7 +36,7 @@ T = TypeVar("T")
 IsCancelled: TypeAlias = Callable[[], bool]
 Last: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 ASK_S = 600.0
-"""Most seconds for a call of the agent itself, whose need sets no limit."""
+"""Maximum number of seconds for a call of the agent itself, whose need sets no limit."""
 POLL_S = 0.05
 """Seconds between two checks whether a waiting caller was cancelled."""
 CLOSE_S = 4.0

@@ -1,1 +1,1 @@
-"""The proxy between an agent and its provider, on this machine only: what passes is recorded, and may be held."""
+"""The proxy between an agent and its provider, on this machine only: it records all traffic and can hold requests."""

@@ -14,9 +14,9 @@ from inspector.core.untyped import text_at
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 LARGEST = 64 << 20
-"""Most bytes of one export, unpacked."""
+"""Maximum number of bytes of one export, unpacked."""
 MOST_VALUES = 500_000
-"""Most values of one export: 2,000 spans with 50 attributes each are 400,000."""
+"""Maximum number of values of one export: 2,000 spans with 50 attributes each are 400,000."""
 SIGNALS = {
     "traces": ("resourceSpans", "scopeSpans", "spans"),
     "logs": ("resourceLogs", "scopeLogs", "logRecords"),

@@ -1,1 +1,1 @@
-"""A provider on this machine: a real HTTP server on loopback that speaks four dialects, counts, caches and fails."""
+"""A simulated provider: an HTTP server on loopback with four dialects, token counts, a cache and faults on demand."""

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Any
 
 DEEPEST = 6
-"""Most levels of a schema that are filled in; deeper values are empty."""
+"""Maximum number of levels of a schema that are filled in; deeper values are empty."""
 
 _TASK, _AGENT = ("prompt", "message", "description"), ("subagenttype", "agenttype", "agentname")
 _COMMANDS = ("ls -la", "git status --short", "wc -l README.md")

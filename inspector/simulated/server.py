@@ -221,7 +221,7 @@ async def _compact(
 
 
 LONGEST_LINE = 1 << 16
-"""Most bytes of one header: some clients put whole JSON documents there."""
+"""Maximum number of bytes of one header: some clients put whole JSON documents there."""
 
 
 class SimulatedServer(WebServer):

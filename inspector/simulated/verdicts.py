@@ -16,7 +16,7 @@ _STATEMENT = re.compile(r"(?m)^(\d{1,4})\. (.+)$")
 _CARRIED, _GONE = 0.5, 0.2
 """Shares of a statement's content words from which the statement is carried, and below which it is gone."""
 _LONGEST = 30
-"""Most words of the evidence."""
+"""Maximum number of words of the evidence."""
 
 
 def answer_verdicts(request: str) -> str | None:

@@ -1,1 +1,1 @@
-"""Files and databases of sessions: found, opened, followed while they grow, saved. Reads; never writes what it read."""
+"""Find, open, follow and save files and databases of sessions. A source is never changed."""

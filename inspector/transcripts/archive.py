@@ -55,9 +55,11 @@ _LOG = ".eval"
 _NOTE = ".meta.json"
 """Suffix of the files with notes that some clients write beside a transcript."""
 _MOST, _LOOKED = 10_000, 200_000
-"""Most files that are listed for a folder, and most names that are checked to find them."""
+"""Maximum number of files that are listed for a folder, and the maximum number of names that are checked to find
+them.
+"""
 _TRIED = 50
-"""Most files whose head is read to find the first transcript."""
+"""Maximum number of files whose head is read to find the first transcript."""
 
 
 def sessions_in_folder(folder: Path) -> list[HeldSession]:

@@ -41,7 +41,7 @@ class Feeder:
         self.values = 0
         """Number of values so far."""
         self.longest = LONGEST
-        """Most bytes of a line; a longer line is left out."""
+        """Maximum number of bytes of a line; a longer line is left out."""
         self.parse: Callable[[Line, list[str]], Any] = loads
         """Parses a line, as `jsontext.loads` does."""
         self.opens = False

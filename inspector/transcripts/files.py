@@ -35,7 +35,7 @@ from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import ZIP, FileStat, Source, file_stat, find_files
 
 _MOST_IDS = 10
-"""Most sessions that an error message names."""
+"""Maximum number of sessions that an error message names."""
 
 
 class TranscriptReading:

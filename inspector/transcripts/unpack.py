@@ -22,7 +22,7 @@ _FIRST, _CHUNK = 1 << 16, 1 << 17
 GZIP, ZIP, ZSTD = b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 PACKED = (GZIP, ZSTD)
 LONGEST = 1 << 30
-"""Most bytes of a line, or of a document that is one value; a longer one is left out."""
+"""Maximum number of bytes of a line, or of a document that is one value; a longer one is left out."""
 LONGEST_PACKED = 1 << 26
 """The same limit for a packed file: a megabyte may unpack to a gigabyte, which would fill the memory."""
 _PLENTY, _RATIO = 1 << 28, 200
@@ -98,7 +98,7 @@ class Source:
         self.done = 0
         """Bytes on disk that have been read."""
         self.longest = LONGEST
-        """Most bytes that a line of the file may have."""
+        """Maximum number of bytes that a line of the file may have."""
         self.problems: list[Problem] = []
 
     def chunks(self) -> Generator[bytes, None, None]:
@@ -214,7 +214,7 @@ class _ZstdFrame:
 
 
 _WINDOW = 1 << 27
-"""Most bytes of memory that a frame may require."""
+"""Maximum number of bytes of memory that a frame may require."""
 
 
 def _opened(path: Path) -> BinaryIO:

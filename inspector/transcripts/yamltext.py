@@ -13,7 +13,7 @@ import yaml
 from inspector.core.jsontext import DEEPEST, without_surrogates
 
 _HEAVIEST = 1 << 28
-"""Most characters and values, counting those that aliases repeat."""
+"""Maximum number of characters and values, counting those that aliases repeat."""
 _LARGEST = 10**18
 """A number with a larger magnitude stays text."""
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

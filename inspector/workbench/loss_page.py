@@ -53,7 +53,7 @@ _LEAST_SHARE = 0.2
 _PASSAGE_WORDS = 200
 """Number of words of a fact that are searched for in a message."""
 _LONGEST_SENTENCE = 600
-"""Most characters of a sentence in a summary that can be the nearest sentence."""
+"""Maximum number of characters of a sentence in a summary that can be the nearest sentence."""
 
 
 @dataclass(frozen=True, slots=True)

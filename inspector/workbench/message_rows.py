@@ -376,7 +376,7 @@ def _recorded(state: State, message: Message) -> tuple[Message, ...]:
 
 
 _REASONS = 3
-"""Most notes of a session that are shown to explain why it is empty; more would hide the first."""
+"""Maximum number of notes of a session that are shown to explain why it is empty; more would hide the first."""
 
 
 def no_messages_words(state: State) -> str:

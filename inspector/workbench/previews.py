@@ -57,7 +57,7 @@ class Preview:
     break_at: int | None
     """Index of the first message that changes: the provider's cached prefix ends there. None: nothing changes."""
     rewritten: int
-    """Tokens of the new buffer from that message on, which are written to the cache again."""
+    """Tokens of the new buffer from the first changed message on, which are written to the cache again."""
     rewrite_cost: Decimal | None
     outcome: Outcome[Any] | None = None
     failure: str = ""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from inspector.core.message import Message, ToolCall, ToolResult
 
 NEAR = 500
-"""Most messages between a call and its result; a result that is further away counts as unpaired."""
+"""Maximum number of messages between a call and its result; a result that is further away counts as unpaired."""
 AHEAD = 5_000
-"""Most messages that are searched for the next use of a tool."""
+"""Maximum number of messages that are searched for the next use of a tool."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The tools of our own agent: inside the workspace, within limits, and asking before they change anything."""
+"""The tools of the product's own agent: confined to the workspace, limited, and asking before they change anything."""

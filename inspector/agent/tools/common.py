@@ -22,10 +22,10 @@ class ToolLimits:
     """All limits of all tools. A result says what was left out because of a limit."""
 
     read_lines: int = 2_000
-    """Most lines of one read, unless the call asks for fewer."""
+    """Maximum number of lines of one read, unless the call asks for fewer."""
     read_bytes: int = 100_000
     line_bytes: int = 10_000
-    """Most bytes of a line; a longer line is cut."""
+    """Maximum number of bytes of a line; a longer line is cut."""
     scan_bytes: int = 64_000_000
     """Number of bytes from the beginning of a file that a read or a search examines."""
     edit_bytes: int = 8_000_000
@@ -34,13 +34,13 @@ class ToolLimits:
     matches: int = 100
     match_chars: int = 300
     search_bytes: int = 256_000_000
-    """Most bytes that one search reads from all files together."""
+    """Maximum number of bytes that one search reads from all files together."""
     look_s: float = 20.0
-    """Most seconds that a listing or a search takes."""
+    """Maximum number of seconds that a listing or a search takes."""
     command_s: float = 30.0
     command_most_s: float = 600.0
     output_bytes: int = 30_000
-    """Most bytes of a command's output: half from its beginning, half from its end."""
+    """Maximum number of bytes of a command's output: half from its beginning, half from its end."""
 
 
 class ToolError(Exception):

@@ -10,7 +10,7 @@ import re
 import sys
 
 LINE_CHARS = 20_000
-"""Most characters of a line that are searched."""
+"""Maximum number of characters of a line that are searched."""
 
 
 def main() -> None:

@@ -1,1 +1,1 @@
-"""Commands that an agent's client runs beside itself: the status line and the hook, and their place in its settings."""
+"""Commands that agents' clients run: the status line, the hook and the MCP server; also the desktop entry."""

@@ -26,7 +26,7 @@ from inspector.resources import user_folder
 from inspector.transcripts.files import open_transcript
 
 _MOST_CHARACTERS = 8_000
-"""Most characters of the text that is added to the context."""
+"""Maximum number of characters of the text that is added to the context."""
 _Event: TypeAlias = Mapping[str, Any]
 
 

@@ -1,1 +1,1 @@
-"""What is handed to other people: a report of a session, after a review of what it would disclose."""
+"""Commands that write files to share: a report or a bundle of a session, after a review of its private texts."""

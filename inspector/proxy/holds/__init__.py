@@ -1,1 +1,1 @@
-"""Requests that are held for a person: which ones, why, their sizes, and the decisions about them."""
+"""Held requests: which requests are held and why, their sizes, and the decisions about them."""

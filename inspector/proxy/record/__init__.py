@@ -1,1 +1,1 @@
-"""What the relay saw, on disk: without keys, each body once."""
+"""The recording of the proxy's traffic on disk: without keys, and with repeated content written only once."""

@@ -46,11 +46,11 @@ _FOLDED = re.compile(r"\\\\?n(?=[\w+/])(?:(?<=[\w+/]{20}\\n)|(?<=[\w+/]{20}\\\\n
 _TIMES = 3
 """How many levels of nested escapes are decoded."""
 _LONGEST_SIGN = 24
-"""Most characters that one character takes after that many levels of escaping."""
+"""Maximum number of characters that one character takes after that many levels of escaping."""
 _WINDOW = 1 << 16
 _SPLIT = re.compile(r"[\s;,]+")
 _KEPT, _MOST = 64, 1_000
-"""Most keys that are remembered in total, and of one request; cookies are dropped first."""
+"""Maximum number of keys that are remembered in total, and of one request; cookies are dropped first."""
 _SHORTEST = 8
 """Length in bytes of the shortest key that is searched for in the middle of base64."""
 
@@ -132,7 +132,7 @@ class _KeyFinder:
         )
         """All spellings, longest first, because a short one may be part of a longer one."""
         self._reach = _LONGEST_SIGN * max(map(len, initial), default=0)
-        """Most characters that the longest key may take when it is escaped."""
+        """Maximum number of characters that the longest key may take when it is escaped."""
         signs = "".join(initial)
         self._signs = ["%", "&", "\\/", "\\u00" if signs.isascii() else "\\u"]
         """Character sequences of which at least one occurs in every text with an escaped key."""

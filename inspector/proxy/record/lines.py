@@ -305,9 +305,9 @@ def _body_fields(body: CapturedBody, headers: Pairs) -> dict[str, Any]:
 
 
 MOST_VALUES = 250_000
-"""Most values of a body that is recorded as JSON; a body with more is recorded as text."""
+"""Maximum number of values of a body that is recorded as JSON; a body with more is recorded as text."""
 LARGEST_PACKED = 4_000_000
-"""Most bytes of a body that is recorded although it cannot be unpacked."""
+"""Maximum number of bytes of a body that is recorded although it cannot be unpacked."""
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 """Characters that take six bytes each in JSON."""
 

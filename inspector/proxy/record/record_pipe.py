@@ -17,9 +17,9 @@ from typing import IO
 from inspector.proxy.record.records import CapturedBody, PlainRecord, Record
 
 LONGEST_QUEUE = 100_000
-"""Most records that may wait for the pipe. The size of their bodies is bounded by `Budget`."""
+"""Maximum number of records that may wait for the pipe. The size of their bodies is bounded by `Budget`."""
 LARGEST_AT_ONCE = 1 << 16
-"""Most bytes of a body that the thread that puts its record sends itself."""
+"""Maximum number of bytes of a body that the thread that puts its record sends itself."""
 _PIECES_AT_ONCE = 512
 
 

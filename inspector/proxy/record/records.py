@@ -21,9 +21,9 @@ ReleaseKind: TypeAlias = Literal["as it was", "changed", "dropped", "cut again",
 
 
 LARGEST = 64_000_000
-"""Most bytes of one body, as sent."""
+"""Maximum number of bytes of one body, as sent."""
 ALL = 256_000_000
-"""Most bytes of all bodies that wait to be written."""
+"""Maximum number of bytes of all bodies that wait to be written."""
 
 
 _LARGE_PIECE = 4096

@@ -1,1 +1,1 @@
-"""The bytes between a client and its provider: every one is passed on as it came."""
+"""The connections between a client and its provider: all bytes are passed on unchanged unless the gate intervenes."""

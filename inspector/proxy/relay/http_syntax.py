@@ -120,7 +120,7 @@ Framing: TypeAlias = Length | Chunked
 
 
 LARGEST = 1 << 20
-"""Most bytes of a head."""
+"""Maximum number of bytes of a head."""
 END = b"\r\n\r\n"
 _BARE_LF = re.compile(rb"(?<!\r)\n")
 _BLANK = " \t"
@@ -146,11 +146,11 @@ class HeaderBlock:
     version: str
 
     def all(self, name: str) -> list[str]:
-        """Return the values of all headers with a lower-case name."""
+        """Return the values of all headers with this name, given in lower case."""
         return [value for key, value in self.pairs if key.lower() == name]
 
     def first(self, name: str) -> str:
-        """Return the value of the first header with a lower-case name; empty if there is none."""
+        """Return the value of the first header with this name, given in lower case; empty if there is none."""
         return next(iter(self.all(name)), "")
 
     def tokens(self, name: str) -> list[str]:

@@ -18,7 +18,7 @@ from inspector.safety.keys import address_trouble
 T = TypeVar("T")
 
 HIGH = 1 << 20
-"""Most unread bytes that are buffered before the other end is made to wait."""
+"""Maximum number of unread bytes that are buffered before the other end is made to wait."""
 
 
 class TcpLink(asyncio.Protocol):

@@ -28,7 +28,7 @@ from inspector.proxy.relay.link import TcpLink
 
 UNKNOWN, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 LARGEST = 64_000_000
-"""Most bytes of one message, unpacked."""
+"""Maximum number of bytes of one message, unpacked."""
 _TAIL = b"\x00\x00\xff\xff"
 
 

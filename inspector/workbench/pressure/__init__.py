@@ -1,1 +1,1 @@
-"""What gauge and timeline show of a State: the reading, the lines, the curves and marks, what filled the buffer."""
+"""What gauge and timeline show of a State: the pressure, the lines, curves and marks, and what fills the buffer."""

@@ -39,7 +39,7 @@ def reserve(window: int | None) -> int:
 
 
 _MOST = 30_000_000
-"""Most messages, summed over all requests, for which a policy without a prompt estimator is counted."""
+"""Maximum number of messages, summed over all requests, for which a policy without a prompt estimator is counted."""
 
 
 def beliefs_key(state: State) -> tuple[object, ...] | None:

@@ -1,1 +1,1 @@
-"""What is handed to other people: a report or a bundle of a session, after a review of what it would disclose."""
+"""Files to share: a report or a bundle of a session, after a review of its private texts."""

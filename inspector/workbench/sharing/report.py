@@ -19,7 +19,7 @@ from inspector.workbench.sharing.page import ReportSection, TimelineData, write_
 from inspector.workbench.sharing.redaction import PrivateText, PrivateTexts, Redaction
 
 _LONGEST_QUOTE = 20_000
-"""Most characters of a quoted message."""
+"""Maximum number of characters of a quoted message."""
 WindowAt = Callable[[int | None], int | None]
 """Returns the window in tokens at a request; None as the request means after the last one."""
 

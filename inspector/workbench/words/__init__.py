@@ -1,1 +1,1 @@
-"""What steps, events and verdicts say to the user, in sentences."""
+"""Sentences that describe steps, events and verdicts to the user."""
