@@ -38,7 +38,7 @@ from inspector.core.words import per_cent
 
 BY_HAND = "by hand"
 PAIRS = ("result-without-call", "call-without-result")
-"""Rules that a policy may break in faithful mode; `repair` restores them."""
+"""Rules that a policy may violate in faithful mode; `repair` fixes the violations."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def begin(
 ) -> TierRun:
     """Start a tier on a buffer. Raises InspectorError for an unknown tier.
 
-    `tier` may also be DUE or REPAIR; TURN, with the recorded call as `called`; or anything for an `edit`.
+    `tier` may also be DUE or REPAIR, or TURN with the recorded call as `called`. With an `edit`, it is ignored.
     """
     buffer, running, policy = context.buffer, context.running, acting(policy, context)
     talk: Conversation[Any]

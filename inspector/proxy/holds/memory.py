@@ -35,7 +35,7 @@ from inspector.proxy.record.records import ResponseRecord
 
 _COUNTER = estimator("tiktoken")
 _KEPT = 50_000
-"""Number of messages whose counts are remembered."""
+"""Maximum number of messages whose counts are remembered."""
 _KNOWN = 3
 """Number of growing reports after which growth predicts better than the size of the whole body."""
 _LEAST = 16

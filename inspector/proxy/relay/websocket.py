@@ -37,7 +37,7 @@ class BadFrames(ValueError):
 
 
 def frame_readers(extensions: str) -> "tuple[FrameReader, FrameReader]":
-    """Return the readers of the client's and the server's frames, by the Sec-WebSocket-Extensions of the answer."""
+    """Return the readers of the client's and the server's frames, according to the answer's extensions header."""
     for extension in extensions.split(","):
         name, *parameters = [
             word.strip().lower().partition("=")[0] for word in extension.split(";")
