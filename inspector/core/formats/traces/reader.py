@@ -96,7 +96,7 @@ class TraceReader(BuiltReader):
         return replace(session, notes=(*session.notes, *note_shared_ids(self._shared_ids, "spans")))
 
     def _share(self, span: Span) -> None:
-        """Replace the tools and input items of a call by the equal objects of earlier calls, to save memory."""
+        """Replace the tools and input items of a call by the equal objects of earlier calls, which share them."""
         if span.tools is not None:
             if self._tools != span.tools:
                 self._tools = span.tools

@@ -44,7 +44,10 @@ _ANSWER = "agent-msg-"
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """Return the name patterns of files to read with a log: prompts, tools, and for the main log all other logs."""
+    """Return the name patterns of files to read with a log.
+
+    These are prompts, tools and the list of models and, for the main log, the logs of the sessions that it started.
+    """
     return ("*.jsonl", *_TEXTS) if path.name == MAIN else _TEXTS
 
 
