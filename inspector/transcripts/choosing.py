@@ -1,7 +1,7 @@
-"""Choose the format that reads a file: by its signs, and by whether its reader finds anything.
+"""Choose the format that reads a file: by how the file looks, and by whether the format's reader finds anything.
 
-If a reader finds no request, or nothing but problems, the next possible format is tried. If none is left, the file is
-refused by its name.
+If a reader finds no request, or mostly problems, the next possible format is tried. If none is left, the file is
+refused, and the error names the format that it looks like.
 """
 
 from collections.abc import Sequence

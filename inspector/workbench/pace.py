@@ -11,7 +11,7 @@ from inspector.core.words import plural
 from inspector.workbench.compare import BASE, ComparisonProgress
 
 AT_ONCE_S = 3.0
-"""A comparison that takes at most this many seconds runs without being asked for."""
+"""A comparison that takes at most this many seconds starts automatically."""
 LEAST_SHARE = 0.1
 """Smallest share of a run after which its time counts as a measurement."""
 ROUGH = 3.0
@@ -28,7 +28,7 @@ class Pace:
         self._first: dict[str, tuple[int, float]] = {}
 
     def fits(self, policies: Collection[str], has_begun: bool = False) -> bool:
-        """Are these policies fast enough to run without being asked for? True if nothing was measured yet."""
+        """Are these policies fast enough to start automatically? True if nothing was measured yet."""
         seconds = self.forecast(policies)
         if seconds is None:
             return True

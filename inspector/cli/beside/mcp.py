@@ -169,6 +169,6 @@ def _describe_hit(hit: Hit, length: int) -> str:
 
 
 def _mark(text: str) -> str:
-    """Mark text of the transcript as data. The text cannot contain the mark's end."""
+    """Enclose text of the transcript in data marks. Marks inside the text are escaped."""
     quoted = _MARK.sub(lambda match: match[0].replace("<", "&lt;"), text)
     return f"<transcript-data>\n{quoted}\n</transcript-data>"

@@ -122,7 +122,7 @@ class Recorder:
             )
 
     def is_safe(self) -> bool:
-        """Is there no need to wait?"""
+        """Are all records safe, or has the recorder given up waiting because the writer is behind?"""
         if self._pipe.is_empty():
             self._is_behind = False
             return True

@@ -238,7 +238,7 @@ _SIGNS = re.compile(
     "|".join({re.escape(sign.lower()) for rule in _RULES for sign, _ in rule.patterns})
 )
 _WINDOW, _LONGEST_KEY = 1 << 19, 1 << 14
-"""Characters searched at a time, so that other threads are not delayed; and most characters of a key with its
+"""Characters searched at a time, so that other threads are not delayed; and the maximum length of a key with its
 context.
 """
 _SHORTEST, _LONG = 8, 2_000
