@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 Shape: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
-"""How a provider's API writes a request body."""
+"""The provider API in whose format a request body is written."""
 _MODEL, _MAX_TOKENS = "model", 4_096
 """The model and the limit that a written body names by default."""
 
@@ -229,7 +229,7 @@ class CompactionResult:
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        """Names of the tiers that ran, in order."""
+        """Return the names of the tiers that ran, in order."""
         return tuple(outcome.tier for outcome in self.outcomes)
 
     @property

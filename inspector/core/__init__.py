@@ -1,1 +1,1 @@
-"""Values in, values out: no network, no clock, and no file but those that ship with the program."""
+"""The core: functions and values without network or clock. It reads only files that ship with the program."""

@@ -37,7 +37,7 @@ Answerer: TypeAlias = Callable[[Need], Answer]
 
 @runtime_checkable
 class Stoppable(Protocol):
-    """An answerer whose calls can be ended."""
+    """An answerer whose running call can be cancelled."""
 
     def cancel(self) -> None: ...
 
@@ -138,7 +138,7 @@ class AnswerLog:
 
 
 class Scripted:
-    """Answers in order from a list; when it runs out, a need fails as a provider failure."""
+    """Answers needs in order from a list. After the last reply every need fails as a provider failure."""
 
     def __init__(self, replies: Sequence[Answer | Failure]) -> None:
         self._replies = list(replies)

@@ -191,8 +191,8 @@ def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
 
 
 def changed_places(thread: Thread, start: int = 0) -> list[int]:
-    """Return the indexes of requests, from `start` on, whose buffer is more than the previous one with messages
-    appended, or smaller by the provider's count.
+    """Return the indexes, from `start` on, of the requests before which existing messages changed or were removed, or
+    the provider's count fell.
 
     An index equal to the number of requests means the buffer after the last record. O(requests from `start` on,
     compactions).

@@ -1,4 +1,4 @@
-"""The buffer of one model call, and how thousands of them share their messages.
+"""The buffer of one model call, stored so that thousands of buffers share their messages.
 
 A thread's messages are in stretches. Within a stretch messages are only appended, so the buffer of a request is a view:
 (stretch, length). A compaction, a rewind or an edit begins a new stretch, which may continue a view of an older one.
@@ -79,13 +79,13 @@ class Stretch:
         self.base = View(base.stretch, min(rewritten)) if base is not None and rewritten else base
         """The view shared unchanged with the older stretch: all of it, or up to the first rewritten message."""
         self.depth: int = base.stretch.depth + 1 if base is not None else 0
-        """How many stretches lie below."""
+        """Number of older stretches that this stretch builds on."""
         self._more: list[Message] = list(own)
         self._sums: dict[str, list[int]] = {}
 
     @property
     def own(self) -> Sequence[Message]:
-        """The messages after `base`."""
+        """Return the messages after `base`."""
         return self._more if self.base is self._under else self.view().tail(len(self.base or ()))
 
     def _below(self) -> int:
@@ -155,7 +155,7 @@ class View:
     length: int
 
     def messages(self) -> tuple[Message, ...]:
-        """All messages, in order. O(length)."""
+        """Return all messages, in order. O(length)."""
         return self.tail(0)
 
     def tail(self, start: int) -> tuple[Message, ...]:

@@ -21,7 +21,7 @@ PATH_KEYS = (*FILE_KEYS, "url", "uri")
 COMMAND_KEYS = ("command", "cmd", "script")
 _SUBJECT_KEYS = ("pattern", "query", "skill", "description", "title", "name", "id", "prompt")
 LONGEST_SUBJECT = 200
-"""Characters of a subject; a longer one is cut."""
+"""Largest number of characters of a subject. A longer subject is cut."""
 _WRITERS = ("edit", "write", "patch", "create", "replace", "insert", "delete", "move")
 _READERS = ("cat", "head", "tail", "sed", "nl", "less", "more", "bat", "type", "get-content")
 _WRAPPERS = ("bash", "sh", "zsh", "-c", "-lc", "-l")
@@ -29,7 +29,7 @@ _WRAPPERS = ("bash", "sh", "zsh", "-c", "-lc", "-l")
 ATTACHED_FILE = re.compile(
     r"File (?P<path>[/~].*?|[A-Za-z]:\\.*?)(?P<state> was changed| was read before the compaction)?(:|;.*)"
 )
-"""How a client begins a message in which it attaches a file."""
+"""Matches the first line of a message in which a client attaches a file."""
 
 
 def writes(call: ToolCall) -> bool:

@@ -132,7 +132,7 @@ class Message:
     counts: dict[str, int] = field(
         default_factory=dict, init=False, compare=False, repr=False, hash=False
     )
-    """Cache: weight by estimator name. Filled by `tokens.estimators`, never read by anyone else."""
+    """Cache of the message's weights, by name of the estimator."""
 
     @property
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""What a tier did: the buffer after, the fate of every message, and the events it would have sent."""
+"""The result of a tier: the buffer afterwards, the fate of every message, and the events of the harness."""
 
 from collections import deque
 from collections.abc import Mapping

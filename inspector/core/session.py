@@ -124,14 +124,14 @@ class Record:
     """A record of the file as its own harness reads it, if it is more or other than a message that was sent."""
 
     kind: str
-    """In the harness's own word."""
+    """The kind of the record in the harness's own word."""
     id: str = ""
     message: Message | None = None
-    """Its content; None for metadata, and for content that is in the buffer unchanged."""
+    """The record's content; None for metadata, and for content that is in the buffer unchanged."""
     counted: int | None = None
     """UTF-16 units that the harness counts for the record, if they differ from those of the message."""
     first_kept: str = ""
-    """For a compaction: id of the first record that stays."""
+    """For a compaction, the id of the first record that it keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class PolicyState:
     policy: str
     """The policy's name (`Policy.reference`)."""
     data: Mapping[str, Any]
-    """As `Policy.dump` writes it."""
+    """The state, as `Policy.dump` writes it."""
     believed: int | None = None
     """The policy's own count of the buffer that was sent with this state."""
 

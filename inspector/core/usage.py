@@ -1,4 +1,4 @@
-"""What the provider reported for one model call."""
+"""The usage (tokens) that the provider reported for one model call, and cache misses."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

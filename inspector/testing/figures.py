@@ -35,7 +35,7 @@ class SessionFigures:
     too_large: int
     """Requests that exceed the window even after the policy acted."""
     cost_usd: float | None
-    """None if a price is unknown."""
+    """The cost of the session with this policy, in US dollars; None if a price is unknown."""
     compactions: int
     needed_again: int
     """Facts that the policy removed and the session needed later."""

@@ -64,11 +64,11 @@ class Advice:
 
     kind: AdviceKind
     finding: str
-    """What was found, with the amount: one sentence."""
+    """The finding with its amount, as one sentence."""
     action: str
-    """The setting to change in the recorded client: one sentence."""
+    """The setting to change in the recorded client, as one sentence."""
     evidence: str
-    """Where the session shows it: one sentence."""
+    """The evidence in the session, as one sentence."""
     tokens: int
     """Tokens that would not have been sent, summed over the requests; 0 if only their price changes."""
     usd: Decimal | None

@@ -1,4 +1,4 @@
-"""What fills a buffer, as a tree: category, MCP server, tool, file or command, message.
+"""Break down the tokens of a buffer as a tree: category, MCP server, tool, file or command, message.
 
 Sizes are tokens in the unit of the gauge. The first level is the gauge's composition and the unseen part, which add up
 to the number that is shown for the buffer. Below it, the tokens of every node are divided among its children in
@@ -112,7 +112,7 @@ class OfferedTool:
     name: str
     server: str
     schema_tokens: int | None
-    """None if the transcript does not hold the schema."""
+    """Tokens of the tool's schema; None if the schema is not recorded."""
     calls: int
     """Number of calls in the whole thread, before and after this request."""
     calls_in_buffer: int
@@ -189,7 +189,7 @@ def forget(trees: list[BreakdownNode]) -> None:
 
 Step: TypeAlias = tuple[str, NodeKind]
 Path: TypeAlias = tuple[Step, ...]
-"""The name and kind of each node from below the category down."""
+"""The name and kind of each node on the way from a category to a part; the category is left out."""
 
 
 class _Row(NamedTuple):

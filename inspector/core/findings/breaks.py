@@ -51,7 +51,7 @@ class Rebilling:
     tokens: int
     """Tokens that the previous request had left in the cache and that were re-sent at full price."""
     missed: int
-    """Tokens that the previous request had left in the cache and this one did not read, re-sent or not."""
+    """Tokens that the previous request had left in the cache and this request did not read, re-sent or not."""
     usd: Decimal | None
     """Cost of `tokens`; None without a price."""
     avoidable_usd: Decimal | None
@@ -73,7 +73,7 @@ class Rebilling:
 
 
 class _ReadingEnd(NamedTuple):
-    """Where the provider stopped reading a prompt from its cache."""
+    """The point at which the provider stopped reading a prompt from its cache."""
 
     sentence: str
     place: int | None

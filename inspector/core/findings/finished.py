@@ -50,7 +50,7 @@ _LEAST_WORDS = 3
 
 
 class FinishedWork:
-    """Decides which wishes and errors of a buffer were finished in it. O(messages) at first use, then O(1)."""
+    """Decides which instructions and errors in a buffer were finished there. O(messages) at first use, then O(1)."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages

@@ -51,7 +51,7 @@ class GotBack:
     what: str
     """The file, the command or the user's sentence."""
     request: int
-    """The request whose answer made the call, or that brought the user's sentence."""
+    """The request whose answer made the call, or that added the user's sentence."""
     message: str
     """Id of the message with the call, or the user's."""
     line: int

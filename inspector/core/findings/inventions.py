@@ -96,7 +96,7 @@ class _Support:
         return _letters(self._text)
 
     def has(self, fact: Fact) -> bool:
-        """Does the text hold a name in any spelling, or its file?"""
+        """Does the text hold a name in any spelling, or, for a path, its file name?"""
         if fact.text in self._text:
             return True
         if fact.kind == "path":

@@ -96,7 +96,7 @@ class CompactionLoss:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLosses:
-    """What the compactions and silent drops of a thread lost."""
+    """The losses of the compactions and silent drops of a thread."""
 
     each: tuple[CompactionLoss, ...] = ()
     """The losses in order. A fact that came back and was lost again is in two of them."""
@@ -306,7 +306,7 @@ def _places(ground: Ground) -> dict[str, MessagePlace]:
 def _unknown(
     session: Session, thread: Thread, at: int, before: Sequence[Message]
 ) -> Callable[[Fact, str], str]:
-    """Return a function of (fact, message id) that returns why the fate of the fact is not known; empty if it is."""
+    """Return a function of (fact, message id) that returns why the fact's fate is unknown; empty if it is known."""
     compactions = thread.compactions_at(at)
     if any(not compaction.is_readable for compaction in compactions):
         return lambda fact, message: "The summary is not in the file, or encrypted."

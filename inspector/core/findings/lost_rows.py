@@ -43,11 +43,11 @@ class NeededAgain:
     request: int
     how: How
     message: str
-    """Id of the message that used it."""
+    """Id of the message that used the fact."""
     tokens: int
     """Tokens of the answer to the call that used it; 0 without a call."""
     result: str = ""
-    """Id of the message with that answer; empty without one."""
+    """Id of the message with that answer; empty without an answer."""
 
 
 @dataclass(frozen=True, slots=True)

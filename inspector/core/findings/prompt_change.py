@@ -22,7 +22,7 @@ class PromptChange:
     place: int | None = None
     """Place of the changed message in the buffer; None if the prompt was only extended, or changed before it."""
     message: str = ""
-    """Id of that message; empty without one."""
+    """Id of the changed message; empty if there is none."""
     diff: tuple[str, ...] = ()
     """The changed lines of that message, with - or + before them; a long diff ends in an ellipsis."""
 

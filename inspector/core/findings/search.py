@@ -34,7 +34,7 @@ class Hit:
     start: int
     """Index of the first character of the text in `part_text` of that part."""
     stay: Stay | None
-    """None if the message was in no buffer."""
+    """The requests that hold the message; None if no buffer ever held it."""
 
 
 def find_text(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:

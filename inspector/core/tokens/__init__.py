@@ -1,1 +1,1 @@
-"""Text to tokens: estimators, tokenizer, calibration; windows and prices; what is reported, predicted and believed."""
+"""Token counts: tokenizer and estimators, reported and predicted sizes, calibration and own counts, windows, prices."""

@@ -75,7 +75,7 @@ def _count_thread(thread: Thread, by: Estimator, former: OwnCounts | None) -> Ow
 
 
 class _CountCourse:
-    """Follows one thread from request to request."""
+    """Computes the own count of a thread's requests one after another, and learns from their reports."""
 
     def __init__(self, by: Estimator) -> None:
         self.place = 0

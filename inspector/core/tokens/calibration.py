@@ -92,7 +92,7 @@ class Belief:
 
 
 class Beliefs:
-    """Follows the reports of one thread, in order."""
+    """Updates the belief of a harness with the reports of one thread, in order."""
 
     def __init__(self, estimator: str) -> None:
         self._estimator = estimator

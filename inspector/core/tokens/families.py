@@ -13,7 +13,7 @@ from typing import TypeAlias
 from inspector.core.tokens.counted import CALL_FRAMING, RESULT_FRAMING
 
 ImageRule: TypeAlias = Callable[[int, int], int]
-"""(width, height) in pixels to tokens of the provider."""
+"""A function that returns the tokens that the provider charges for a picture of (width, height) pixels."""
 
 
 @dataclass(frozen=True, slots=True)

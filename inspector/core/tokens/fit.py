@@ -34,13 +34,13 @@ class Sample:
 
     @property
     def error(self) -> float:
-        """predicted / reported - 1."""
+        """Return predicted / reported - 1."""
         return self.predicted / self.reported - 1
 
 
 @dataclass(frozen=True, slots=True)
 class FitLine:
-    """reported = overhead + slope x estimated, by least squares."""
+    """The line `reported = overhead + slope x estimated`, fitted by least squares."""
 
     overhead: float
     """Tokens that no message accounts for: system prompt and tools if the file lacks them."""

@@ -290,7 +290,7 @@ _FEW_TOOLS = 0.2
 
 
 class _Course:
-    """Follows one thread from request to request: learns from the reports, and predicts the next one."""
+    """Computes the pressures of a thread's requests in order: learns from the reports, and predicts the next one."""
 
     def __init__(self, by: Estimator, bands: Bands | None = None) -> None:
         self.place = 0

@@ -28,16 +28,16 @@ class CallSegment:
 
     samples: tuple[Sample, ...]
     fit: FitLine | None
-    """None with fewer than two different estimates."""
+    """The fitted line; None with fewer than two different estimates."""
 
     @property
     def first(self) -> int:
-        """The first request with a sample."""
+        """Return the index of the first request with a sample."""
         return self.samples[0].request
 
     @property
     def last(self) -> int:
-        """The last request with a sample."""
+        """Return the index of the last request with a sample."""
         return self.samples[-1].request
 
     @property
