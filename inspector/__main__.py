@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program with these arguments (None: those of the process). Return the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words == ["statusline"]:  # it must answer before the rest is loaded
+    if words == ["statusline"]:  # the status line must not wait for other imports
         from inspector.statusline import main as print_status
 
         return print_status()
@@ -21,7 +21,7 @@ def _run(argv: Sequence[str] | None) -> int:
     from inspector.cli.output import note, open_closed_streams
     from inspector.safety.sealing import seal
 
-    if argv is None:  # as a program of its own, not called by another
+    if argv is None:  # started as a program, not called by other code
         open_closed_streams()
         seal()
     words = list(sys.argv[1:] if argv is None else argv)
@@ -40,7 +40,7 @@ def _run(argv: Sequence[str] | None) -> int:
             "there is no display to open a window on; see context-inspector --help for what goes without."
         )
         return 1
-    gc.disable()  # the window looks for garbage by itself (`Garbage`); what is loaded now stays
+    gc.disable()  # the window collects garbage itself (`Garbage`); modules loaded now stay
     try:
         from inspector.gui.app import main as open_window  # Qt is imported only for the window
     except ImportError as error:

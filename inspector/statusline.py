@@ -61,7 +61,7 @@ def main() -> int:
     index = read_index(transcript)
     sys.stdout.buffer.write(
         f"{status_words(status, transcript, index)}\n".encode()
-    )  # whatever the locale is
+    )  # UTF-8 in every locale
     sys.stdout.flush()
     if needs_refresh(transcript, index):
         start_refresh(transcript)

@@ -137,9 +137,7 @@ def check(plan: Sweep, points: Sequence[SettingPairs]) -> None:
 def _by_processes(
     batches: Sequence[_Batch], workers: int, cancelled: Callable[[], bool]
 ) -> Iterator[tuple[Cell, ...]]:
-    context = get_context(
-        "spawn"
-    )  # whoever sweeps may have threads, and those do not survive a fork
+    context = get_context("spawn")  # the caller may have threads, which do not survive a fork
     stop = context.Event()
     pool = ProcessPoolExecutor(min(workers, len(batches)) or 1, context, _begin, (stop,))
     try:
@@ -183,7 +181,7 @@ class _Stop:
 
 def _begin(stop: Any) -> None:
     seal()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl+C
     _Stop.event = stop
 
 

@@ -179,7 +179,7 @@ def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
         request = thread.requests[at]
         is_cleared_again = (
             at and request.edits
-        )  # the client sends again what the provider had cleared before
+        )  # the client re-sends content that the provider cleared earlier
         if request.asked is not None and not is_cleared_again:
             return request.asked
     last = thread.requests[at - 1].view

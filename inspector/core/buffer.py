@@ -141,7 +141,7 @@ class Stretch:
             for message in self._more[start - 1 : count]:
                 total += weigh(message)
                 more.append(total)
-            if len(sums) == start:  # another thread may have been faster; the values are the same
+            if len(sums) == start:  # another thread may have stored the same sums already
                 sums.extend(more)
         return sums[count]
 
@@ -295,7 +295,7 @@ def is_prefix(shorter: View, longer: View) -> bool:
     """Does `longer` begin with the very messages of `shorter`? Compares only stretches: O(stretches between them)."""
     stretch, length = longer.stretch, longer.length
     while stretch is not shorter.stretch:
-        if stretch.base is None or length < shorter.length:  # what lies below is shorter still
+        if stretch.base is None or length < shorter.length:  # the stretches below are even shorter
             return False
         length = min(length, stretch.base.length)
         stretch = stretch.base.stretch

@@ -75,9 +75,7 @@ def read_by(call: ToolCall) -> str:
         return ""
     if path := path_of(call):
         return path
-    text = command_of(
-        call
-    )  # `cat a.py`; a command that prints and does more than that counts as well
+    text = command_of(call)  # such as `cat a.py`; a command that also does more counts, too
     first = text.split(None, 1)[0].lower() if text.strip() else ""
     return text if first in _READERS and " -i" not in text else ""
 

@@ -44,7 +44,7 @@ class _Late:
         if name.startswith("_"):
             raise AttributeError(name)
         text = self._text if isinstance(self._text, str) else self._text()
-        method = getattr(re.compile(text, self._flags), name)  # `re` keeps what it compiled
+        method = getattr(re.compile(text, self._flags), name)  # `re` caches compiled patterns
         setattr(self, name, method)
         return method
 
@@ -131,6 +131,6 @@ class KnownByThread(Generic[T]):
             ]
             began = latest[0][0].requests if latest else ()
             if began and not (thread.requests and thread.requests[0] is began[0]):
-                self._known.clear()  # another session: the one before is not kept in memory for this
+                self._known.clear()  # another session: do not keep the previous one in memory
                 return None
             return next((value for _, key, value in latest if key[1] == name), None)

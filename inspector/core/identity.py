@@ -105,7 +105,7 @@ def content_hashes(unit: Iterable[Message]) -> tuple[str, str]:
         for part in message.parts:
             if type(part) is Thinking:
                 sealed.append(part.signature if part.text else part.signature or "thinking")
-                if not part.text:  # a bare signature comes and goes
+                if not part.text:  # clients send a signature without text only sometimes
                     continue
             readable.append(["text", part.text] if type(part) is Text else _readable(part))
     name = hash_of(readable, 8)
@@ -140,7 +140,7 @@ def _lasting(part: Part) -> list[Any]:
     if isinstance(part, Opaque) and isinstance(value := part.value, Mapping):
         only_named = (
             len(value) <= 2
-        )  # a reference to an item that the provider holds: its id is all there is
+        )  # a reference to an item that the provider stores has only an id
         fields = {
             name: field
             for name, field in value.items()

@@ -154,7 +154,7 @@ class Message:
         """Return the tool calls of this message, in order."""
         if ToolCall not in map(
             type, self.parts
-        ):  # most have none, and policies ask all of them again and again
+        ):  # fast path: most messages have no calls, and policies ask often
             return ()
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 

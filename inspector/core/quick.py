@@ -17,7 +17,7 @@ def quick(cls: C) -> C:
     parameters = [_parameter(field, names) for field in fields(cls) if field.init]
     lines = [_line(field, names, cls) for field in fields(cls)]
     source = f"def __init__(self, {', '.join(parameters)}):\n  " + "\n  ".join(lines)
-    exec(source, names)  # only names of fields stand in it, as in what `dataclass` itself does
+    exec(source, names)  # the source holds only names of fields, as in `dataclass` itself
     cls.__init__ = names["__init__"]  # type: ignore[misc]  # the class itself, not an instance of it
     return cls
 

@@ -68,7 +68,7 @@ def _check_beginning(messages: Sequence[Message]) -> _Troubles:
         return
     if not any(
         isinstance(part, Opaque) and part.text for part in first.parts
-    ):  # the provider's compaction may be first
+    ):  # a compaction by the provider may come first
         yield (
             at,
             "first-role",
@@ -80,7 +80,7 @@ def _check_contents(messages: Sequence[Message]) -> _Troubles:
     end = 0
     for role, group in groupby(
         messages, lambda message: message.role
-    ):  # which adapters send as one
+    ):  # adapters send each group as one message
         run = list(group)
         start, end = end, end + len(run)
         may_be_empty = role == "tool" or (role == "assistant" and end == len(messages))
@@ -116,7 +116,7 @@ def _has_content(part: Part) -> bool:
             return bool(text.strip())
         case Thinking(
             text, signature
-        ):  # all that an interrupted answer leaves; providers took it on real sessions
+        ):  # an interrupted answer may hold nothing else; providers accepted this
             return bool(text or signature)
         case _:
             return True

@@ -103,7 +103,7 @@ class GuardedPolicy:
             raise
         except Exception as error:
             if name == "turn" and self._line_of(error) is None:
-                raise  # whoever watches the turn ended it
+                raise  # the caller that watches the turn ended it
             raise self._failure(name, error) from error
         for outcome in _outcomes_in(result):
             _check_outcome(outcome, self._origin)

@@ -41,7 +41,7 @@ def open_environment(environment: Mapping[str, str]) -> dict[str, str]:
 def _empty_block() -> None:
     """Copy the variables elsewhere in memory, then zero the block that `/proc/PID/environ` shows."""
     stat = Path("/proc/self/stat").read_text(errors="replace")
-    fields = stat.rpartition(")")[2].split()  # the name in brackets may contain blanks
+    fields = stat.rpartition(")")[2].split()  # the program's name in brackets may contain blanks
     start, end = int(fields[47]), int(fields[48])  # env_start and env_end, see proc(5)
     if not 0 < start < end:
         return

@@ -89,9 +89,7 @@ def cache_breaks(thread: Thread, session: Session) -> tuple[Rebilling, ...]:
     """
     signs = [sign for sign in session.signs if sign.thread == thread.id]
     result = _KNOWN.get(thread, "", lambda former: _find_misses(thread, session, signs, former))
-    if (
-        result.signs != signs
-    ):  # it was worked out for a session with other records beside the messages
+    if result.signs != signs:  # the cached result is of a session with other recorded events
         result = _find_misses(thread, session, signs, None)
     return result.misses
 
@@ -144,7 +142,7 @@ def _find_misses(
     if former is not None and settled and not writers <= former.writers:
         return _find_misses(
             thread, session, signs, None
-        )  # another model writes: what came before has another cause
+        )  # another model reports writes, so that earlier causes change
     ends, misses = list[tuple[int, Request]](), list[Rebilling]()
     if former is not None and settled:
         writers = former.writers

@@ -115,7 +115,7 @@ def _sections(text: str, base: ClientCategory) -> Iterator[TextPiece]:
     while match is not None:
         if match.start() > at:
             yield _other(base, text[at : match.start()])
-        own = _end(text, match)  # a section with an end sign holds no other section
+        own = _end(text, match)  # a section with an end marker holds no other section
         after = _SECTION.search(text, own if own < len(text) else match.end())
         end = min(own, after.start() if after else len(text))
         yield _section(match, text[match.start() : end], base)

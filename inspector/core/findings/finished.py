@@ -85,7 +85,7 @@ class FinishedWork:
             result = message.result
             if result is None or not (kind := calls.get(result.call_id, "")):
                 continue
-            if result.is_error or kind != _LOOK:  # what a look shows is no failure of the look
+            if result.is_error or kind != _LOOK:  # an error text that a look-up shows is no failure
                 kinds[place] = kind
             if not result.is_error:
                 succeeded[kind] = succeeded[_LOOK] = place

@@ -200,7 +200,7 @@ class _Recorded:
         gone, needed = self._losses[at], self._needed[at]
         only_content = [
             fact for fact in needed if fact not in gone
-        ]  # still named, but its content was removed
+        ]  # the name is still in context, but its content was removed
         unknown = _unknown(self._session, self._thread, at, before)
         echo = _or_content_went({fact: loss.echo for fact, loss in gone.items()})
         outside = find_made_outside(before)
@@ -241,7 +241,7 @@ class _Recorded:
         compactions = self._thread.compactions_at(at)
         main = min(
             compactions, key=lambda compaction: compaction.kind != "summary"
-        )  # it says more than a clean-up
+        )  # a summary is more informative than a clean-up
         freed = (loss.tokens_before or 0) - (loss.tokens_after or 0)
         return replace(
             loss,

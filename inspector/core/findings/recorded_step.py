@@ -102,7 +102,7 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     summaries = [compaction for compaction in compactions if compaction.kind == "summary"]
     changed, renamed = change_fates(before.end, place.view, bool(summaries))
     if compactions:
-        main = (summaries or compactions)[0]  # a summary says more than a clean-up
+        main = (summaries or compactions)[0]  # a summary is more informative than a clean-up
         record = explain_record(main)
         kind, why, trigger = record.kind, record.why, " ".join(main.trigger.split())
     else:

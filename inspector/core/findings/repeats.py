@@ -172,7 +172,7 @@ class _LineIndex:
         """Find all copies. Only runs of lines that occur more than once are compared."""
         times = Counter(self._ids)
         is_repeated = [times[n] > 1 for n in range(len(self._sizes))]
-        is_repeated.append(False)  # of no number: -1
+        is_repeated.append(False)  # for the separator -1
         seen: dict[tuple[int, ...], int] = {}
         for run in re.finditer(b"\x01+", bytes(map(is_repeated.__getitem__, self._ids))):
             start, stop = run.span()
@@ -183,9 +183,7 @@ class _LineIndex:
     def _link_run(self, start: int, stop: int, seen: dict[tuple[int, ...], int]) -> None:
         ids, sizes = self._ids, self._sizes
         end, size = start, 0
-        distance = linked = (
-            0  # to the older copy that is being followed; the end of what is linked to it
-        )
+        distance = linked = 0  # distance to the current older copy; end of the lines linked to it
         for at in range(start, stop):
             while size < LEAST and end < stop:
                 size += sizes[ids[end]]

@@ -40,7 +40,7 @@ class Calibration:
         samples = (*self.samples, (estimated, real))[-MAX_SAMPLES:]
         try:
             mean = sum(real / estimated for estimated, real in samples) / len(samples)
-        except OverflowError:  # numbers no float holds
+        except OverflowError:  # the numbers are too large for a float
             return Calibration(samples, self.scale)
         return Calibration(
             samples, min(HIGHEST, max(LOWEST, mean)) if math.isfinite(mean) else self.scale

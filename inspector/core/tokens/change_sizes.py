@@ -143,7 +143,7 @@ def _before(thread: Thread, pressures: Pressures, at: int) -> BufferSize:
     client_view = thread.requests[at].asked if at < len(thread.requests) else None
     if client_view is None or predicted.kind == "predicted":
         return _shown(predicted)
-    # nothing was reported before: what the client sent, by the measure of the request that was forwarded instead
+    # nothing was reported earlier: measure what the client sent with the sizer of the forwarded request
     return _shown(
         sizer(pressures, at).pressure_of(Buffer(client_view.messages(), thread.requests[at].prompt))
     )
@@ -154,7 +154,7 @@ def _shown(pressure: Pressure) -> BufferSize:
 
 
 def _compactions_at(thread: Thread, at: int) -> Sequence[Compaction]:
-    compactions = tuple(thread.compactions)  # quicker to look into than a view
+    compactions = tuple(thread.compactions)  # faster to search than a view
     start = bisect_left(compactions, at, key=lambda compaction: compaction.before_request)
     end = bisect_right(compactions, at, lo=start, key=lambda compaction: compaction.before_request)
     return compactions[start:end]

@@ -112,7 +112,7 @@ def cut_text(text: str) -> Iterator[str]:
 def _encoded_length(encode: Callable[[str], list[int]], piece: str) -> int:
     try:
         return len(encode(piece))
-    except BaseException as panic:  # a Rust panic is no Exception and cannot be named
+    except BaseException as panic:  # a Rust panic is no Exception, and its class cannot be imported
         if type(panic).__name__ != "PanicException":
             raise
         raise TokenizerRefused(

@@ -115,7 +115,7 @@ def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) ->
         return sum(map(weigh, messages))
     name = (
         estimator.name
-    )  # a buffer is weighed again and again: what is new is weighed, then all is added up quickly
+    )  # buffers are weighed often: weigh the new messages, then add up cached weights
     weigh_all(estimator, [message for message in messages if name not in message.counts])
     return sum([message.counts[name] for message in messages])
 
@@ -155,7 +155,7 @@ def _prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
     ]
     if prompt.system and not sizes[0]:
         sizes[0] = estimator.text(prompt.system)
-    if prompt.tools and not sizes[1]:  # mostly prose: a rule for dense JSON would count them twice
+    if prompt.tools and not sizes[1]:  # mostly prose: a rule for dense JSON would double them
         sizes[1] = -(-utf8_length(dumps([tool.definition for tool in prompt.tools])) // _PROSE)
     return sizes[0], sizes[1]
 

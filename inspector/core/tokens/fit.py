@@ -200,5 +200,5 @@ def fit_line(points: Sequence[tuple[float, float]]) -> FitLine | None:
     slope, overhead = linear_regression(xs, ys)
     share = (
         min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None
-    )  # rounding may bring it above 1
+    )  # rounding errors may exceed 1
     return FitLine(overhead, slope, share)

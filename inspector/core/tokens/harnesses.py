@@ -80,7 +80,7 @@ class Roku(Estimator):
         for part in message.parts:
             if isinstance(
                 part, ToolCall
-            ):  # arguments always as structured text; the id costs nothing
+            ):  # arguments count as structured text; the id does not count
                 total += estimate(part.name) + -(-utf8_length(dumps(part.arguments)) // 2)
             elif isinstance(part, ToolResult):
                 total += estimate(part.content)
@@ -175,7 +175,7 @@ class ToolNames(Estimator):
         result = message.result
         if result is None:
             return 0
-        if self._units is None:  # most of the time every message of the list was weighed before
+        if self._units is None:  # usually not needed, because the weights are cached
             self._units = {
                 call.id: self.text(call.name)
                 for listed_message in self.messages
@@ -267,5 +267,5 @@ def python_json(value: object) -> str:
     """Return Python's own JSON text, with a space after each separator and ASCII escapes (spec 0.2). Any depth."""
     try:
         return json.dumps(value, default=str)
-    except RecursionError:  # nested deeper than Python's encoder goes: same text by way of our own
+    except RecursionError:  # too deep for Python's encoder: convert the text of `dumps`
         return json.dumps(dumps(value))[1:-1].replace('\\"', '"')

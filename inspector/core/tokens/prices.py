@@ -81,7 +81,7 @@ def billed(model: str, usage: Usage, time: str = "") -> Bill | None:
     if not any(counts):
         return Bill()
     price = _price(model, time)
-    if price is None or min(counts) < 0:  # numbers that no provider can have meant
+    if price is None or min(counts) < 0:  # negative numbers are errors of the file
         return None
     each = _rates(price, _size(price, usage.input + usage.cache_read + usage.cache_write))
     return each.times(usage) if each is not None else _shared_out(price.held, usage)
@@ -174,14 +174,14 @@ def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
         calls = Priced(
             input_tokens=usage.input
             + usage.cache_read
-            + usage.cache_write,  # theirs includes the cache
+            + usage.cache_write,  # this package includes the cache
             cache_read_tokens=usage.cache_read,
             cache_write_tokens=usage.cache_write,
             cache_write_1h_tokens=usage.cache_write_1h,
             output_tokens=usage.output,
         )
         return price.calc_price(calls)["total_price"]
-    except ValueError:  # numbers that no provider can have meant, or a kind of use without a price
+    except ValueError:  # impossible numbers, or a kind of token without a price
         return None
 
 

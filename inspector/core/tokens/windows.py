@@ -166,14 +166,14 @@ def _evidence(thread: Thread, model: str) -> _Evidence:
     largest = max(reports.largest.get(model, 0), reports.largest.get("", 0), *prompts, 0)
     compacted_at = 0
     for compaction in thread.compactions:
-        if compaction.predicted is not None:  # of a buffer that was perhaps never sent
+        if compaction.predicted is not None:  # its buffer was perhaps never sent
             continue
         before = counted_before(thread, compaction) or 0
         if model_at(thread, max(0, compaction.before_request - 1)) == model:
             largest = max(largest, before)
             is_automatic = (
                 compaction.trigger == "auto" and compaction.kind == "summary"
-            )  # results are cleared earlier
+            )  # clients clear results at smaller sizes
             compacted_at = max(compacted_at, before if is_automatic else 0)
     return _Evidence(largest, compacted_at)
 
