@@ -23,7 +23,7 @@ def test_judge_when_its_question_is_held_has_said_the_price_and_takes_only_words
     gate.release(hold.id)
     assert call.result() == 0
     document = capsys.readouterr().out
-    (after,) = loads(document)["compactions"]
+    (after,) = loads(document.encode())["compactions"]
     (seen,) = simulated.world.seen
     (part,) = loads(seen.body)["messages"][0]["content"]
     request = " ".join(part["text"].split())
