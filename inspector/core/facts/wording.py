@@ -9,6 +9,7 @@ carried if only its spelling differs, or if the file name of a path occurs. docs
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from rapidfuzz import fuzz
@@ -248,6 +249,8 @@ class Speech:
         self._read: dict[int, tuple[Message, SpokenSentences]] = {}
         """(message, sentences) by `id()` of the message, which is kept alive so that its id is not reused."""
         self._passages: dict[int, Passages] = {}
+        self._exact: dict[int, frozenset[str]] = {}
+        """Numbers, files and folders of every window of a message, by `id()` of the message."""
 
     def paraphrase(self, saying: Saying, message: Message) -> tuple[float, str] | None:
         """Return (share, sentence) of the best paraphrase of a saying in a message; None if there is none."""
@@ -256,11 +259,23 @@ class Speech:
         spoken = self.sentences_of(message)
         if not spoken:
             return None
+        if saying.exact and not saying.exact <= self._exact_texts(message):
+            return None  # no window repeats them, so none is a paraphrase
         passages = self._passages.get(id(message))
         if passages is None:
             passages = self._passages[id(message)] = Passages(spoken)
         echo = judge(saying, passages)
         return (echo.share, echo.nearest) if echo.verdict == "carried" else None
+
+    def _exact_texts(self, message: Message) -> frozenset[str]:
+        """Return the numbers, files and folders of all windows of a message. O(text) the first time."""
+        known = self._exact.get(id(message))
+        if known is None:
+            lines = [line for line, _ in self.sentences_of(message)]
+            pairs = (f"{line} {following}" for line, following in pairwise(lines))
+            known = frozenset[str]().union(*map(_exact, lines), *map(_exact, pairs))
+            self._exact[id(message)] = known
+        return known
 
     def passages(self, messages: Iterable[Message]) -> Passages:
         """Return the sentences of all these messages as passages. O(text); a message's text is read only once."""
