@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.panels.compare.panel import ComparePanel
-from inspector.gui.panels.compare.replay_files import compare_over_sessions
 from inspector.gui.window import MainWindow
+from inspector.replay_files import compare_over_sessions
 from inspector.resources import resource
 from tests.gui.hands import click
 

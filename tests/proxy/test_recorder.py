@@ -21,8 +21,8 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
 from inspector.proxy.record.lines import BodyDeltas, shape_of
 from inspector.proxy.record.redact import redacted_headers, redacted_path, redacted_url
-from inspector.proxy.record.redact_text import REDACTED
 from inspector.proxy.relay.server import ProxyServer
+from inspector.safety.redact_text import REDACTED
 from tests.proxy.raw import (
     answer,
     client,

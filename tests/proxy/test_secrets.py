@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from inspector.core.jsontext import dumps, loads
 from inspector.proxy.record.redact import redacted_path, redacted_url
-from inspector.proxy.record.redact_text import REDACTED
 from inspector.proxy.record.redactor import Redactor
 from inspector.proxy.relay.server import ProxyServer
+from inspector.safety.redact_text import REDACTED
 from tests.proxy.raw import answer, client, echo, kinds, post, provider, proxied
 
 NAMES = (

@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from inspector.core.jsontext import WRAPPED, NotJson, dumps, loads
-from inspector.proxy.record.header_names import is_secret
 from inspector.proxy.record.redact import taken_from_head
-from inspector.proxy.record.redact_text import REDACTED
+from inspector.safety.header_names import is_secret
+from inspector.safety.redact_text import REDACTED
 
 _IS_KEY = re.compile(r".{12,}|(?=.*\d).{6,}|\S*(?:[a-z].*[A-Z]|[^\w-])\S*(?<=\S{8})", re.DOTALL)
 _IS_LONG = re.compile(r".{16,}|(?=.*\d).{8,}", re.DOTALL)

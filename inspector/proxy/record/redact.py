@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote, unquote_plus
 
-from inspector.proxy.record.header_names import is_kept_header, is_kept_query, is_secret
 from inspector.proxy.record.records import Pairs
-from inspector.proxy.record.redact_text import REDACTED, redacted_text
+from inspector.safety.header_names import is_kept_header, is_kept_query, is_secret
+from inspector.safety.redact_text import REDACTED, redacted_text
 
 _PLAIN = re.compile(r"[\w.,:*+/|~-]*")
 """Matches a value that contains no other pair; `alt=sse;key=...` is how a careless client joins two."""

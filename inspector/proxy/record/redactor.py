@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from inspector.proxy.record.known_secrets import KnownSecrets
-from inspector.proxy.record.redact_text import redact_values
+from inspector.safety.redact_text import redact_values
 
 
 class Redactor:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.jsontext import dumps, loads
-from inspector.proxy.record.redact_text import REDACTED, redact_values, redacted_text
+from inspector.safety.redact_text import REDACTED, redact_values, redacted_text
 from inspector.transcripts.binary_values import (
     change_marked_text,
     has_bytes,

@@ -23,10 +23,10 @@ from inspector.gui.look.build import button, column, holding, mark, menu_button,
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.tokens import CONTROL_GAP, LIST_HEAD, PAGE_HEAD
 from inspector.gui.look.visible import line
-from inspector.gui.panels.compare.replay_files import SessionsComparison, compare_over_sessions
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import ProgressBar
 from inspector.gui.widgets.table import Column, Rows
+from inspector.replay_files import SessionsComparison, compare_over_sessions
 from inspector.workbench.compare import NAMES
 
 _NAMED = 6

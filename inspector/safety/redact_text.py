@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from inspector.proxy.record.header_names import is_kept_header
+from inspector.safety.header_names import is_kept_header
 
 REDACTED = "(redacted)"
 

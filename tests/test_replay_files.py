@@ -7,7 +7,7 @@ import pytest
 
 from inspector.cli.main import main
 from inspector.core.errors import Cancelled
-from inspector.gui.panels.compare.replay_files import compare_over_sessions
+from inspector.replay_files import compare_over_sessions
 from inspector.resources import resource
 
 POLICIES = ("roku", "none")
