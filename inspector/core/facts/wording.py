@@ -246,36 +246,20 @@ class Speech:
     """A cache of the sentences of messages. Each message is read once. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._read: dict[int, tuple[Message, SpokenSentences]] = {}
-        """(message, sentences) by `id()` of the message, which is kept alive so that its id is not reused."""
-        self._passages: dict[int, Passages] = {}
-        self._exact: dict[int, frozenset[str]] = {}
-        """Numbers, files and folders of every window of a message, by `id()` of the message."""
+        self._read: dict[int, _ReadMessage] = {}
+        """By `id()` of the message, which is kept alive so that its id is not reused."""
 
     def paraphrase(self, saying: Saying, message: Message) -> tuple[float, str] | None:
         """Return (share, sentence) of the best paraphrase of a saying in a message; None if there is none."""
         if len(saying.bare.encode()) < SHORTEST:
             return None
-        spoken = self.sentences_of(message)
-        if not spoken:
+        read = self._read_message(message)
+        if not read.sentences:
             return None
-        if saying.exact and not saying.exact <= self._exact_texts(message):
+        if saying.exact and not saying.exact <= read.exact:
             return None  # no window repeats them, so none is a paraphrase
-        passages = self._passages.get(id(message))
-        if passages is None:
-            passages = self._passages[id(message)] = Passages(spoken)
-        echo = judge(saying, passages)
+        echo = judge(saying, read.passages)
         return (echo.share, echo.nearest) if echo.verdict == "carried" else None
-
-    def _exact_texts(self, message: Message) -> frozenset[str]:
-        """Return the numbers, files and folders of all windows of a message. O(text) the first time."""
-        known = self._exact.get(id(message))
-        if known is None:
-            lines = [line for line, _ in self.sentences_of(message)]
-            pairs = (f"{line} {following}" for line, following in pairwise(lines))
-            known = frozenset[str]().union(*map(_exact, lines), *map(_exact, pairs))
-            self._exact[id(message)] = known
-        return known
 
     def passages(self, messages: Iterable[Message]) -> Passages:
         """Return the sentences of all these messages as passages. O(text); a message's text is read only once."""
@@ -287,16 +271,43 @@ class Speech:
 
     def sentences_of(self, message: Message) -> SpokenSentences:
         """Return the sentences of a message, without tool output and text that the client attached."""
-        entry = self._read.get(id(message))
-        if entry is None:
-            parts = message.parts if message.summary or not message.mark else ()
-            spoken = (part.text for part in parts if isinstance(part, Text | Opaque))
-            lines = dict.fromkeys(
-                join_lines(sentence) for text in spoken for sentence in sentences(text)
-            )
-            short = tuple((line, content_words(line)) for line in lines if len(line) <= LONGEST)
-            entry = self._read[id(message)] = message, short
-        return entry[1]
+        return self._read_message(message).sentences
+
+    def _read_message(self, message: Message) -> "_ReadMessage":
+        read = self._read.get(id(message))
+        if read is None:
+            read = self._read[id(message)] = _ReadMessage(message)
+        return read
+
+
+class _ReadMessage:
+    """What is known of one message; each value is computed when it is first used."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    @cached_property
+    def sentences(self) -> SpokenSentences:
+        """The sentences, without tool output and text that the client attached. O(text)."""
+        message = self._message
+        parts = message.parts if message.summary or not message.mark else ()
+        spoken = (part.text for part in parts if isinstance(part, Text | Opaque))
+        lines = dict.fromkeys(
+            join_lines(sentence) for text in spoken for sentence in sentences(text)
+        )
+        return tuple((line, content_words(line)) for line in lines if len(line) <= LONGEST)
+
+    @cached_property
+    def passages(self) -> Passages:
+        """An index of the sentences. O(text)."""
+        return Passages(self.sentences)
+
+    @cached_property
+    def exact(self) -> frozenset[str]:
+        """The numbers, files and folders of all windows of one or two sentences. O(text)."""
+        lines = [line for line, _ in self.sentences]
+        pairs = (f"{line} {following}" for line, following in pairwise(lines))
+        return frozenset[str]().union(*map(_exact, lines), *map(_exact, pairs))
 
 
 def _exact(text: str) -> frozenset[str]:
