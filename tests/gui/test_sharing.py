@@ -139,7 +139,7 @@ def test_unticked_text_stays_and_a_key_is_asked_for_again(
         dialog.go.click()
         assert dialog.isVisible()  # the user went back
         assert dialog.note is not None
-        dialog.note.setText("Look here.")
+        dialog.note.setText("Look here, or ask sam.roe@example.org.")
         dialog.go.click()
 
     answer_dialog(qtbot, sharing.share_bundle, answer)
@@ -153,7 +153,7 @@ def test_unticked_text_stays_and_a_key_is_asked_for_again(
         step.tier for tree in state.trees.values() for step in tree.taken if step.recorded is None
     ] == ["L1"]
     assert state.session is not None
-    assert any("Look here." in note for note in state.session.notes)
+    assert any("Look here, or ask (e-mail)." in note for note in state.session.notes)
     first = state.session.main.messages[0].parts
     assert KEY in str(first)
     assert "/home/me/x.py" in str(first)

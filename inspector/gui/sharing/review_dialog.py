@@ -11,7 +11,7 @@ from inspector.gui.dialogs.ask import is_sure
 from inspector.gui.dialogs.form import FormDialog
 from inspector.gui.look.build import Item, line_field
 from inspector.gui.look.labels import label
-from inspector.workbench.sharing.redaction import PrivateText, Redaction
+from inspector.workbench.sharing.redaction import PrivateText, PrivateTexts, Redaction
 
 _HEADS = ("Text", "Kind", "First in", "Times", "Replaced by")
 _TEXT, _REPLACEMENT = 0, 4
@@ -83,14 +83,21 @@ class ReviewDialog(FormDialog):
         ]
 
     def redaction(self) -> Redaction:
-        """Return the replacements of the ticked texts."""
+        """Return the replacements of the ticked texts, and of all private texts that only the note contains."""
         kept = self.kept_texts()
         replacements = {
             private.text: self._cell(row, _REPLACEMENT).text()
             for row, private in enumerate(self._texts)
         }
         replaced = [private for private in self._texts if private not in kept]
-        return Redaction(replaced, replacements)
+        return Redaction([*replaced, *self._texts_of_note()], replacements)
+
+    def _texts_of_note(self) -> list[PrivateText]:
+        """Return the private texts of the note that the table does not list."""
+        private = PrivateTexts()
+        private.add_text("note", self.note_text())
+        listed = {each.text for each in self._texts}
+        return [each for each in private.found if each.text not in listed]
 
     def note_text(self) -> str:
         """Return the note to the reader."""
