@@ -29,6 +29,7 @@ from screenshots.stage import SIZE, Stage  # noqa: E402
 
 from inspector.gui.app import build  # noqa: E402
 from inspector.gui.look.theme import Mode  # noqa: E402
+from inspector.gui.panels.timeline.panel import Timeline  # noqa: E402
 from inspector.gui.settings import Settings  # noqa: E402
 from inspector.resources import resource  # noqa: E402
 
@@ -54,7 +55,9 @@ def overview(stage: Stage) -> None:
     for mode in THEMES:
         stage.set_up(mode)
         stage.window.choose_workspace("Read")
+        stage.panel("Timeline", Timeline).way.choose("By category")
         stage.stand(FULL)
+        stage.bench.dismiss()  # the notice that the steps of the guide were restored
         save(stage, DOCS / "images" / f"window-{mode}.png")
 
 

@@ -98,6 +98,7 @@ def breakdown(stage: Stage) -> None:
     stage.set_up("dark")
     stage.bring("Message", "Breakdown")
     stage.stand(FULL)
+    stage.bench.select("")  # an earlier scene selected a message of a step
     timeline, panel = stage.panel("Timeline", Timeline), stage.panel("Breakdown", BreakdownPanel)
     timeline.way.choose("By tool")
     stage.rest(

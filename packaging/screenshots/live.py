@@ -116,6 +116,9 @@ def _watch(stage: Stage, folder: Path, save: Save) -> None:
         dialog.close()
         for hold in _status(stage).holds:
             proxy.drop(hold)
+        _until(
+            stage, lambda: not _status(stage).holds
+        )  # otherwise the window asks before it closes
         proxy.stop()
         agent.join(PATIENCE)
 

@@ -94,7 +94,7 @@ class MessageView(Panel):
         self.edit.setEnabled(number is not None)
         if message is None or size is None:
             self._message = self._number = None
-            self._empty.setText(_why_empty(state))
+            self._empty.setText(_why_empty(state, message))
             self._stack.setCurrentIndex(0)
             return
         self._number = number
@@ -381,11 +381,13 @@ def companions(thread: Thread | None, message: Message) -> list[Message]:
     ]
 
 
-def _why_empty(state: State) -> str:
+def _why_empty(state: State, message: Message | None) -> str:
     if state.session is None:
         return "Open a transcript to look at its messages."
+    if message is not None:
+        return "The sizes of this session are being worked out."
     if state.selected:
-        return "The selected message is not in this thread."
+        return "The selected message is not in this buffer: select one in the list."
     if state.thread is not None and not state.thread.messages:
         return no_messages_words(state)
     return "Select a message in the buffer to read it in full."
