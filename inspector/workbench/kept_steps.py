@@ -4,7 +4,7 @@ They are kept for one run of the program. A tree is restored only if the file st
 starts from: after a change of the file, old steps would show content that the file no longer has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +27,8 @@ class FileSteps:
     trees: Trees
     thread_id: str
     at: int | None
+    failures: Sequence[str] = ()
+    """Why steps that came with the file could not be run on it."""
 
 
 class KeptSteps:
@@ -111,6 +113,7 @@ def _note(session: Session, before: FileSteps, valid: Trees) -> str:
         sentences.append(
             f"Dropped {plural(lost, 'step')} on the old content of {name}, which has changed."
         )
+    sentences += [f"Steps of {name} were left out: {failure}" for failure in before.failures]
     return " ".join(sentences)
 
 

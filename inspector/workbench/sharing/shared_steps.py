@@ -52,17 +52,20 @@ def find_origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
 def restore_shared_steps(session: Session) -> FileSteps | None:
     """Run the steps of a bundle again with their recorded answers; None if there are none. O(messages x steps).
 
-    Steps that cannot be run on this session are left out.
+    Steps that cannot be run on this session are left out, and the result says why.
     """
     trees: dict[Origin, Steps] = {}
+    failures: list[str] = []
     documents: Sequence[Any] = session.shared.steps if session.shared is not None else ()
     for document in documents:
         try:
             steps = replay_steps(document, *find_origin(session, document)).steps
-        except InspectorError:
+        except InspectorError as failure:
+            failures.append(str(failure))
             continue
         trees[steps.start] = steps
-    if not trees:
+    if not trees and not failures:
         return None
-    last = list(trees.values())[-1]
-    return FileSteps(MappingProxyType(trees), last.thread_id, last.request)
+    last = next(reversed(trees.values()), None)
+    thread_id, request = ("", None) if last is None else (last.thread_id, last.request)
+    return FileSteps(MappingProxyType(trees), thread_id, request, failures)

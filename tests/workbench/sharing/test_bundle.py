@@ -4,6 +4,7 @@ import gzip
 import json
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from inspector.transcripts.bundle import MANIFEST, RECORDS
 from inspector.transcripts.files import open_transcript, whole_exchanges
 from inspector.workbench.sharing.bundle import draft_bundle
 from inspector.workbench.sharing.redaction import PrivateTexts, Redaction
+from inspector.workbench.state import State
 from tests.shared import lay_out
 
 SAMPLE = resource("sample.jsonl")
@@ -117,6 +119,21 @@ def test_saved_steps_in_a_bundle_start_from_the_redacted_buffer(
     assert restored is not None
     (tree,) = restored.trees.values()
     assert [step.tier for step in tree.taken if step.recorded is None] == ["L3b"]
+
+
+def test_steps_of_a_bundle_that_cannot_be_run_are_named_when_it_is_opened(tmp_path: Path) -> None:
+    from inspector.workbench.kept_steps import restore_steps
+    from inspector.workbench.sharing.shared_steps import restore_shared_steps
+
+    session = open_transcript(resource("sample.jsonl"))
+    strange = {"policy": "roku", "start": {"thread": "other", "request": 3}}
+    session = replace(session, shared=SharedWork(steps=(strange,)))
+    restored = restore_shared_steps(session)
+    assert restored is not None
+    assert not restored.trees
+    opened = restore_steps(State(session=session), restored, stays=False)
+    assert opened.note.startswith("Steps of sample.jsonl were left out: ")
+    assert opened.trees == State().trees
 
 
 def test_exchanges_of_a_recording_are_read_from_its_bundle(tmp_path: Path) -> None:
