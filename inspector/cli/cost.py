@@ -170,8 +170,8 @@ def _miss_lines(document: dict[str, Any]) -> Iterator[str]:
     yield ""
     count = plural(len(misses), "cache miss", "cache misses")
     yield f"{count} re-sent {plural(tokens, 'token')}, {_dollars(document['breaks_usd'])}:"
-    dearest = sorted(misses, key=lambda miss: -(miss["usd"] or miss["tokens"] / 1e6))[:_MOST]
-    for line in listing(sorted(dearest, key=misses.index), *_MISS_COLUMNS):
+    costliest = sorted(misses, key=lambda miss: -(miss["usd"] or miss["tokens"] / 1e6))[:_MOST]
+    for line in listing(sorted(costliest, key=misses.index), *_MISS_COLUMNS):
         yield f"  {line}"
     if len(misses) > _MOST:
         yield f"  and {len(misses) - _MOST:,} cheaper ones; --json has all, with the whole evidence"

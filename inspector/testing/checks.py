@@ -62,8 +62,8 @@ def max_cost(policy: PolicyLike, sessions: Sessions, usd: float) -> None:
     ]
     _fail_with(unknown, "has no known cost")
     total = sum(row.cost_usd or 0 for row in figures)
-    dearest = sorted(figures, key=lambda row: -(row.cost_usd or 0))[:5]
-    shares = [f"{_name(row)}: ${row.cost_usd:,.2f}" for row in dearest]
+    costliest = sorted(figures, key=lambda row: -(row.cost_usd or 0))[:5]
+    shares = [f"{_name(row)}: ${row.cost_usd:,.2f}" for row in costliest]
     _fail_with(shares if total > usd else [], f"costs ${total:,.2f}, more than ${usd:,.2f}")
 
 

@@ -382,14 +382,14 @@ def _unpriced_model(cost: SessionCost) -> str:
 def _miss_answer(
     misses: Sequence[Rebilling], cost: SessionCost, total: str, incomplete: str, thread_id: str
 ) -> ShortAnswer:
-    dearest = max(misses, key=lambda miss: (miss.usd or Decimal(0), miss.tokens))
-    place = f"request {dearest.request:,}"
-    if dearest.thread != thread_id:
-        place += f" of {_short(dearest.thread)}"
-    resent, why = plural(dearest.tokens, "token"), cause_sentence(dearest)
-    if dearest.usd is not None and total:
-        strong = dollars(dearest.usd)
-        headline = f"The dearest cache miss was {place}: {strong} of {total}."
+    costliest = max(misses, key=lambda miss: (miss.usd or Decimal(0), miss.tokens))
+    place = f"request {costliest.request:,}"
+    if costliest.thread != thread_id:
+        place += f" of {_short(costliest.thread)}"
+    resent, why = plural(costliest.tokens, "token"), cause_sentence(costliest)
+    if costliest.usd is not None and total:
+        strong = dollars(costliest.usd)
+        headline = f"The most expensive cache miss was {place}: {strong} of {total}."
         sentences = [f"{resent} were re-sent: {why}."]
     else:
         strong = resent
@@ -399,7 +399,7 @@ def _miss_answer(
         sentences.append(_all_misses_words(misses, cost))
     sentences.append(incomplete)
     return ShortAnswer(
-        "cost", headline, _sentences(*sentences), strong, dearest.request, dearest.thread
+        "cost", headline, _sentences(*sentences), strong, costliest.request, costliest.thread
     )
 
 

@@ -264,12 +264,12 @@ def test_cost_answer_of_sample_agrees_with_the_cost_of_the_session() -> None:
     sample = open_transcript(resource("sample.jsonl"))
     found, answer = session_cost(sample), cost_answer(sample)
     misses = [miss for miss in found.breaks if miss.cause != "compaction"]
-    dearest = max(misses, key=lambda miss: miss.usd or Decimal(0))
+    costliest = max(misses, key=lambda miss: miss.usd or Decimal(0))
     assert found.bill is not None
-    assert dearest.usd is not None
-    assert (answer.request, answer.thread) == (dearest.request, "main")
+    assert costliest.usd is not None
+    assert (answer.request, answer.thread) == (costliest.request, "main")
     assert answer.headline == (
-        f"The dearest cache miss was request {dearest.request}: {dollars(dearest.usd)} of {dollars(found.bill.total)}."
+        f"The most expensive cache miss was request {costliest.request}: {dollars(costliest.usd)} of {dollars(found.bill.total)}."
     )
     assert (
         "40,513 tokens were re-sent: the pause was 7 min 32 s and the cache expires after 5 min."
@@ -340,10 +340,10 @@ def test_cost_answer_when_the_dearest_miss_is_in_another_thread_names_that_threa
     used = (Usage(10, 0, 30_000, 100), Usage(10, 0, 31_000, 100))
     main, other = grown(Usage(500, output=10)), replace(grown(*used), id="agent-7")
     answer = cost_answer(session(main, other))
-    assert answer.headline.startswith("The dearest cache miss was request 1 of agent-7: $")
+    assert answer.headline.startswith("The most expensive cache miss was request 1 of agent-7: $")
     assert (answer.request, answer.thread) == (1, "agent-7")
     assert cost_answer(session(main, other), other).headline.startswith(
-        "The dearest cache miss was request 1: $"
+        "The most expensive cache miss was request 1: $"
     )
 
 
