@@ -33,7 +33,8 @@ def acorn() -> Format:
 def test_the_format_of_the_documentation_reads_its_transcript(acorn: Format) -> None:
     (lines,) = _blocks("json")
     values = [loads(line.encode()) for line in lines.splitlines()]
-    assert detect(Head(values), formats=(*FORMATS, acorn)) is acorn
+    others = [known for known in FORMATS if known.name != acorn.name]
+    assert detect(Head(values), formats=(*others, acorn)) is acorn
     reader = acorn.start()
     for number, value in enumerate(values, 1):
         reader.feed(number, value)

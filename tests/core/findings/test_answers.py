@@ -269,7 +269,8 @@ def test_cost_answer_of_sample_agrees_with_the_cost_of_the_session() -> None:
     assert costliest.usd is not None
     assert (answer.request, answer.thread) == (costliest.request, "main")
     assert answer.headline == (
-        f"The most expensive cache miss was request {costliest.request}: {dollars(costliest.usd)} of {dollars(found.bill.total)}."
+        f"The most expensive cache miss was request {costliest.request}: {dollars(costliest.usd)} of "
+        f"{dollars(found.bill.total)}."
     )
     assert (
         "40,513 tokens were re-sent: the pause was 7 min 32 s and the cache expires after 5 min."
