@@ -3,8 +3,9 @@
 import argparse
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,33 +31,46 @@ class HookClient:
     """Time limit of the hook in the client's unit: seconds or milliseconds."""
     hint: str = ""
     """What the user has to do after the installation; empty if nothing."""
+    is_plugin: bool = False
+    """True if `path` is a plug-in that holds nothing else."""
 
 
-def find_client(name: str) -> HookClient:
-    """Return a client with its paths on this machine."""
-    around = {"PreCompact": "", "SessionStart": "compact"}
-    if name == "codex":
-        folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-        hint = "Codex runs a new hook when you have trusted it: type /hooks in Codex."
-        return HookClient(folder / "hooks.json", around, 60, hint)
-    if name == "gemini-cli":
-        home = Path(os.environ.get("GEMINI_CLI_HOME") or Path.home())
-        return HookClient(home / ".gemini" / "settings.json", {"BeforeAgent": None}, 60_000)
-    if name == "opencode":
-        home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        return HookClient(home / "opencode" / "plugins" / "context-inspector.js", {}, 60_000)
-    return HookClient(claude_settings(), around, 60)
+_AROUND_COMPACTION: Mapping[str, str | None] = {"PreCompact": "", "SessionStart": "compact"}
 
 
-CLIENTS = ("claude-code", "codex", "gemini-cli", "opencode")
+def _codex() -> HookClient:
+    folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    hint = "Codex runs a new hook when you have trusted it: type /hooks in Codex."
+    return HookClient(folder / "hooks.json", _AROUND_COMPACTION, 60, hint)
+
+
+def _gemini_cli() -> HookClient:
+    home = Path(os.environ.get("GEMINI_CLI_HOME") or Path.home())
+    return HookClient(home / ".gemini" / "settings.json", {"BeforeAgent": None}, 60_000)
+
+
+def _opencode() -> HookClient:
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    path = home / "opencode" / "plugins" / "context-inspector.js"
+    return HookClient(path, {}, 60_000, is_plugin=True)
+
+
+CLIENTS: Mapping[str, Callable[[], HookClient]] = {
+    "claude-code": lambda: HookClient(claude_settings(), _AROUND_COMPACTION, 60),
+    "codex": _codex,
+    "gemini-cli": _gemini_cli,
+    "opencode": _opencode,
+}
+"""How to find each client's settings on this machine."""
 
 
 def offer_hook(arguments: argparse.Namespace) -> None:
     """Show the change of the client's settings, ask, and make it. Raises InspectorError."""
-    client = find_client(arguments.client)
+    client = CLIENTS[arguments.client]()
     path = Path(arguments.settings or client.path)
-    if arguments.client == "opencode":
-        offer_text(arguments, path, remove_plugin if arguments.remove else add_plugin)
+    if client.is_plugin:
+        write = remove_plugin if arguments.remove else partial(add_plugin, client)
+        offer_text(arguments, path, write)
     elif arguments.remove:
         offer_change(arguments, path, lambda settings, command: remove_hooks(settings))
     else:
@@ -146,12 +160,11 @@ export const ContextInspector = async () => ({
 """
 
 
-def add_plugin(before: str, command: str) -> str:
+def add_plugin(client: HookClient, before: str, command: str) -> str:
     """Return the text of the plug-in. Raises InspectorError if another program wrote the existing file."""
     _require_ours(before)
-    timeout = str(find_client("opencode").timeout)
-    text = _PLUGIN.replace("COMMAND", json.dumps(find_command())).replace("TIMEOUT", timeout)
-    return _SIGN + text
+    text = _PLUGIN.replace("COMMAND", json.dumps(find_command()))
+    return _SIGN + text.replace("TIMEOUT", str(client.timeout))
 
 
 def remove_plugin(before: str, command: str) -> str:
