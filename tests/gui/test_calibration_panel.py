@@ -147,7 +147,7 @@ def test_each_segment_has_a_line_a_colour_and_an_equation(
         )
 
 
-@pytest.mark.parametrize("height", [300, 520, 900])
+@pytest.mark.parametrize("height", [300, 490, 520, 900])
 @pytest.mark.parametrize("larger", [0, 5])
 def test_words_of_the_charts_lie_on_no_data_and_on_no_other_words(
     panel: CalibrationPanel,

@@ -391,7 +391,10 @@ class ResidualChart(SegmentChart):
 
 
 class CoverageChart(Chart):
-    """A chart with a bar for each prediction band: the share of reports inside it. A mark shows the expected share."""
+    """A chart with a bar for each prediction band: the share of reports inside it. A mark shows the expected share.
+
+    Bands for whose words the chart is not high enough are left out, the last ones first.
+    """
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Coverage of the prediction bands")
@@ -426,8 +429,10 @@ class CoverageChart(Chart):
             paint_vertical(painter, across.pixel(share), area.top(), area.bottom(), pen)
         self.paint_bottom_numbers(painter, area, across, per_cent, least=0.25)
         self.paint_titles(painter, area, "Share of the reports inside the band", "")
-        row_height = area.height() / max(1, len(self.rows))
-        for n, row in enumerate(self.rows):
+        most = max(1, int(area.height() // metrics.height()))
+        painted = self.rows[:most]
+        row_height = area.height() / max(1, len(painted))
+        for n, row in enumerate(painted):
             middle = area.top() + (n + 0.5) * row_height
             self._paint_row(painter, row, middle, across, metrics)
 
