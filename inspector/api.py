@@ -290,13 +290,13 @@ class PolicyRunner:
         Args:
             reported: prompt tokens that the provider reported for this buffer.
         """
-        context = self._put_in_context(buffer, state, None, model)
+        context = self._put_in_context(buffer, state, reported=None, model=model)
         raw, _ = self.policy.measure(context)
         return self.policy.learn(context.running, context.settings, raw, reported)
 
     def explain_at(self, session: Session, at: int, *, thread: str = "main") -> tuple[Verdict, ...]:
         """Return for each tier whether it was due before request `at` of a recorded session, and why."""
-        return tuple(self.policy.due(self._find_context(session, at, thread, "")))
+        return tuple(self.policy.due(self._find_context(session, at, thread, tier="")))
 
     def compact_at(
         self,
@@ -320,7 +320,7 @@ class PolicyRunner:
         running = self.policy.fresh(settings) if state is None else state
         usage = None if reported is None else Usage(input=reported)
         return PolicyContext(
-            buffer, settings, running, PolicyInput(model=model, usage=usage), window
+            buffer, settings, running, moment=PolicyInput(model=model, usage=usage), window=window
         )
 
     def _find_context(
@@ -329,7 +329,13 @@ class PolicyRunner:
         chosen = _find_thread(session, thread)
         window = _find_window(session, chosen, at, self.window)
         return context_at(
-            self.policy, PolicyChoice(self.settings), chosen, at, window, session.client, tier
+            self.policy,
+            choice=PolicyChoice(self.settings),
+            thread=chosen,
+            at=at,
+            window=window,
+            client=session.client,
+            tier=tier,
         )
 
     def _run(
@@ -342,7 +348,9 @@ class PolicyRunner:
         else:
             outcomes = drive(self.policy.run_due(context), log)
         end = context.after(*outcomes)
-        return CompactionResult(end.buffer, tuple(outcomes), tuple(log.asked), end.running)
+        return CompactionResult(
+            end.buffer, outcomes=tuple(outcomes), asked=tuple(log.asked), state=end.running
+        )
 
 
 def policy(name: str | Path, *, window: int | None = None, **settings: Any) -> PolicyRunner:
@@ -410,5 +418,5 @@ def replay(
     settings = runner.policy.settings(
         (*runner.policy.of_client(session.client), *runner.settings), window.tokens
     )
-    ground = Ground(chosen, window.tokens, pins, session.side_calls)
+    ground = Ground(chosen, window=window.tokens, pins=pins, calls=session.side_calls)
     return replay_report(ground, runner.policy, settings, answer, progress=progress)

@@ -72,7 +72,7 @@ def _rank_file(
     session = open_transcript(path, cancelled=cancelled)
     thread = session.main
     window = find_window(session, thread, None, None, user_windows())
-    ground = Ground(thread, window.tokens, (), session.side_calls)
+    ground = Ground(thread, window=window.tokens, calls=session.side_calls)
 
     def count(number: int) -> Callable[[int, int], None]:
         runs = len(policies) + 1
@@ -81,9 +81,9 @@ def _rank_file(
     reports = [recorded(ground, progress=count(0), cancelled=cancelled)]
     for number, name in enumerate(policies, 1):
         policy = find_policy(name)
-        settings = settings_for(policy, (), window, session.client)
+        settings = settings_for(policy, pairs=(), window=window, client=session.client)
         replayed = replay_report(
-            ground, policy, settings, offline, progress=count(number), cancelled=cancelled
+            ground, policy, settings, answer=offline, progress=count(number), cancelled=cancelled
         )
         reports.append(replayed)
     return rank_policies(reports)

@@ -202,19 +202,26 @@ def _cells(batch: _Batch) -> tuple[Cell, ...]:
     try:
         ground = _ground(plan, batch.file, Path(batch.file).stat().st_mtime_ns)
     except (InspectorError, OSError) as why:
-        return tuple(Cell(batch.file, point, {}, str(why)) for point in batch.points)
+        return tuple(Cell(batch.file, point, figures={}, error=str(why)) for point in batch.points)
     return tuple(_cell(ground, plan, batch.file, point) for point in batch.points)
 
 
 def _cell(ground: _SessionGround, plan: Sweep, file: str, point: SettingPairs) -> Cell:
     by = find_policy(plan.policy)
     try:
-        settings = settings_for(by, (*plan.settings, *point), ground.window, ground.client)
+        settings = settings_for(
+            by, pairs=(*plan.settings, *point), window=ground.window, client=ground.client
+        )
         replayed = replay_report(
-            ground.ground, by, settings, offline, remote=plan.remote, cancelled=_stopped
+            ground.ground,
+            policy=by,
+            settings=settings,
+            answer=offline,
+            remote=plan.remote,
+            cancelled=_stopped,
         )
     except InspectorError as why:
-        return Cell(file, point, {}, str(why))
+        return Cell(file, point, figures={}, error=str(why))
     return Cell(file, point, figures(replayed))
 
 
@@ -226,7 +233,7 @@ def _ground(plan: Sweep, file: str, stamp: int) -> _SessionGround:
     except KeyError:
         raise InspectorError(f"{file}: there is no thread {plan.thread!r}.") from None
     window = find_window(session, thread, None, plan.window, user_windows())
-    ground = Ground(thread, window.tokens, plan.pins, session.side_calls)
+    ground = Ground(thread, window=window.tokens, pins=plan.pins, calls=session.side_calls)
     return _SessionGround(ground, window, session.client)
 
 

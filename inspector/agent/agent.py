@@ -69,7 +69,7 @@ class AgentThread:
         """The watermark at which the thread paused; None if the buffer has been below the breakpoint since."""
         self.sizer = BufferSizer()
         self._sizes = (0, 0)
-        self._expected = Pressure(None, "unknown", 0, 0)
+        self._expected = Pressure(tokens=None, kind="unknown", counted=0, reported=0)
         self._called = 0.0
 
     # contents
@@ -177,13 +177,13 @@ class AgentThread:
         reported, output = (None, None) if usage is None else (usage.prompt, usage.output)
         report = TurnReport(
             run.reports,
-            self.turn - 1,
-            self.thread,
-            reported,
-            estimated,
-            calibrated,
-            self._expected,
-            output,
+            turn=self.turn - 1,
+            thread=self.thread,
+            reported=reported,
+            estimated=estimated,
+            calibrated=calibrated,
+            expected=self._expected,
+            output=output,
             window=run.window,
             fired=fired,
             tools=tools,
@@ -243,7 +243,9 @@ class AgentThread:
                 for message in self.context.buffer.messages
                 for open_call in message.calls
             ):
-                started = run_call(self.run, call, self.thread, call.id in self.begun, self._start)
+                started = run_call(
+                    self.run, call, self.thread, begun=call.id in self.begun, start=self._start
+                )
                 self.results.append(self._named(started))
                 self.run.journal.sync(self.thread, self.messages)
             self.waiting = self.waiting[1:]
@@ -268,7 +270,9 @@ class AgentThread:
         buffer = Buffer((task,), prompt(run.tools.folder, sub_agent=True))
         title = arguments.get("description") or " ".join(arguments["prompt"].split())[:60]
         run.journal.thread(name, buffer, title=title, parent=MAIN, parent_call=call.id)
-        ended = AgentThread(run, name, buffer, run.policy.fresh(run.settings)).live()
+        ended = AgentThread(
+            run, thread=name, buffer=buffer, running=run.policy.fresh(run.settings)
+        ).live()
         words = ended.error or ended.text or "(the sub-agent said nothing)"
         if ended.why == "max turns":
             words = f"The sub-agent was ended after {run.plan.limits.max_turns} turns. Its last words: {words}"
@@ -329,7 +333,7 @@ class AgentThread:
             stop = "watermark"
         self.passed = points.watermark if is_reached else None
         if stop:
-            share = f" ({per_cent(ratio, 1)} of {run.window:,})" if run.window else ""
+            share = f" ({per_cent(ratio, places=1)} of {run.window:,})" if run.window else ""
             self._pause(stop, f"The model is about to be asked with {tokens:,} tokens{share}.")
 
     def _pause_at_failure(self, failure: Failure) -> bool:
@@ -338,10 +342,10 @@ class AgentThread:
         if isinstance(failure, ContextWindowExceeded):
             stop = self.run.reason() or ("overflow" if points.overflow else "")
             return bool(stop) and self._pause(
-                stop, "The model has refused the buffer as too long.", None, error
+                stop, why="The model has refused the buffer as too long.", error=error
             )
         if points.errors:
-            self._pause("error", "The model call has failed; going on asks again.", None, error)
+            self._pause("error", why="The model call has failed; going on asks again.", error=error)
             return True
         return False
 
@@ -423,7 +427,7 @@ class BufferSizer:
 
         Before the first report the size is an estimate.
         """
-        self._pressures = thread_pressures(self.thread(buffer), None, self._pressures)
+        self._pressures = thread_pressures(self.thread(buffer), former=self._pressures)
         return self._pressures.end
 
     def thread(self, buffer: Buffer) -> Thread:

@@ -147,7 +147,7 @@ def _by_provider(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
     """
     model = run.models.of(thread, buffer.prompt)
     try:
-        return patiently(run, thread, lambda: model(need, None, run.is_stopped), None)
+        return patiently(run, thread, call=lambda: model(need, None, run.is_stopped), write=None)
     except ProviderFailure as failure:
         if isinstance(need, RemoteCompact) and failure.status in _NO_SUCH:
             run.remote = False

@@ -88,7 +88,7 @@ def _main_thread(run: Run) -> AgentThread:
     """Return the main thread, ready to run; begin its journal or continue it. Raises InspectorError."""
     plan, journal, buffer = run.plan, run.journal, run.first
     running = run.policy.fresh(run.settings) if plan.running is None else plan.running
-    agent = AgentThread(run, MAIN, buffer, running)
+    agent = AgentThread(run, thread=MAIN, buffer=buffer, running=running)
     header = _header(plan, run.policy, run.window)
     if plan.resumed is None:
         journal.begin({"id": str(uuid4()), **header}, buffer.prompt)

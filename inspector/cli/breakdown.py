@@ -103,7 +103,7 @@ def _more(rows: Sequence[Any]) -> list[str]:
 
 
 def _tree(tree: dict[str, Any], total: int) -> list[str]:
-    return table(("", ">tokens", ">share", ""), list(_tree_rows(tree, 0, total)))
+    return table(("", ">tokens", ">share", ""), list(_tree_rows(tree, depth=0, total=total)))
 
 
 def _tree_rows(node: dict[str, Any], depth: int, total: int) -> Iterator[tuple[str, str, str, str]]:
@@ -111,7 +111,7 @@ def _tree_rows(node: dict[str, Any], depth: int, total: int) -> Iterator[tuple[s
     share = node["tokens"] / total if total else 0.0
     calls = plural(node["calls"], "call") if node.get("calls") else ""
     name = _INDENT * depth + plain(node["name"], 90)
-    yield name, number(node["tokens"]), per_cent(share, 1), calls
+    yield name, number(node["tokens"]), per_cent(share, places=1), calls
     if depth >= _DEEPEST:
         return
     children = [child for child in node.get("children", ()) if child["kind"] != "message"]
@@ -123,7 +123,7 @@ def _tree_rows(node: dict[str, Any], depth: int, total: int) -> Iterator[tuple[s
     if large and rest:
         count = len(children) - len(large)
         label = f"{_INDENT * (depth + 1)}{count:,} smaller"
-        yield label, number(rest), per_cent(rest / total, 1), ""
+        yield label, number(rest), per_cent(rest / total, places=1), ""
 
 
 _INDENT = "  "

@@ -93,7 +93,9 @@ def _pressure(
         "band": pressure.band,
         "unseen": scale.unseen,
         "not_in_file": scale.unseen if pressure.kind in ("reported", "predicted") else None,
-        "categories": dict(sized(size, pressure, chosen.buffer.messages, chosen.buffer.prompt)),
+        "categories": dict(
+            sized(size, pressure, view=chosen.buffer.messages, prompt=chosen.buffer.prompt)
+        ),
     }
 
 
@@ -135,7 +137,7 @@ def _head(document: dict[str, Any]) -> list[str]:
     pressure, tools, system = document["pressure"], document["tools"], document["system"]
     size = f"{number(pressure['tokens'])} tokens, {pressure['kind']}"
     if pressure["ratio"] is not None:
-        size += f", {per_cent(pressure['ratio'], 1)} of {number(pressure['window'])}"
+        size += f", {per_cent(pressure['ratio'], places=1)} of {number(pressure['window'])}"
     rows = [
         ("thread", plain(document["thread"])),
         ("request", str(document["request"])),

@@ -83,7 +83,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else per_cent(value, 2)
+    return "-" if value is None else per_cent(value, places=2)
 
 
 def _figure(value: float | None) -> str:

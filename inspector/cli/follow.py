@@ -68,7 +68,11 @@ def run(arguments: argparse.Namespace) -> None:
     empty = path.is_file() and not path.stat().st_size
     policy, pairs = chosen_policy(arguments), tuple(arguments.set or ())
     printer = RequestPrinter(
-        arguments.json, arguments.all or empty, arguments.window, policy, pairs
+        arguments.json,
+        everything=arguments.all or empty,
+        window=arguments.window,
+        policy=policy,
+        pairs=pairs,
     )
     try:
         if arguments.project is not None:
@@ -167,7 +171,7 @@ class RequestPrinter:
     def _print_thread(self, session: Session, thread: Thread, final: bool) -> Iterator[float]:
         """Print the new requests of a thread, and yield the seconds to wait for the usage of its last one, if any."""
         former = self._pressures.get(thread.id)
-        pressures = self._pressures[thread.id] = thread_pressures(thread, None, former)
+        pressures = self._pressures[thread.id] = thread_pressures(thread, former=former)
         printed = self._printed.setdefault(thread.id, [])
         for n in _changed_requests(thread, printed):
             request = thread.requests[n]
@@ -180,7 +184,7 @@ class RequestPrinter:
                 break
             is_revised = n < len(printed)
             printed[n : n + 1] = [_key(request)]
-            self._print_request(session, thread, n, pressures, is_revised)
+            self._print_request(session, thread, at=n, pressures=pressures, is_revised=is_revised)
         del printed[len(thread.requests) :]
 
     def _print_request(
@@ -188,7 +192,7 @@ class RequestPrinter:
     ) -> None:
         window = self._find_window(session, thread, at, pressures[at])
         count = policy_count(self._policy, self._pairs, session, thread, at, window)
-        document = describe_request(thread, at, pressures, window, count)
+        document = describe_request(thread, at, pressures, window, believed=count)
         if is_revised:
             document["revised"] = True
         if self._json:
@@ -236,7 +240,7 @@ def describe_request(
     return {
         "thread": thread.id,
         "index": at,
-        **pressure_document(thread, pressures, at, window.tokens, believed),
+        **pressure_document(thread, pressures, at, window=window.tokens, believed=believed),
         "window_source": window.source,
         "messages": len(request.view),
         **picked(request, "model time line"),

@@ -50,7 +50,7 @@ def draw_grids(rows: Sequence[str], columns: Sequence[str], grids: Sequence[Heat
         _BACKGROUND.format(width=width, height=height),
     ]
     for n, grid in enumerate(grids):
-        parts += _draw_grid(grid, rows, columns, n * across)
+        parts += _draw_grid(grid, rows, columns, left=n * across)
     parts.append("</svg>\n")
     return "\n".join(parts)
 
@@ -72,7 +72,7 @@ def _draw_grid(
         top = TOP + HEIGHT * at
         yield _text(left + 8, top + 22, row)
         for n, column in enumerate(columns):
-            yield from _draw_cell(grid, row, column, first_column + CELL * n, top)
+            yield from _draw_cell(grid, row, column, left=first_column + CELL * n, top=top)
 
 
 def _draw_cell(grid: HeatGrid, row: str, column: str, left: int, top: int) -> Iterator[str]:

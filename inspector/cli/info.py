@@ -75,8 +75,8 @@ def describe(
         return replace(chosen, at=len(thread.requests) if at is None else at).window(window).tokens
 
     settings = settings_for(by, own_pairs(by, pairs), model_window, session.client)
-    own_counts = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
-    advice = session_advice(session, thread, cost, model_window.tokens)
+    own_counts = [believed_at(by, settings, thread, at=n) for n in range(len(thread.requests) + 1)]
+    advice = session_advice(session, thread, cost, window=model_window.tokens)
     return {
         **picked(session, "format path client session=id"),
         "sessions": [picked(held, "id title path") for held in session.held],
@@ -88,7 +88,7 @@ def describe(
         "window": asdict(model_window) | {"warnings": list(model_window.warnings)},
         "threads": [_thread(thread) for thread in session.threads],
         **_describe_requests(thread, pressures, own_counts),
-        **_describe_triggers(session, thread, pressures, model_window.tokens),
+        **_describe_triggers(session, thread, pressures, window=model_window.tokens),
         **_describe_calls(session),
         "problems": [asdict(problem) for problem in session.problems],
     }

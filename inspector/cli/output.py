@@ -244,7 +244,7 @@ def _cut(text: str, width: int) -> str:
 def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Return lines of name and value, aligned."""
     width = max((columns(name) for name, _ in rows), default=0)
-    return [f"{_pad(name, width, False)}  {value}".rstrip() for name, value in rows]
+    return [f"{_pad(name, width, right=False)}  {value}".rstrip() for name, value in rows]
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

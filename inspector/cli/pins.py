@@ -43,10 +43,12 @@ def run(arguments: argparse.Namespace) -> None:
     names = dict.fromkeys(arguments.policy or ())
     chosen_policies = [find_policy(name) for name in names]
     user_settings = tuple(arguments.set or ())
-    policies = with_settings(chosen_policies, user_settings, window, chosen.session.client)
+    policies = with_settings(
+        chosen_policies, pairs=user_settings, window=window, client=chosen.session.client
+    )
     under = {}
     for policy, settings in policies:
-        under[policy.name] = replay_report(ground, policy, settings, offline).pins
+        under[policy.name] = replay_report(ground, policy, settings, answer=offline).pins
     if arguments.json:
         write_json({"pins": list(describe(histories, under))})
     else:

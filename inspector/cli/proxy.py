@@ -230,13 +230,17 @@ class Exchanges:
 
     def _pressure(self, session: Session, thread: Thread, request: Request) -> dict[str, Any]:
         former = self._pressures.get(thread.id)
-        pressures = self._pressures[thread.id] = thread_pressures(thread, None, former)
+        pressures = self._pressures[thread.id] = thread_pressures(thread, former=former)
         window = find_window(session, thread, request.index, self._window, self._models)
-        believed = policy_count(self._policy, self._pairs, session, thread, request.index, window)
+        believed = policy_count(
+            self._policy, self._pairs, session, thread, at=request.index, window=window
+        )
         drops = self._drops[thread.id] = thread_drops(thread, session, self._drops.get(thread.id))
         return {
             "messages": len(request.view),
-            **pressure_document(thread, pressures, request.index, window.tokens, believed),
+            **pressure_document(
+                thread, pressures, at=request.index, window=window.tokens, believed=believed
+            ),
             "drops": [
                 drop_document(thread, pressures, drop)
                 for drop in drops.found

@@ -123,7 +123,9 @@ def _replay(
     policies = with_settings(chosen_policies, pairs, window, chosen.session.client)
     show = _progress()
     with _answering(chosen, arguments) as answer:
-        ground = Ground(thread, window.tokens, arguments.pin, chosen.session.side_calls)
+        ground = Ground(
+            thread, window=window.tokens, pins=arguments.pin, calls=chosen.session.side_calls
+        )
         run_one = partial(
             replay_report,
             ground,

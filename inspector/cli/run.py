@@ -295,7 +295,7 @@ def turn_line(report: TurnReport) -> str:
     `main  3  12,034 reported  30.1% of 40,000  [L0, L1]  read_file: Let me read what is there.`
     """
     share = (
-        f"{per_cent(report.ratio, 1):>7} of {number(report.window)}"
+        f"{per_cent(report.ratio, places=1):>7} of {number(report.window)}"
         if report.ratio is not None
         else ""
     )

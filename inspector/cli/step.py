@@ -178,10 +178,17 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     tree: Steps | None = None
     if arguments.recorded or arguments.before:
         change, sizes = _recorded(chosen)
-        settings = settings_for(by, choice.settings, window, client)
+        settings = settings_for(by, pairs=choice.settings, window=window, client=client)
         tree = recorded_tree(chosen.thread, chosen.request, by, settings, change)
         if arguments.recorded:
-            return StepReport(by, tree, tree.taken[RECORDED], (), sizes.before, sizes.after)
+            return StepReport(
+                by,
+                steps=tree,
+                step=tree.taken[RECORDED],
+                verdicts=(),
+                sizer=sizes.before,
+                after=sizes.after,
+            )
         size = sizes.before
         place = _place_of(chosen, pressures, size)
         chosen = replace(chosen, thread=change.thread)
@@ -195,10 +202,14 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     step = _run(by, context, tier, AnswerLog(_answerer(chosen, arguments)))
     if tree is None:
         tree = Steps(
-            chosen.thread.id, chosen.request, by.reference, context.buffer, context.running
+            chosen.thread.id,
+            chosen.request,
+            policy=by.reference,
+            origin=context.buffer,
+            running=context.running,
         )
     steps = replace(tree.go(ORIGIN), running=context.running).add(step)
-    return StepReport(by, steps, step, verdicts, size, place=place)
+    return StepReport(by, steps, step, verdicts, sizer=size, place=place)
 
 
 def _policy_choice(arguments: argparse.Namespace, by: Policy[Any, Any]) -> PolicyChoice:
@@ -224,7 +235,15 @@ def _run(by: Policy[Any, Any], context: PolicyContext[Any, Any], tier: str, log:
         outcomes = drive(by.run_due(context), log)
     name = name_step(tier, outcomes)
     asked = tuple(log.asked)
-    return Step(name, tier, ORIGIN, context.settings, context.moment, outcomes, asked)
+    return Step(
+        name,
+        tier,
+        parent=ORIGIN,
+        settings=context.settings,
+        moment=context.moment,
+        outcomes=outcomes,
+        asked=asked,
+    )
 
 
 def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
@@ -266,9 +285,9 @@ def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
         by = answerer(
             arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt
         )
-        return with_recorded_files(WorkspaceAnswerer(by, None), chosen.thread, chosen.at)
+        return with_recorded_files(WorkspaceAnswerer(by, root=None), chosen.thread, chosen.at)
     script = read_script(_json_file(arguments.answers))
-    hands = with_recorded_files(WorkspaceAnswerer(script, None), chosen.thread, chosen.at)
+    hands = with_recorded_files(WorkspaceAnswerer(script, root=None), chosen.thread, chosen.at)
 
     def in_order(need: Need) -> Answer:
         """Answer from the script. Its last answer is kept for the model; then files are served from the recording."""
@@ -295,7 +314,7 @@ def describe(stepped: StepReport) -> dict[str, Any]:
     if steps.recorded:
         size_before["listed"] = stepped.sizer.pressure.tokens
     size_after = _size_document(stepped, start.after(*step.outcomes))
-    rows = sized_rows(steps.fates(), before, after, stepped.sizer, stepped.after)
+    rows = sized_rows(steps.fates(), before, after, size=stepped.sizer, later=stepped.after)
     return {
         "policy": by.name if step.recorded is None else "recorded",
         "tier": step.tier or (step.fired[-1] if step.fired else None),

@@ -82,7 +82,12 @@ class _ArrivalFinder:
             swapped, gone = _find_edits(last, messages)
         is_growth = is_grown or last is None
         return Arrival(
-            tuple(new[:answer_end]), tuple(new[answer_end:]), swapped, gone, is_compacted, is_growth
+            tuple(new[:answer_end]),
+            new=tuple(new[answer_end:]),
+            swapped=swapped,
+            gone=gone,
+            compacted=is_compacted,
+            grown=is_growth,
         )
 
     def _take_new(self, messages: Sequence[Message], *, is_summarised: bool) -> list[Message]:

@@ -239,7 +239,7 @@ class View:
         return self.length
 
 
-EMPTY_VIEW = View(Stretch(), 0)
+EMPTY_VIEW = View(Stretch(), length=0)
 
 
 @dataclass(frozen=True, slots=True)

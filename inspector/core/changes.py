@@ -80,7 +80,9 @@ def compare_messages(before: Sequence[Message], after: Sequence[Message]) -> Mes
             changed.append((message, after[place], change))
     known_places = set(places)
     fresh = tuple(message for place, message in enumerate(after) if place not in known_places)
-    return MessageChanges(tuple(lost), tuple(faded), tuple(changed), unchanged, fresh)
+    return MessageChanges(
+        tuple(lost), faded=tuple(faded), changed=tuple(changed), kept=unchanged, fresh=fresh
+    )
 
 
 def align_messages(before: Sequence[Message], after: Sequence[Message]) -> list[int]:

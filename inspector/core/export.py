@@ -73,7 +73,7 @@ def _claude_code(buffer: Buffer, birth: Birth) -> Iterator[dict[str, Any]]:
 def _claude_code_bodies(message: Message, place: int, birth: Birth) -> Iterator[dict[str, Any]]:
     for wire in write_messages((message,)):
         if wire["role"] == "assistant":
-            yield from _assistant(message, wire["content"], place, birth)
+            yield from _assistant(message, content=wire["content"], place=place, birth=birth)
             continue
         body: dict[str, Any] = {
             "type": "user",
@@ -125,7 +125,7 @@ def _codex(buffer: Buffer, birth: Birth) -> Iterator[dict[str, Any]]:
         head["base_instructions"] = {"text": buffer.prompt.system}
     yield _codex_line("session_meta", head, birth)
     yield _codex_line("turn_context", {"cwd": birth.cwd, "model": birth.model}, birth)
-    for item in write_responses_body(buffer, birth.model, 0)["input"]:
+    for item in write_responses_body(buffer, birth.model, max_tokens=0)["input"]:
         yield _codex_line("response_item", item, birth)
 
 

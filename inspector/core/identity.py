@@ -108,8 +108,8 @@ def content_hashes(unit: Iterable[Message]) -> tuple[str, str]:
                 if not part.text:  # clients send a signature without text only sometimes
                     continue
             readable.append(["text", part.text] if type(part) is Text else _readable(part))
-    name = hash_of(readable, 8)
-    return name, name + hash_of(sealed, 8) if sealed and any(sealed) else name
+    name = hash_of(readable, size=8)
+    return name, name + hash_of(sealed, size=8) if sealed and any(sealed) else name
 
 
 def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:
@@ -121,7 +121,7 @@ def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:
     for message in messages:
         content.append(message.role)
         content += [_lasting(part) for part in message.parts if whole or not _is_passing(part)]
-    return hash_of(content, 16)
+    return hash_of(content, size=16)
 
 
 def is_reminder(part: Part) -> bool:

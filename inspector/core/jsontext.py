@@ -47,7 +47,7 @@ def loads(
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as strict:
-        return _tolerant(bytes(data), str(strict), sentences, deepest)
+        return _tolerant(bytes(data), why=str(strict), sentences=sentences, deepest=deepest)
     if len(data) > 2 * deepest and is_deeper(value, deepest):
         raise _too_deep(deepest)
     return value

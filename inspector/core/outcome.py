@@ -70,17 +70,24 @@ def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:
         later = later_by_id.get(renamed.get(message.id, message.id))
         if later is None:
             merged.append(
-                Fate(message.id, outcome.changed.get(message.id, "dropped"), message, None)
+                Fate(
+                    message.id,
+                    name=outcome.changed.get(message.id, "dropped"),
+                    before=message,
+                    after=None,
+                )
             )
             continue
         while queue and queue[0].id not in old_ids:
             inserted = queue.popleft()
-            merged.append(Fate(inserted.id, "inserted", None, inserted))
-        merged.append(Fate(later.id, _fate_name(message, later, outcome.changed), message, later))
+            merged.append(Fate(inserted.id, name="inserted", before=None, after=inserted))
+        merged.append(
+            Fate(later.id, _fate_name(message, later, outcome.changed), before=message, after=later)
+        )
         if queue and queue[0].id == later.id:
             queue.popleft()
     merged += [
-        Fate(message.id, "inserted", None, message)
+        Fate(message.id, name="inserted", before=None, after=message)
         for message in queue
         if message.id not in old_ids
     ]

@@ -153,9 +153,9 @@ def read_reply(value: Any) -> Answer | Failure:
         text,
         messages,
         usage,
-        str(value.get("finish") or ""),
-        elapsed_ms,
-        str(value.get("by") or ""),
+        finish=str(value.get("finish") or ""),
+        elapsed_ms=elapsed_ms,
+        by=str(value.get("by") or ""),
     )
 
 

@@ -345,13 +345,15 @@ def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:
     """Return the thread and request, or the side call, of each exchange, by the line of its request. O(requests)."""
     subs = {thread.id for thread in session.threads if thread.parent}
     places = {
-        exchange.line: ExchangePlace(exchange.thread, None, exchange.kind, exchange.thread in subs)
+        exchange.line: ExchangePlace(
+            exchange.thread, kind=exchange.kind, is_sub=exchange.thread in subs
+        )
         for exchange in session.side_calls
     }
     for thread in session.threads:
         is_sub = thread.id in subs
         places.update(
-            (request.line, ExchangePlace(thread.id, request.index, "", is_sub))
+            (request.line, ExchangePlace(thread.id, request=request.index, is_sub=is_sub))
             for request in thread.requests
         )
     return places

@@ -48,7 +48,7 @@ def find_refusals(buffer: Buffer) -> tuple[Invalid, ...]:
 
 def _as_invalid(message: Message, refusal: Refusal, why: str) -> Invalid:
     rule = "empty-message" if refusal == "blank-message" else refusal
-    return Invalid(rule, message.id, why, _refusing(refusal))
+    return Invalid(rule, message=message.id, why=why, providers=_refusing(refusal))
 
 
 @cache
@@ -133,7 +133,7 @@ def _check_pairs(messages: Sequence[Message]) -> _Troubles:
                 answers[part.call_id].append(at)
     ends = _turn_ends(messages)
     for call_id, call_places in calls.items():
-        yield from _check_calls(call_id, call_places, answers.get(call_id, []), ends)
+        yield from _check_calls(call_id, call_places, answers=answers.get(call_id, []), ends=ends)
     for call_id, answer_places in answers.items():
         yield from _check_answers(call_id, answer_places, calls.get(call_id, []))
 
@@ -192,9 +192,9 @@ def repair(buffer: Buffer, running: R) -> Outcome[R]:
     fields = {"dropped_results": len(dropped), "answered_calls": sum(map(len, unanswered.values()))}
     return Outcome(
         TIER,
-        buffer.with_messages(repaired),
-        running,
-        (Event("BufferRepaired", fields),),
+        buffer=buffer.with_messages(repaired),
+        running=running,
+        events=(Event("BufferRepaired", fields),),
         changed=changed,
     )
 

@@ -66,7 +66,7 @@ class FunctionPolicy(SimplePolicy[SimpleSettings]):
         self._compact, self._dialect = compact, DIALECTS[shape]
 
     def due(self, context: FunctionContext) -> Verdicts:
-        return (Verdict(TIER, bool(context.messages), _WHY, self.tokens(context), None),)
+        return (Verdict(TIER, due=bool(context.messages), why=_WHY, tokens=self.tokens(context)),)
 
     def tier(self, name: str, context: FunctionContext) -> Done[SimpleState]:
         if name.lower() != TIER:

@@ -75,7 +75,7 @@ class TopBar(Guarded, QFrame):
         self._limits: Sequence[str] = ("",)
         self.back = small_button("←", about="Back to where you were (Alt+Left)", name="Back")
         self.forward = small_button("→", about="Forward again (Alt+Right)", name="Forward")
-        self.show_history(False, False)
+        self.show_history(has_back=False, has_forward=False)
         self.opener = button("Open…", open_file)
         about = "Show every new request while the agent writes this transcript"
         self.follow = button("Follow", follow, about=about, checkable=True)
@@ -330,7 +330,7 @@ class Notice(QFrame):
         self.bar.show()
         self.more.hide()
         self.button.setText("Cancel")
-        mark(self, "bad", False)
+        mark(self, "bad", value=False)
         self.show()
 
     def _show_words(self, sentence: str, bad: bool) -> None:

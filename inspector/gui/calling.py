@@ -35,7 +35,7 @@ class Calling:
                 self._let_go()
                 self._open, self._key = _opened(who, model), key
                 self._answerer = WorkspaceAnswerer(
-                    self._open, None
+                    self._open, root=None
                 )  # files come from the recording
             return self._answerer
 

@@ -77,7 +77,10 @@ class Docks(WorkspacePage):
         self._last = ""
         """Title of the panel that had the focus last."""
         self.timeline_height = TimelineHeight(
-            self, desk.settings, lambda: self.current.name, lambda: bool(self.maximised)
+            self,
+            desk.settings,
+            workspace=lambda: self.current.name,
+            is_maximised=lambda: bool(self.maximised),
         )
         cast(QGuiApplication, QGuiApplication.instance()).focusObjectChanged.connect(
             self._note_focus

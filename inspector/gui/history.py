@@ -161,15 +161,15 @@ class History(QObject):
         return VisitedPlace(
             state.session.path,
             state.following,
-            docks.current.name,
-            docks.in_front,
-            docks.maximised,
-            state.thread_id,
-            state.at,
-            state.choices.policy,
-            step,
-            state.selected if self._workbench.has_selection else "",
-            state.pointed,
+            workspace=docks.current.name,
+            panels=docks.in_front,
+            maximised=docks.maximised,
+            thread_id=state.thread_id,
+            at=state.at,
+            policy=state.choices.policy,
+            step=step,
+            selected=state.selected if self._workbench.has_selection else "",
+            tier=state.pointed,
         )
 
     def _tell(self) -> None:

@@ -92,7 +92,12 @@ class PacedJob:
             done(result[0])
             self._schedule()
 
-        call = _WantedJob((session.path, *subject), id(session), count_requests(session), start)
+        call = _WantedJob(
+            (session.path, *subject),
+            session=id(session),
+            requests=count_requests(session),
+            start=start,
+        )
         last, seen, self._seen = self._last, self._seen, call.session
         if last is None or not session.path or last.subject != call.subject or seen == call.session:
             self._begin(call)

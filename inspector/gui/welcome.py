@@ -46,9 +46,14 @@ class Welcome(QWidget):
         self.watch = button("Watch an agent…", lambda: watch(), about=proxy)
         self.receive = button("Receive spans", lambda: receive(), about=spans)
         self.drop = _DropArea()
-        self.recent = _Links("RECENT", "What you open appears here.", theme, open_path)
+        self.recent = _Links(
+            "RECENT", empty="What you open appears here.", theme=theme, open_path=open_path
+        )
         self.found = _Links(
-            "FOUND ON THIS MACHINE", "Looking for sessions of your agents…", theme, open_path
+            "FOUND ON THIS MACHINE",
+            empty="Looking for sessions of your agents…",
+            theme=theme,
+            open_path=open_path,
         )
         self._lay_out()
 
@@ -150,7 +155,7 @@ class _Links(QWidget):
             link.deleteLater()
         self.rows = []
         for name, about, path in links[:SHOWN]:
-            link = LinkButton(self._theme, name, about, path)
+            link = LinkButton(self._theme, name, about, whole=path)
             link.clicked.connect(lambda _=False, path=path: self._open_path(path))
             self._column.insertWidget(self._column.count() - 1, link)
             self.rows.append(link)

@@ -76,22 +76,15 @@ class MainWindow(Guarded, QMainWindow):
         self.bridge = Bridge(self)
         self.workbench = Workbench(self.bridge.work, answerers)
         self.policies = PolicyDesk(self, self.workbench, self.bridge, settings)
-        self.opener = Opener(self.workbench, self.bridge, settings, self._offer_sessions)
+        self.opener = Opener(self.workbench, self.bridge, settings, choose=self._offer_sessions)
         self.follow = Follow(self.workbench, self.bridge, self.opener)
-        self.runs = RunDesk(self.workbench, self.bridge, settings, self, self.follow_path)
-        self.proxies = ProxyDesk(self.workbench, self.bridge, settings, self, self.follow_path)
-        self.desk = Desk(
-            self.workbench,
-            self.bridge,
-            theme,
-            settings,
-            self.open_path,
-            self.show_panel,
-            lambda message: self.notice.say(message),
-            lambda: self.docks.leave_page(),
-            self.runs,
-            self.proxies,
+        self.runs = RunDesk(
+            self.workbench, self.bridge, settings, window=self, follow=self.follow_path
         )
+        self.proxies = ProxyDesk(
+            self.workbench, self.bridge, settings, window=self, follow=self.follow_path
+        )
+        self.desk = self._make_desk(theme)
         self.docks = Docks(self.desk)
         self.docks.changed.connect(lambda name: self.top.workspaces.show_name(name))
         self.run_bar: QWidget | None = None
@@ -99,17 +92,32 @@ class MainWindow(Guarded, QMainWindow):
         self.receiver_bar: QWidget | None = None
         self._build()
         self.history = History(
-            self, self.workbench, self.docks, self.reopen_path, self.top.show_history
+            self, self.workbench, self.docks, self.reopen_path, changed=self.top.show_history
         )
         self.top.back.clicked.connect(self.history.go_back)
         self.top.forward.clicked.connect(self.history.go_forward)
         self.commands = self._commands()
         self._keys = Keys(self, self.commands)
         self.palette_box = CommandPalette(
-            self, theme, lambda: self.commands, partial(find_offers, self)
+            self, theme, commands=lambda: self.commands, offers=partial(find_offers, self)
         )
         theme.changed.connect(self._restyle)
         self.workbench.subscribe(self.show_state)
+
+    def _make_desk(self, theme: Theme) -> Desk:
+        """Collect what the panels use of the window."""
+        return Desk(
+            self.workbench,
+            self.bridge,
+            theme,
+            self.settings,
+            self.open_path,
+            self.show_panel,
+            say=lambda message: self.notice.say(message),
+            leave_page=lambda: self.docks.leave_page(),
+            runs=self.runs,
+            proxies=self.proxies,
+        )
 
     def _build(self) -> None:
         self.setWindowTitle("Context Inspector")
@@ -196,7 +204,7 @@ class MainWindow(Guarded, QMainWindow):
         if state.run is not None and self.run_bar is None:
             from inspector.gui.panels.run.bar import RunBar
 
-            self.run_bar = RunBar(self.runs, self.workbench, self.bridge, self._bring_run)
+            self.run_bar = RunBar(self.runs, self.workbench, self.bridge, show=self._bring_run)
             self._column.insertWidget(2, self.run_bar)
         show_panel = partial(self.show_panel, "Proxy")
         if state.proxy is not None and self.proxy_bar is None:

@@ -52,7 +52,7 @@ class WorkNotice(QFrame):
 
     def cancel_work(self) -> None:
         """Cancel all jobs that compute for panels."""
-        tasks = find_long_tasks(self._bridge, 0)
+        tasks = find_long_tasks(self._bridge, seconds=0)
         for task in tasks:
             task.cancel()
         self._cancel(list(dict.fromkeys(task.part for task in tasks)))

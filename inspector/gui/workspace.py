@@ -58,7 +58,7 @@ class WorkspacePage(Guarded, QMainWindow):
         """The initial layout, without changes by the user; empty until all panels are placed."""
         self.laid_out = False
         """True once the page was laid out with its sizes."""
-        self._soon = delayed(self, 0, self._hide_left_bars)
+        self._soon = delayed(self, milliseconds=0, call=self._hide_left_bars)
         self.setDockOptions(
             QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks
         )

@@ -104,10 +104,15 @@ def _at_url(api: str, url: str) -> Address:
     text = key_in(URL_KEY)
     base, path = url.rstrip("/"), parts.path.rstrip("/")
     if api == "anthropic":
-        return Address(host, "anthropic", ApiKey(text or "none"), base.removesuffix("/v1"))
+        return Address(
+            host, api="anthropic", key=ApiKey(text or "none"), base_url=base.removesuffix("/v1")
+        )
     key = ApiKey(text) if text else NO_KEY
     return Address(
-        host, "responses" if api == "responses" else "chat", key, base + "/v1" * (not path)
+        host,
+        api="responses" if api == "responses" else "chat",
+        key=key,
+        base_url=base + "/v1" * (not path),
     )
 
 
@@ -115,7 +120,9 @@ def simulated_addresses(url: str, api: Api) -> tuple[Address, Address]:
     """Return two addresses of a simulated provider at `url`: for calls, and for remote compaction."""
     key = ApiKey("simulated-key")
     base = url if api == "anthropic" else f"{url}/v1"
-    return Address(SIMULATED, api, key, base), Address(SIMULATED, "responses", key, f"{url}/v1")
+    return Address(SIMULATED, api, key, base), Address(
+        SIMULATED, api="responses", key=key, base_url=f"{url}/v1"
+    )
 
 
 def simulated_api(who: str, model: str) -> Api | None:
@@ -227,7 +234,7 @@ def answerer(
     if (api := simulated_api(who, model)) is not None:
         return Answering(
             lambda stack: _simulated(
-                world, api, partial(open_at, stack, model=model or SIMULATED), stack
+                world, api, open_at=partial(open_at, stack, model=model or SIMULATED), stack=stack
             )
         )
     address = find_address(who)

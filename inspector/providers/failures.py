@@ -70,7 +70,7 @@ def _failure_of(code: str, message: str) -> Failure:
     """Return the failure for an error within an answer, from the provider's error code and message."""
     failure = http_failure(_STATUS.get(code, 500), _short(message or code), code=code)
     if isinstance(failure, ProviderFailure) and code not in _STATUS:
-        return ProviderFailure(str(failure), None, "http")
+        return ProviderFailure(str(failure), kind="http")
     return failure
 
 

@@ -68,7 +68,7 @@ class Cached:
 
 def _as_read(message: Message) -> Message:
     """Return only what a model reads of a message."""
-    return Message("", message.role, message.parts, "together" if message.together else "")
+    return Message("", message.role, message.parts, together="together" if message.together else "")
 
 
 def _read(path: Path) -> Answer | None:

@@ -53,33 +53,42 @@ class Patience:
 _MEASURED = "Measured on the client itself."
 _SDK = "As its library is known to do; not measured."
 _TABLE: Mapping[tuple[str, str], Patience] = {
-    ("claude-code", "anthropic"): Patience(330, "event", how_known=_MEASURED),
-    ("codex", "openai-responses"): Patience(330, "event", how_known=_MEASURED),
-    ("pi", "anthropic"): Patience(300, "comment", how_known=_MEASURED),
-    ("pi", "openai-chat"): Patience(300, "comment", how_known=_MEASURED),
+    ("claude-code", "anthropic"): Patience(silent_s=330, ping="event", how_known=_MEASURED),
+    ("codex", "openai-responses"): Patience(silent_s=330, ping="event", how_known=_MEASURED),
+    ("pi", "anthropic"): Patience(silent_s=300, ping="comment", how_known=_MEASURED),
+    ("pi", "openai-chat"): Patience(silent_s=300, ping="comment", how_known=_MEASURED),
     ("pi", "openai-responses"): Patience(300, how_known=_MEASURED),
-    ("opencode", "anthropic"): Patience(300, "comment", how_known=_MEASURED),
-    ("opencode", "openai-chat"): Patience(300, "comment", how_known=_MEASURED),
-    ("opencode", "openai-responses"): Patience(300, "comment", how_known=_MEASURED),
+    ("opencode", "anthropic"): Patience(silent_s=300, ping="comment", how_known=_MEASURED),
+    ("opencode", "openai-chat"): Patience(silent_s=300, ping="comment", how_known=_MEASURED),
+    ("opencode", "openai-responses"): Patience(silent_s=300, ping="comment", how_known=_MEASURED),
     ("gemini-cli", "gemini"): Patience(
         60, how_known=f"{_MEASURED} Bytes sent early make it throw the answer away."
     ),
-    ("anthropic-sdk", "anthropic"): Patience(600, "event", how_known=_SDK),
-    ("openai-sdk", "openai-chat"): Patience(600, "comment", how_known=_SDK),
-    ("openai-sdk", "openai-responses"): Patience(600, "comment", how_known=_SDK),
-    ("litellm", "openai-chat"): Patience(600, "comment", how_known=_SDK),
-    ("litellm", "anthropic"): Patience(600, "event", how_known=_SDK),
-    ("aider", "openai-chat"): Patience(600, "comment", how_known=_SDK),
+    ("anthropic-sdk", "anthropic"): Patience(silent_s=600, ping="event", how_known=_SDK),
+    ("openai-sdk", "openai-chat"): Patience(silent_s=600, ping="comment", how_known=_SDK),
+    ("openai-sdk", "openai-responses"): Patience(silent_s=600, ping="comment", how_known=_SDK),
+    ("litellm", "openai-chat"): Patience(silent_s=600, ping="comment", how_known=_SDK),
+    ("litellm", "anthropic"): Patience(silent_s=600, ping="event", how_known=_SDK),
+    ("aider", "openai-chat"): Patience(silent_s=600, ping="comment", how_known=_SDK),
 }
 _UNKNOWN: Mapping[str, Patience] = {
     "anthropic": Patience(
-        240, "event", 300, "An unknown client: the shortest time that common libraries wait."
+        silent_s=240,
+        ping="event",
+        told_s=300,
+        how_known="An unknown client: the shortest time that common libraries wait.",
     ),
     "openai-chat": Patience(
-        240, "comment", 300, "An unknown client: the shortest time that common libraries wait."
+        silent_s=240,
+        ping="comment",
+        told_s=300,
+        how_known="An unknown client: the shortest time that common libraries wait.",
     ),
     "openai-responses": Patience(
-        240, "comment", 300, "An unknown client: the shortest time that libraries wait."
+        silent_s=240,
+        ping="comment",
+        told_s=300,
+        how_known="An unknown client: the shortest time that libraries wait.",
     ),
     "gemini": Patience(
         60, how_known="An unknown client: as Gemini CLI, which asks again after 60 seconds."
@@ -237,16 +246,16 @@ def _json(value: object) -> str:
 _CLIENTS = (
     ClientSetup(
         "claude-code",
-        "Claude Code",
-        "Anthropic",
-        (
+        title="Claude Code",
+        speaks="Anthropic",
+        snippets=(
             Snippet(SHELL, f"ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude"),
             Snippet(
                 "In the shell, quiet as well",
                 f"{_QUIET} ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude",
             ),
         ),
-        (
+        effects=(
             Effect(
                 "With a custom base URL it no longer defers tool definitions (tool search is off): about 25,000 "
                 "tokens more in every request where many MCP tools are there.",
@@ -257,13 +266,13 @@ _CLIENTS = (
             ),
             _TITLES_FAIL,
         ),
-        "2.1.330, 2.1.197",
+        tried="2.1.330, 2.1.197",
     ),
     ClientSetup(
         "codex",
-        "Codex",
-        "OpenAI",
-        (
+        title="Codex",
+        speaks="OpenAI",
+        snippets=(
             Snippet(
                 SHELL, f"codex -c 'model_providers.inspector={_CODEX}' -c model_provider=inspector"
             ),
@@ -277,7 +286,7 @@ _CLIENTS = (
                 f'openai_base_url = "{_BASE}/v1"\n',
             ),
         ),
-        (
+        effects=(
             Effect("OPENAI_BASE_URL is ignored since 0.169.", "Use one of the lines above."),
             Effect(
                 "A provider of your own compacts locally (a summary by the model); the built-in one compacts at the "
@@ -289,13 +298,13 @@ _CLIENTS = (
                 "speak it, Codex falls back to HTTP for the whole run.",
             ),
         ),
-        "0.169.0, 0.98.0",
+        tried="0.169.0, 0.98.0",
     ),
     ClientSetup(
         "pi",
-        "pi",
-        "Anthropic or OpenAI",
-        (
+        title="pi",
+        speaks="Anthropic or OpenAI",
+        snippets=(
             Snippet(
                 "In ~/.pi/agent/models.json",
                 _json({"providers": {"anthropic": {"baseUrl": _BASE}}}),
@@ -305,19 +314,19 @@ _CLIENTS = (
             ),
             Snippet(SHELL, "PI_TELEMETRY=0 pi"),
         ),
-        (
+        effects=(
             Effect(
                 "It sends no session id but over OpenAI Responses.",
                 "The tag in the address distinguishes launches; without it, requests are grouped by what they share.",
             ),
         ),
-        "0.87.1",
+        tried="0.87.1",
     ),
     ClientSetup(
         "opencode",
-        "opencode",
-        "Anthropic or OpenAI",
-        (
+        title="opencode",
+        speaks="Anthropic or OpenAI",
+        snippets=(
             Snippet(
                 "In ~/.config/opencode/opencode.json",
                 _json({"provider": {"anthropic": {"options": {"baseURL": f"{_BASE}/v1"}}}}),
@@ -327,26 +336,26 @@ _CLIENTS = (
                 _json({"provider": {"inspector": _COMPATIBLE}}),
             ),
         ),
-        (
+        effects=(
             Effect(
                 "A custom provider has no known window: without `limit` it does not compact automatically.",
                 "Give the model its limit, as above.",
             ),
         ),
-        "1.18.33",
+        tried="1.18.33",
     ),
     ClientSetup(
         "gemini-cli",
-        "Gemini CLI",
-        "Gemini",
-        (
+        title="Gemini CLI",
+        speaks="Gemini",
+        snippets=(
             Snippet(SHELL, f"GOOGLE_GEMINI_BASE_URL={_BASE} gemini"),
             Snippet(
                 "In its settings.json",
                 _json({"security": {"auth": {"selectedType": "gemini-api-key"}}}),
             ),
         ),
-        (
+        effects=(
             Effect(
                 "Only with an API key: a Google login goes to another server.",
                 "GEMINI_API_KEY and the setting.",
@@ -356,28 +365,28 @@ _CLIENTS = (
             ),
             Effect("It sends no session id.", "The tag in the address distinguishes launches."),
         ),
-        "0.61.0",
+        tried="0.61.0",
     ),
     ClientSetup(
         "mini-swe-agent",
-        "mini-swe-agent",
-        "OpenAI or Anthropic",
-        (
+        title="mini-swe-agent",
+        speaks="OpenAI or Anthropic",
+        snippets=(
             Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 mini -m openai/MODEL"),
             Snippet("Or with Anthropic", f"ANTHROPIC_API_BASE={_BASE} mini -m anthropic/MODEL"),
         ),
-        (
+        effects=(
             Effect(
                 "It does not stream: a held request gets no sign of life, so it is let go earlier."
             ),
         ),
-        "2.4.6",
+        tried="2.4.6",
     ),
     ClientSetup(
         "llm",
-        "llm",
-        "OpenAI",
-        (
+        title="llm",
+        speaks="OpenAI",
+        snippets=(
             Snippet(SHELL, f"OPENAI_BASE_URL={_BASE}/v1 llm -m MODEL"),
             Snippet(
                 "Or in extra-openai-models.yaml in its folder",
@@ -388,21 +397,21 @@ _CLIENTS = (
     ),
     ClientSetup(
         "aider",
-        "aider",
-        "OpenAI",
-        (Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 aider --model openai/MODEL"),),
-        (
+        title="aider",
+        speaks="OpenAI",
+        snippets=(Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 aider --model openai/MODEL"),),
+        effects=(
             Effect(
                 "Its call for a summary stands beside the conversation and is recorded as a side call."
             ),
         ),
-        "0.86.2",
+        tried="0.86.2",
     ),
     ClientSetup(
         "anthropic-sdk",
-        "Anthropic SDK",
-        "Anthropic",
-        (
+        title="Anthropic SDK",
+        speaks="Anthropic",
+        snippets=(
             Snippet("Python", f'client = anthropic.Anthropic(base_url="{_BASE}")'),
             Snippet("TypeScript", f'const client = new Anthropic({{ baseURL: "{_BASE}" }});'),
             Snippet("Or in the environment", f"ANTHROPIC_BASE_URL={_BASE}"),
@@ -410,9 +419,9 @@ _CLIENTS = (
     ),
     ClientSetup(
         "openai-sdk",
-        "OpenAI SDK",
-        "OpenAI, or any server that speaks its dialects",
-        (
+        title="OpenAI SDK",
+        speaks="OpenAI, or any server that speaks its dialects",
+        snippets=(
             Snippet("Python", f'client = openai.OpenAI(base_url="{_BASE}/v1")'),
             Snippet("TypeScript", f'const client = new OpenAI({{ baseURL: "{_BASE}/v1" }});'),
             Snippet("Or in the environment", f"OPENAI_BASE_URL={_BASE}/v1"),

@@ -39,7 +39,7 @@ def unpack_export(body: bytes, encoding: str) -> bytes:
     if not unpacked.undecoded:
         return unpacked.data
     if unpacked.undecoded.startswith(TOO_LARGE):
-        raise BadExport(413, f"{unpacked.undecoded}; send fewer spans at a time")
+        raise BadExport(status=413, why=f"{unpacked.undecoded}; send fewer spans at a time")
     raise BadExport(415 if unpacked.undecoded.endswith(NOT_KNOWN) else 400, unpacked.undecoded)
 
 
@@ -72,16 +72,18 @@ def _read_json(data: bytes, signal: str) -> dict[str, Any]:
     try:
         value = loads(data)
     except NotJson as why:
-        raise BadExport(400, f"not JSON: {why}") from None
+        raise BadExport(status=400, why=f"not JSON: {why}") from None
     if not isinstance(value, dict) or not isinstance(
         value.get(outer, [] if signal == "logs" else None), list
     ):
-        raise BadExport(400, f"no {outer}")
+        raise BadExport(status=400, why=f"no {outer}")
     return {outer: value.get(outer, [])}
 
 
 def _too_many() -> BadExport:
-    return BadExport(413, f"more than {MOST_VALUES:,} values; send fewer spans at a time")
+    return BadExport(
+        status=413, why=f"more than {MOST_VALUES:,} values; send fewer spans at a time"
+    )
 
 
 def _read_protobuf(data: bytes, signal: str) -> dict[str, Any]:
@@ -97,7 +99,7 @@ def _read_protobuf(data: bytes, signal: str) -> dict[str, Any]:
             raise _too_many()
         document = MessageToDict(kind.FromString(data))
     except (DecodeError, ValueError, RecursionError) as why:
-        raise BadExport(400, f"no {signal} in protobuf: {why}") from None
+        raise BadExport(status=400, why=f"no {signal} in protobuf: {why}") from None
     for item in items(document, signal):
         for holder in (item, *item.get("links", ())):
             for name in _IDS:

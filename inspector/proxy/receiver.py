@@ -117,7 +117,7 @@ class SpanReceiver(WebServer):
     async def _store(self, data: bytes, content_type: str, signal: str) -> None:
         """Write an export in a thread. Raises BadExport, OSError."""
         if content_type not in (JSON, PROTOBUF):
-            raise BadExport(415, f"send {JSON} or {PROTOBUF}")
+            raise BadExport(status=415, why=f"send {JSON} or {PROTOBUF}")
         if len(data) < LARGE:
             await asyncio.to_thread(self._write, data, content_type, signal)
             return

@@ -56,16 +56,16 @@ _SHOW = "head -c 4000 {path}"
 MOVES = (
     Move(
         "I will look around first.",
-        re.compile(r"(?i)(?:^|_)(?:ls|list|glob|find|tree)|list_?(?:dir|files)"),
-        ".",
-        "ls -la",
+        names=re.compile(r"(?i)(?:^|_)(?:ls|list|glob|find|tree)|list_?(?:dir|files)"),
+        path=".",
+        command="ls -la",
     ),
-    Move("Let me read what is there.", _READ, "", _SHOW),
+    Move("Let me read what is there.", names=_READ, command=_SHOW),
     Move(
         "Now I look for the place that matters.",
-        re.compile(r"(?i)grep|search|find|query|lookup"),
-        ".",
-        "grep -rn {word} . | head -n 20",
+        names=re.compile(r"(?i)grep|search|find|query|lookup"),
+        path=".",
+        command="grep -rn {word} . | head -n 20",
     ),
     Move("This is the line to change.", re.compile(r"(?i)edit|replace|patch|update"), changes=True),
     Move("I write down what I found.", re.compile(r"(?i)write|create|save"), "SIMULATED.md"),
@@ -73,7 +73,7 @@ MOVES = (
 )
 _RUN = MOVES[-1]
 _END = re.compile(r"(?i)\b(?:submit|finish|end|complete)\b[^`\n]{0,120}`(echo \w{4,64})`")
-AGAIN = Move("And the next one.", _READ, "", _SHOW)
+AGAIN = Move("And the next one.", names=_READ, command=_SHOW)
 ANY = Move("I will use what there is.", re.compile(""))
 
 _LEFT_ALONE = re.compile(
@@ -272,7 +272,7 @@ def _find_arguments(past: _Past, move: Move) -> ArgumentSource:
         paths = [move.path]
     where, about = tuple(paths) or ("README.md",), tuple(words) or ("TODO",)
     source = ArgumentSource(
-        where, about, tuple(lines), len(calls), agent=move.agent, task=move.task
+        where, words=about, lines=tuple(lines), turn=len(calls), agent=move.agent, task=move.task
     )
     return replace(source, command=in_shell(move.command, source)) if move.command else source
 

@@ -56,11 +56,11 @@ class SimulatedApi:
         return SimulatedCall(
             buffer,
             model,
-            _limit(body),
-            is_stream,
-            body,
-            self.cached_upto(body, messages),
-            cache_key,
+            max_tokens=_limit(body),
+            stream=is_stream,
+            body=body,
+            cached_upto=self.cached_upto(body, messages),
+            session=cache_key,
         )
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
@@ -149,7 +149,9 @@ class AnthropicApi(SimulatedApi):
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         wire = body["messages"]
         if not isinstance(wire, list) or not all(isinstance(message, dict) for message in wire):
-            raise RequestRefused(ApiError(400, "messages: Input should be a valid list"))
+            raise RequestRefused(
+                ApiError(status=400, message="messages: Input should be a valid list")
+            )
         blocks = [
             body.get("system"),
             body.get("tools"),
@@ -160,7 +162,7 @@ class AnthropicApi(SimulatedApi):
             words = (
                 f"A maximum of {MARKERS} blocks with cache_control may be provided. Found {marked}."
             )
-            raise RequestRefused(ApiError(400, words))
+            raise RequestRefused(ApiError(status=400, message=words))
         return wire
 
     def cached_upto(self, body: Mapping[str, Any], messages: Sequence[Message]) -> int:
@@ -275,7 +277,7 @@ class ChatApi(SimulatedApi):
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         if not isinstance(body["messages"], list):
             words = "Invalid type for 'messages': expected an array."
-            raise RequestRefused(ApiError(400, words, param="messages"))
+            raise RequestRefused(ApiError(status=400, message=words, param="messages"))
         return body["messages"]
 
     def answer(
@@ -362,7 +364,10 @@ class GeminiApi(SimulatedApi):
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         if not isinstance(body.get("contents"), list | Mapping):
             raise RequestRefused(
-                ApiError(400, "* GenerateContentRequest.contents: contents is not specified")
+                ApiError(
+                    status=400,
+                    message="* GenerateContentRequest.contents: contents is not specified",
+                )
             )
         return self.dialect.items(body)
 

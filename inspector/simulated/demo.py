@@ -191,7 +191,7 @@ def _report(messages: Sequence[Message]) -> str:
     return (
         "(simulated) Done. The pattern in tidewatch/readings.py knew no sign, so the twelve readings below datum were "
         "left out without a word, and low water of 14 March came out as 0.05 m instead of -0.50 m. I let the height "
-        f"have a minus. The tests pass: {_last(tested.content.splitlines(), 3)}. Nothing is left to do."
+        f"have a minus. The tests pass: {_last(tested.content.splitlines(), count=3)}. Nothing is left to do."
     )
 
 

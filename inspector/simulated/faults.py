@@ -125,7 +125,9 @@ def needed(body: Mapping[str, Any], *names: str) -> None:
     """Raise RequestRefused if one of these fields is missing."""
     for name in names:
         if body.get(name) is None:
-            raise RequestRefused(ApiError(400, f"{name}: Field required", param=name))
+            raise RequestRefused(
+                ApiError(status=400, message=f"{name}: Field required", param=name)
+            )
 
 
 def anthropic_body(refusal: ApiError) -> dict[str, Any]:
@@ -176,27 +178,29 @@ def status_refusal(status: int, retry_after: float | None = None) -> ApiError:
     text = _TOLD.get(
         status, "Internal server error" if status >= 500 else "The request is not valid"
     )
-    return ApiError(status, text, kind, code, None, retry_after)
+    return ApiError(status, message=text, type=kind, code=code, retry_after=retry_after)
 
 
 def overflow(dialect: str, tokens: int, window: int) -> ApiError:
     """Return the refusal of a prompt that is larger than the window."""
     if dialect == ANTHROPIC:
-        return ApiError(400, f"prompt is too long: {tokens} tokens > {window} maximum")
+        return ApiError(
+            status=400, message=f"prompt is too long: {tokens} tokens > {window} maximum"
+        )
     code = "context_length_exceeded"
     if dialect == CHAT:
         text = (
             f"This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} "
             "tokens. Please reduce the length of the messages."
         )
-        return ApiError(400, text, code=code, param="messages")
+        return ApiError(status=400, message=text, code=code, param="messages")
     if dialect == "gemini":
         return ApiError(
-            400,
-            f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window}).",
+            status=400,
+            message=f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window}).",
         )
     text = "Your input exceeds the context window of this model. Please adjust your input and try again."
-    return ApiError(400, text, code=code, param="input")
+    return ApiError(status=400, message=text, code=code, param="input")
 
 
 def output_overflow(tokens: int, max_tokens: int, window: int) -> ApiError:
@@ -205,14 +209,16 @@ def output_overflow(tokens: int, max_tokens: int, window: int) -> ApiError:
         f"input length and `max_tokens` exceed context limit: {tokens} + {max_tokens} > {window}, "
         "decrease input length or `max_tokens` and try again"
     )
-    return ApiError(400, text)
+    return ApiError(status=400, message=text)
 
 
 def invalid(dialect: str, call: SimulatedCall) -> ApiError | None:
     """Return the first reason for which this provider would refuse the messages; None if it accepts them."""
     messages = call.buffer.messages
     if not messages and dialect != RESPONSES:
-        return ApiError(400, "messages: at least one message is required", param="messages")
+        return ApiError(
+            status=400, message="messages: at least one message is required", param="messages"
+        )
     for problem in find_refusals(call.buffer):
         if dialect in problem.providers:
             return _worded(dialect, problem, messages)
@@ -228,11 +234,12 @@ def _worded(dialect: str, problem: Invalid, messages: Sequence[Message]) -> ApiE
     ids = ", ".join(called) or (message.result.call_id if message.result else "")
     if dialect == ANTHROPIC:
         return ApiError(
-            400, f"messages.{at}{_ANTHROPICS_WORDS[problem.rule].replace('{ids}', ids)}"
+            status=400,
+            message=f"messages.{at}{_ANTHROPICS_WORDS[problem.rule].replace('{ids}', ids)}",
         )
     words = (_CHATS_WORDS if dialect == CHAT else _RESPONSES_WORDS).get(problem.rule, problem.why)
     param = f"messages.[{at}].role" if dialect == CHAT else "input"
-    return ApiError(400, words.replace("{ids}", ids), param=param)
+    return ApiError(status=400, message=words.replace("{ids}", ids), param=param)
 
 
 def _answered_after(message: Message, messages: Sequence[Message]) -> set[str]:

@@ -41,7 +41,7 @@ class ResponsesApi(SimulatedApi):
         items = [*self._before(body.get("previous_response_id")), *self.dialect.items(body)]
         if not items:
             raise RequestRefused(
-                ApiError(400, "Missing required parameter: 'input'.", param="input")
+                ApiError(status=400, message="Missing required parameter: 'input'.", param="input")
             )
         return super().read({**body, "input": items})
 
@@ -55,7 +55,9 @@ class ResponsesApi(SimulatedApi):
         if stored is None:
             words = f"Previous response with id '{previous}' not found."
             code = "previous_response_not_found"
-            raise RequestRefused(ApiError(400, words, code=code, param="previous_response_id"))
+            raise RequestRefused(
+                ApiError(status=400, message=words, code=code, param="previous_response_id")
+            )
         return stored
 
     def answer(

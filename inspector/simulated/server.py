@@ -210,7 +210,9 @@ async def _compact(
     if await strikes_early(request, fault):
         return plain(GARBAGE, kind="text/html")
     if not state.may_compact():
-        raise RequestRefused(ApiError(404, "Invalid URL (POST /v1/responses/compact)"))
+        raise RequestRefused(
+            ApiError(status=404, message="Invalid URL (POST /v1/responses/compact)")
+        )
     call = api.read(body)
     api.check(call, state, fault)
     spoken = SimulatedAnswer(compaction(call.buffer.messages, call.digest)["encrypted_content"])
@@ -255,7 +257,7 @@ async def converse(
     if not state.websocket or not socket.can_prepare(request):
         return plain(_UPGRADE, 426)
     await socket.prepare(request)
-    connection = _Connection(request, socket, state, openai.connected())
+    connection = _Connection(request, socket, state, api=openai.connected())
     async for frame in socket:
         if frame.type is not WSMsgType.TEXT:
             break
@@ -309,7 +311,7 @@ class _Connection:
             whole = self._api.begun(
                 call,
                 self._state.spend(
-                    self._api.dialect.name, call, SimulatedAnswer(), key(self._request)
+                    self._api.dialect.name, call, spoken=SimulatedAnswer(), key=key(self._request)
                 ),
             )
         else:

@@ -52,7 +52,9 @@ def _in_form(spoken: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
     schema = None if spoken.calls else lower_types(answer_schema(call.body))
     words = tuple(re.findall(r"[A-Za-z]{4,40}", spoken.text)) or ("simulated",)
     return (
-        SimulatedAnswer(dumps(fill(schema, ArgumentSource(("README.md",), words, (), 0))))
+        SimulatedAnswer(
+            dumps(fill(schema, ArgumentSource(("README.md",), words, lines=(), turn=0)))
+        )
         if schema
         else spoken
     )

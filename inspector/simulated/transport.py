@@ -59,7 +59,7 @@ def faulted(
     try:
         faults = read_faults(names)
     except InspectorError as why:
-        raise RequestRefused(ApiError(400, str(why), param="fault")) from None
+        raise RequestRefused(ApiError(status=400, message=str(why), param="fault")) from None
     fault = (faults or [NONE])[0] if names else state.faults.next()
     return ({**body, "model": model} if model else body), fault
 
@@ -79,10 +79,12 @@ def read_object(raw: bytes) -> Mapping[str, Any]:
         body = loads(raw)
     except NotJson as why:
         raise RequestRefused(
-            ApiError(400, f"We could not parse the JSON body of your request: {why}")
+            ApiError(status=400, message=f"We could not parse the JSON body of your request: {why}")
         ) from None
     if not isinstance(body, Mapping):
-        raise RequestRefused(ApiError(400, "The body of the request must be a JSON object"))
+        raise RequestRefused(
+            ApiError(status=400, message="The body of the request must be a JSON object")
+        )
     return body
 
 
@@ -107,7 +109,9 @@ async def strikes_early(request: web.Request, fault: Fault) -> bool:
         await asyncio.sleep(FOREVER_S if fault.number is None else fault.number)
     if fault.kind == "no-key":
         words = f"Incorrect API key provided: {key(request)}. You can find your API key at your account."
-        raise RequestRefused(ApiError(401, words, "authentication_error", "invalid_api_key"))
+        raise RequestRefused(
+            ApiError(status=401, message=words, type="authentication_error", code="invalid_api_key")
+        )
     return fault.kind == "garbage"
 
 

@@ -162,7 +162,9 @@ class Replays:
         window = find_window(session, session.main, None, runner.window, user_windows()).tokens
         key = (id(session), window, pins)
         if key not in self._grounds:
-            self._grounds[key] = Ground(session.main, window, sorted(pins), session.side_calls)
+            self._grounds[key] = Ground(
+                session.main, window, pins=sorted(pins), calls=session.side_calls
+            )
         return self._grounds[key]
 
 
@@ -177,7 +179,7 @@ def _measure(runner: PolicyRunner, ground: Ground, client: str, name: str) -> Se
     settings = runner.policy.settings(
         (*runner.policy.of_client(client), *runner.settings), ground.window
     )
-    replayed = replay_report(ground, watched, settings, offline)
+    replayed = replay_report(ground, policy=watched, settings=settings, answer=offline)
     cost = replayed.spent.cost_usd
     pins = {
         history.pin.text: "" if history.kept else describe_fate(history)

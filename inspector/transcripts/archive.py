@@ -111,7 +111,7 @@ def first_in_folder(folder: Path, held: Sequence[HeldSession]) -> Path:
 
 def _is_known(file: Callable[[], TranscriptFile | DatabaseSession]) -> bool:
     try:
-        detect(file().head(), None, all_formats()[0])
+        detect(file().head(), formats=all_formats()[0])
     except InspectorError:
         return False
     return True
@@ -178,7 +178,9 @@ class ZippedFile(TranscriptFile):
     def companion(self, name: str) -> TranscriptFile:
         """Open one of the files that `beside` returned."""
         source = partial(MemberSource, self.path, str(self._folder / name))
-        return TranscriptFile(self.path, self._progress, name, self._growing, source)
+        return TranscriptFile(
+            self.path, self._progress, file=name, growing=self._growing, source=source
+        )
 
 
 def _may_be_transcript(member: zipfile.ZipInfo) -> bool:

@@ -75,7 +75,10 @@ class MemberSource(Source):
                     return
         except _BAD as error:
             self.problems.append(
-                Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked")
+                Problem(
+                    line=0,
+                    what=f"the packed data is damaged ({error}); shown is what could be unpacked",
+                )
             )
 
 

@@ -80,7 +80,14 @@ def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSess
         when = datetime.fromtimestamp(modified, UTC)
         if row is not None:
             sessions.append(
-                FoundSession(path, row.format, size, when, row.directory, _shortened(row.title))
+                FoundSession(
+                    path,
+                    row.format,
+                    size,
+                    modified=when,
+                    project=row.directory,
+                    title=_shortened(row.title),
+                )
             )
         elif (session := _look(path, size, when)) is not None:
             sessions.append(session)
@@ -140,12 +147,14 @@ def _crush_databases(path: Path) -> Iterator[Path]:
 def _look(path: Path, size: int, modified: datetime) -> FoundSession | None:
     try:
         head = TranscriptFile(path).head()
-        chosen = detect(head, None, all_formats()[0])
+        chosen = detect(head, formats=all_formats()[0])
     except InspectorError:
         return None
     title = _title(chosen, head)
     project = project_of(head.values) or project_beside(path)
-    return FoundSession(path, chosen.name, size, modified, project, title)
+    return FoundSession(
+        path, format=chosen.name, size=size, modified=modified, project=project, title=title
+    )
 
 
 def describe_session(path: Path) -> FoundSession | None:
@@ -159,10 +168,12 @@ def describe_session(path: Path) -> FoundSession | None:
     except OSError:
         return None
     changed = datetime.fromtimestamp(about.st_mtime, UTC)
-    unread = FoundSession(path, "", about.st_size, changed, str(file.parent), "")
+    unread = FoundSession(
+        path, format="", size=about.st_size, modified=changed, project=str(file.parent), title=""
+    )
     try:
         head = open_source(path).head()
-        chosen = detect(head, None, all_formats()[0])
+        chosen = detect(head, formats=all_formats()[0])
     except InspectorError:
         return unread
     project = project_of(head.values) or project_beside(path) or unread.project

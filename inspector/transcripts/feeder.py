@@ -63,7 +63,7 @@ class Feeder:
             return list(self._problems)
         return [
             *self._problems,
-            Problem(0, f"{self._more:,} more lines could not be read", "", self._file),
+            Problem(line=0, what=f"{self._more:,} more lines could not be read", file=self._file),
         ]
 
     def read(self, chunk: bytes) -> list[Value]:
@@ -120,9 +120,9 @@ class Feeder:
         return [
             Problem(
                 self.line + 1,
-                _TORN.format(len(self._rest)),
-                line_excerpt(bytes(self._rest)),
-                self._file,
+                what=_TORN.format(len(self._rest)),
+                excerpt=line_excerpt(bytes(self._rest)),
+                file=self._file,
             )
         ]
 

@@ -88,7 +88,13 @@ class TranscriptReading:
         """Yield a new reading of the same file for each of the other formats that may read it."""
         for other in self.choices[1:]:
             self.progress.done = 0
-            yield TranscriptReading(self._opened, None, self.progress, self._growing, other)
+            yield TranscriptReading(
+                self._opened,
+                format=None,
+                progress=self.progress,
+                growing=self._growing,
+                chosen=other,
+            )
 
     def understands(self) -> bool:
         """Did the reader find requests in what it was fed?"""
@@ -158,7 +164,7 @@ class TranscriptReading:
         self._passed[path] = file_stat(path) if self._growing else None
         main = self.files[0]
         zipped = main.companion(name) if isinstance(main, ZippedFile) else None
-        companion = zipped or TranscriptFile(path, self.progress, name, self._growing)
+        companion = zipped or TranscriptFile(path, self.progress, file=name, growing=self._growing)
         head = companion.head()
         if not head.values or not self.format.is_companion(head, session):
             self._passed[path] = None if head.values else self._passed[path]
@@ -325,8 +331,8 @@ def read_otherwise(
         refuse_unread(
             transcript.reader.session(),
             transcript.head,
-            transcript.format,
-            transcript.files[0].records,
+            chosen=transcript.format,
+            records=transcript.files[0].records,
         )
     except UnknownFormat as refusal:
         raise UnknownFormat(f"{transcript.path}: {refusal}") from None
@@ -342,7 +348,7 @@ def _read_companions(
         try:
             transcript.read_companion(path, name, session)
         except NothingToRead as error:
-            lost.append(Problem(0, f"{error}; the thread in it is not shown", "", name))
+            lost.append(Problem(line=0, what=f"{error}; the thread in it is not shown", file=name))
     return lost
 
 
@@ -357,7 +363,7 @@ def refuse_nothing(transcript: TranscriptReading) -> None:
     if chosen.sniff(head) > 0:
         return
     try:
-        better = f"it looks like {detect(head, None, all_formats()[0]).title}"
+        better = f"it looks like {detect(head, formats=all_formats()[0]).title}"
     except UnknownFormat:
         better = "it looks like none that is known here"
     raise UnknownFormat(f"{transcript.path}: nothing in it can be read as {chosen.title}; {better}")

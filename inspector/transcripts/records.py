@@ -45,7 +45,7 @@ class _RecordingReader:
 
 def read_records(session: Session, cancelled: Callable[[], bool] | None = None) -> SessionRecords:
     """Read a session again and return its records. O(file). Raises NothingToRead, Cancelled."""
-    progress = ReadProgress(None, cancelled)
+    progress = ReadProgress(progress=None, cancelled=cancelled)
     with no_collection():
         reading = TranscriptReading(Path(session.path), session.format, progress, growing=False)
         recording = _RecordingReader(reading.reader)

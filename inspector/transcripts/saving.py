@@ -50,7 +50,9 @@ def buffer_text(buffer: Buffer, shape: str, format: str, model: str) -> str:  # 
     if shape in _PAYLOADS:
         return dumps(_PAYLOADS[shape](buffer, model, MAX_TOKENS)) + "\n"
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return transcript(format, buffer, Birth(str(uuid4()), now, str(Path.cwd()), model))
+    return transcript(
+        format, buffer, Birth(str(uuid4()), time=now, cwd=str(Path.cwd()), model=model)
+    )
 
 
 def check_target(path: str, force: bool) -> None:
@@ -90,7 +92,12 @@ def save_har(session: Session, target: str, force: bool) -> None:
         raise InspectorError(
             f"{session.path} is no recording of the proxy: it holds no exchanges to export."
         )
-    save_text(har_text(whole_exchanges(session.path), __version__), target, force, session.path)
+    save_text(
+        har_text(whole_exchanges(session.path), __version__),
+        path=target,
+        force=force,
+        source=session.path,
+    )
 
 
 def _write(text: str | bytes | Iterable[str], target: Path) -> None:

@@ -333,7 +333,7 @@ class DatabaseSession:
         if not self._rows:
             self._stat = transcript_stat(self.path)
             self._rows = self._take(_patiently(self.path, self._changes))
-        return Head(self._rows[:60], None, MAGIC)
+        return Head(self._rows[:60], data=MAGIC)
 
     def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
         """Feed all rows; later calls of `read_more` feed changes. Raises NothingToRead, Cancelled."""
@@ -396,9 +396,14 @@ class DatabaseSession:
         rows += [{"table": f"{layout.prefix}{table}", "row": row} for row in changed]
         for table in layout.tables:
             known_rows[table] = self._changed_rows(
-                database, layout, table, [member.id for member in tree], rows
+                database, layout, table, sessions=[member.id for member in tree], rows=rows
             )
-        return _Changes(chosen.id, max(session.created for session in sessions), known_rows, rows)
+        return _Changes(
+            chosen.id,
+            newest=max(session.created for session in sessions),
+            known_rows=known_rows,
+            rows=rows,
+        )
 
     def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:
         """Return the wanted session; without one, the main session that was changed last.

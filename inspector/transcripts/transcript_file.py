@@ -171,7 +171,7 @@ class TranscriptFile:
             list(enumerate(items, 1)),
             len(items),
         )
-        return Head(items[:_HEAD_VALUES], None, self._data)
+        return Head(items[:_HEAD_VALUES], data=self._data)
 
     def _read_head(self) -> None:
         while not self._read_all and not self._known():
@@ -203,7 +203,7 @@ class TranscriptFile:
                 return False
         else:
             self._document, values = document, [(1, document)]
-        source.problems += [Problem(0, what) for what in odd]
+        source.problems += [Problem(line=0, what=what) for what in odd]
         self._is_read(source, values)
         return True
 

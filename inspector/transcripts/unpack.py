@@ -57,7 +57,9 @@ def file_stat(path: Path) -> FileStat | None:
         return None
     except OSError as error:
         raise NothingToRead(f"{path} cannot be read: {error.strerror or error}") from None
-    return FileStat(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+    return FileStat(
+        about.st_dev, inode=about.st_ino, size=about.st_size, changed_ns=about.st_mtime_ns
+    )
 
 
 def find_files(folder: Path, pattern: str) -> Iterator[Path]:
@@ -74,7 +76,7 @@ def most_unpacked(size: int) -> int:
 def describe_excess(unpacked: int) -> Problem:
     """Say that reading stopped after this number of unpacked bytes."""
     what = f"reading stopped after {unpacked >> 20:,} MB: the file unpacks to more than"
-    return Problem(0, f"{what} {_RATIO} times its size; the rest is not shown")
+    return Problem(line=0, what=f"{what} {_RATIO} times its size; the rest is not shown")
 
 
 def is_packed(path: Path) -> bool:
@@ -129,7 +131,7 @@ class Source:
                     f"{self.path} cannot be read: {error.strerror or error}"
                 ) from None
             what = f"reading stopped after {self.done:,} bytes ({error.strerror or error}); the rest is not shown"
-            self.problems.append(Problem(0, what))
+            self.problems.append(Problem(line=0, what=what))
 
     def _unpacked(self, start: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the content of all members of a packed file; of a damaged or torn file, what could be unpacked."""
@@ -145,7 +147,7 @@ class Source:
                         if not data.startswith(magic[: len(data)]):
                             what = "gzip" if magic == GZIP else "zstd"
                             what = f"what follows the packed data is no {what}; it was left out"
-                            self.problems.append(Problem(0, what))
+                            self.problems.append(Problem(line=0, what=what))
                             return
                         member = _member(magic)
                     if unpacked := member.decompress(data, _CHUNK):
@@ -157,14 +159,20 @@ class Source:
                     data = member.unused_data if member.eof else member.unconsumed_tail
         except zlib.error as error:
             self.problems.append(
-                Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked")
+                Problem(
+                    line=0,
+                    what=f"the packed data is damaged ({error}); shown is what could be unpacked",
+                )
             )
             return
         if rest := member.flush():
             yield rest
         if not member.eof:
             self.problems.append(
-                Problem(0, "the packed file ends in the middle; shown is what could be unpacked")
+                Problem(
+                    line=0,
+                    what="the packed file ends in the middle; shown is what could be unpacked",
+                )
             )
 
 

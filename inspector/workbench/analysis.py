@@ -276,5 +276,5 @@ def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> 
         drops,
         window,
         believed,
-        verdicts if isinstance(verdicts, Previews) else None,
+        verdicts=verdicts if isinstance(verdicts, Previews) else None,
     )

@@ -102,7 +102,14 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Polic
         return ()
     same = SameObject(thread)
     return tuple(
-        PolicyRun(same, name, window, _run_settings(state, name), choices.remote, state.pins)
+        PolicyRun(
+            same,
+            policy=name,
+            window=window,
+            settings=_run_settings(state, name),
+            remote=choices.remote,
+            pins=state.pins,
+        )
         for name in NAMES
         if name in names
     )
@@ -202,7 +209,7 @@ def compare(
             raise Cancelled("The comparison was stopped.")
         if ground is None or ground.window != run.window:
             ground = Ground(thread, run.window, run.pins, calls=calls)
-        report_progress = _counter(underway, run.policy, number, len(chosen_runs))
+        report_progress = _counter(underway, name=run.policy, before=number, runs=len(chosen_runs))
         if run.policy == BASE:
             arrived(run, recorded(ground, progress=report_progress, cancelled=cancelled))
         else:
@@ -231,7 +238,13 @@ def _result(
     except InspectorError as failure:
         return ImpossibleRun(str(failure))
     return replay_report(
-        ground, by, settings, offline, remote=run.remote, progress=progress, cancelled=cancelled
+        ground,
+        policy=by,
+        settings=settings,
+        answer=offline,
+        remote=run.remote,
+        progress=progress,
+        cancelled=cancelled,
     )
 
 
@@ -274,73 +287,73 @@ def _summariser_tokens(report: ReplayReport) -> int:
 FIGURES: tuple[Figure, ...] = (
     Figure(
         "compactions",
-        "count",
-        "Steps that changed the buffer.",
-        lambda report: len(report.compactions),
+        unit="count",
+        what="Steps that changed the buffer.",
+        of=lambda report: len(report.compactions),
     ),
     Figure(
         "fullest request",
-        "tokens",
-        "The largest prompt that was sent. The size before a compaction is that of a buffer that was not sent.",
-        lambda report: report.peak,
+        unit="tokens",
+        what="The largest prompt that was sent. The size before a compaction is that of a buffer that was not sent.",
+        of=lambda report: report.peak,
     ),
     Figure(
         "sent",
-        "tokens",
-        "Tokens of all buffers that were sent.",
-        lambda report: report.spent.prompt,
+        unit="tokens",
+        what="Tokens of all buffers that were sent.",
+        of=lambda report: report.spent.prompt,
     ),
     Figure(
         "cost",
-        "money",
-        "This thread's requests and the calls for its summaries, estimated if the file records no usage. Cost has the "
-        "whole session, with titles and other side calls.",
-        lambda report: report.spent.cost_usd,
+        unit="money",
+        what="This thread's requests and the calls for its summaries, estimated if the file records no usage. Cost has "
+        "the whole session, with titles and other side calls.",
+        of=lambda report: report.spent.cost_usd,
     ),
     Figure(
         "facts lost",
-        "count",
-        "Different facts that compactions removed and that the summaries do not repeat. An upper bound "
+        unit="count",
+        what="Different facts that compactions removed and that the summaries do not repeat. An upper bound "
         "if a summary cannot be read.",
-        lambda report: report.losses.lost,
-        _lost_words,
+        of=lambda report: report.losses.lost,
+        words=_lost_words,
     ),
     Figure(
         "needed again",
-        "count",
-        "Different facts that were needed after they had been removed.",
-        _needed_later,
-        _needed_words,
+        unit="count",
+        what="Different facts that were needed after they had been removed.",
+        of=_needed_later,
+        words=_needed_words,
     ),
     Figure(
         "pins kept",
-        "count",
-        "Constraints and pins that were never gone.",
-        lambda report: pins_kept(report.pins)[0],
+        unit="count",
+        what="Constraints and pins that were never gone.",
+        of=lambda report: pins_kept(report.pins)[0],
     ),
     Figure(
         "overflows",
-        "count",
-        "Requests larger than the window at first.",
-        lambda report: report.overflows,
+        unit="count",
+        what="Requests larger than the window at first.",
+        of=lambda report: report.overflows,
     ),
     Figure(
         "cache read",
-        "tokens",
-        "Of the sent, read from the provider's cache.",
-        lambda report: report.spent.cache_read,
+        unit="tokens",
+        what="Of the sent, read from the provider's cache.",
+        of=lambda report: report.spent.cache_read,
     ),
     Figure(
         "cache written",
-        "tokens",
-        "Of the sent, written to the cache.",
-        lambda report: report.spent.cache_write,
+        unit="tokens",
+        what="Of the sent, written to the cache.",
+        of=lambda report: report.spent.cache_write,
     ),
     Figure(
         "summariser",
-        "tokens",
-        "Sent to and written by the model that summarises.",
-        _summariser_tokens,
+        unit="tokens",
+        what="Sent to and written by the model that summarises.",
+        of=_summariser_tokens,
     ),
 )
 
@@ -379,7 +392,7 @@ def comparison(chosen_runs: Sequence[PolicyRun], results: Results) -> Comparison
         (run.name, result.why) for run, result in finished if isinstance(result, ImpossibleRun)
     )
     return Comparison(
-        reports, base, impossible, tuple(run for run in chosen_runs if run not in results)
+        reports, base, impossible, missing=tuple(run for run in chosen_runs if run not in results)
     )
 
 

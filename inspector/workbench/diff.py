@@ -120,7 +120,12 @@ def sides(state: State) -> Sides | None:
         before, outcome = state.previews.context.buffer, preview.outcome
         ground = steps.ground_of(steps.at) if steps is not None else None
         return Sides(
-            preview.tier, before, outcome.buffer, sizer_of(state), None, outcome, ground=ground
+            preview.tier,
+            before,
+            after=outcome.buffer,
+            sizer=sizer_of(state),
+            outcome=outcome,
+            ground=ground,
         )
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
@@ -129,10 +134,12 @@ def sides(state: State) -> Sides | None:
         name = steps.step.name
     left, right = (steps.buffer_of(at) for at in (steps.compared, steps.at))
     if steps.is_before(steps.compared) == steps.is_before(steps.at):
-        return Sides(name, left, right, sizer_of(state), steps)
+        return Sides(name, before=left, after=right, sizer=sizer_of(state), steps=steps)
     earlier, later = sizer_at(state, steps.compared), sizer_of(state)
     whole = earlier.tokens(left), later.tokens(right)
-    return Sides(name, left, right, earlier, steps, None, later, whole)
+    return Sides(
+        name, before=left, after=right, sizer=earlier, steps=steps, later=later, whole=whole
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +173,9 @@ class Diff:
 
 def compare_sides(sides: Sides) -> Diff:
     """Compute the rows and sums of a diff. O(messages); token counts are cached on the messages."""
-    unordered = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer, sides.later)
+    unordered = sized_rows(
+        sides.fates(), sides.before, sides.after, size=sides.sizer, later=sides.later
+    )
     rows = tuple(unordered[n] for n in _order(unordered))
     names = Counter(row.fate.name for row in rows)
     later = sides.later or sides.sizer
@@ -193,9 +202,9 @@ def compare_sides(sides: Sides) -> Diff:
         delta,
         rest,
         prompt,
-        kept_delta,
-        places,
-        calls,
+        anew=kept_delta,
+        places=places,
+        calls=calls,
     )
 
 

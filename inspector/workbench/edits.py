@@ -173,9 +173,9 @@ def apply(edit: Edit, buffer: Buffer, running: Any) -> Outcome[Any]:
                 raise InspectorError(f"There is a message {message} in the buffer already.")
             return Outcome(
                 EDIT,
-                buffer.with_messages((*buffer.messages, new)),
-                running,
-                (Event("MessageInserted"),),
+                buffer=buffer.with_messages((*buffer.messages, new)),
+                running=running,
+                events=(Event("MessageInserted"),),
             )
 
 
@@ -193,7 +193,11 @@ def _rewrite(edit: Rewrite, buffer: Buffer, running: Any) -> Outcome[Any]:
     fate: FateName = "cut" if _shortened(editable(old) or "", editable(new) or "") else "replaced"
     event = Event("MessageEdited", {"part": edit.part})
     return Outcome(
-        EDIT, buffer.with_messages(messages), running, (event,), changed={message.id: fate}
+        EDIT,
+        buffer=buffer.with_messages(messages),
+        running=running,
+        events=(event,),
+        changed={message.id: fate},
     )
 
 
@@ -214,7 +218,13 @@ def _drop(edit: Removal, buffer: Buffer, running: Any) -> Outcome[Any]:
     event = Event(
         "MessagesDropped", {"messages": len(gone), "calls": sum(map(len, along.calls.values()))}
     )
-    return Outcome(EDIT, buffer.with_messages(messages), running, (event,), changed=changed)
+    return Outcome(
+        EDIT,
+        buffer=buffer.with_messages(messages),
+        running=running,
+        events=(event,),
+        changed=changed,
+    )
 
 
 def _without(message: Message, parts: frozenset[int] | None) -> Message:

@@ -44,7 +44,9 @@ class LossJudging:
             sum(price.rows for price in questions),
             sum(price.tokens for price in questions),
         )
-        return JudgingPrice(rows, tokens, sum_prices(price.usd for price in questions), model)
+        return JudgingPrice(
+            rows, tokens, usd=sum_prices(price.usd for price in questions), model=model
+        )
 
     def judge(self, session: Session, page: LossPage, done: Callable[[LossPage], None]) -> None:
         """Ask in the background, then call `done` with the judged page. A failure is reported in the State."""

@@ -148,7 +148,7 @@ def _make_entry(
 ) -> LossEntry:
     holder = messages.get(row.message)
     words = _describe_message(holder, index, row.fact) if holder is not None else ""
-    return LossEntry(row, loss, words, _describe_use(row, messages, index))
+    return LossEntry(row, loss, holder=words, caller=_describe_use(row, messages, index))
 
 
 def _describe_message(message: Message, index: CallIndex, fact: Fact) -> str:
@@ -259,7 +259,7 @@ def _place_before(page: LossPage, entry: LossEntry) -> FactPlace:
     arrival = "" if row.request is None else f", first sent with request {row.request:,}"
     title = f"{entry.holder or message.role}{arrival}"
     passage = _find_passage(row.fact.text, (message,))
-    return FactPlace(title, (message,), passage, "", at, row.message)
+    return FactPlace(title, messages=(message,), passage=passage, request=at, message=row.message)
 
 
 def _find_passage(text: str, messages: Iterable[Message]) -> str:
@@ -297,7 +297,12 @@ def _place_after(page: LossPage, entry: LossEntry) -> FactPlace:
     elif nearest:
         note += f" Nearest: “{nearest}”"
     return FactPlace(
-        f"{title}, before request {at:,}", (successor,), passage, note, request, successor.id
+        f"{title}, before request {at:,}",
+        messages=(successor,),
+        passage=passage,
+        note=note,
+        request=request,
+        message=successor.id,
     )
 
 

@@ -43,7 +43,10 @@ def policy_of(state: State) -> Policy[Any, Any]:
 def settings_of(state: State) -> Any:
     """Return the chosen policy's settings at the current place. Raises InspectorError."""
     return settings_for(
-        policy_of(state), state.choices.settings, window_of(state), client_of(state)
+        policy_of(state),
+        pairs=state.choices.settings,
+        window=window_of(state),
+        client=client_of(state),
     )
 
 
@@ -85,7 +88,7 @@ def call_place_of(state: State, size: Sizer) -> CallPlace:
     assert thread is not None
     assert pressures is not None
     side_calls = state.session.side_calls if state.session is not None else ()
-    return call_place(thread, side_calls, state.place, pressures, size)
+    return call_place(thread, side_calls, at=state.place, pressures=pressures, size=size)
 
 
 def step_rows_of(state: State) -> Sequence[StepRow]:
@@ -127,7 +130,11 @@ def context_of(state: State, tier: str = "", steps: Steps | None = None) -> Poli
     steps = start_of(state) if steps is None else steps
     moment = chosen_moment(by, state.choices, *ground_of(state), tier)
     return PolicyContext(
-        steps.buffer, settings_of(state), steps.state, moment, window_of(state).tokens
+        steps.buffer,
+        settings_of(state),
+        running=steps.state,
+        moment=moment,
+        window=window_of(state).tokens,
     )
 
 
@@ -142,9 +149,19 @@ def start_of(state: State) -> Steps:
     by, thread, change = policy_of(state), state.thread, change_of(state)
     assert thread is not None
     if change is not None:
-        return recorded_tree(thread, state.at, by, settings_of(state), change)
-    start = context_at(by, state.choices, thread, state.place, window_of(state), client_of(state))
-    return Steps(state.thread_id, state.at, by.reference, start.buffer, start.running)
+        return recorded_tree(
+            thread, request=state.at, by=by, settings=settings_of(state), change=change
+        )
+    start = context_at(
+        by, state.choices, thread, at=state.place, window=window_of(state), client=client_of(state)
+    )
+    return Steps(
+        state.thread_id,
+        request=state.at,
+        policy=by.reference,
+        origin=start.buffer,
+        running=start.running,
+    )
 
 
 def change_of(state: State) -> "RecordedStep | None":
@@ -169,11 +186,21 @@ def recorded_tree(
     outcome = replace(change.outcome, buffer=buffer_at(by, thread, at), running=running)
     moment = moment_at(change.thread, at)
     step = Step(
-        f"as recorded: {change.name}", "", ORIGIN, settings, moment, (outcome,), recorded=change
+        f"as recorded: {change.name}",
+        tier="",
+        parent=ORIGIN,
+        settings=settings,
+        moment=moment,
+        outcomes=(outcome,),
+        recorded=change,
     )
-    return Steps(thread.id, request, by.reference, buffer_at(by, change.thread, at), started).add(
-        step
-    )
+    return Steps(
+        thread.id,
+        request,
+        policy=by.reference,
+        origin=buffer_at(by, change.thread, at),
+        running=started,
+    ).add(step)
 
 
 def called_at(state: State) -> RecordedCall:

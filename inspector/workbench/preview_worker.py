@@ -52,13 +52,13 @@ def previews(state: State) -> Previews:
     place = call_place_of(state, size)
     return Previews(
         _key(state),
-        by,
-        context,
-        estimated,
-        by.believed(context, verdicts),
-        place,
-        verdicts,
-        shown_tokens,
+        policy=by,
+        context=context,
+        estimated=estimated,
+        tokens=by.believed(context, verdicts),
+        place=place,
+        verdicts=verdicts,
+        shown_tokens=shown_tokens,
     )
 
 
@@ -170,7 +170,11 @@ class PreviewWorker:
             forced = chosen_moment(current.policy, state.choices, *ground_of(state), tier)
             answer = with_recorded_files(offline, *ground_of(state))
             return preview(
-                current.policy, tier, replace(current.context, moment=forced), current.place, answer
+                current.policy,
+                tier,
+                context=replace(current.context, moment=forced),
+                place=current.place,
+                answer=answer,
             )
 
         self._bench.work(job, seen)

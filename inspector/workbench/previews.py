@@ -95,7 +95,16 @@ def preview(
     try:
         outcome: Outcome[Any] = drive(policy.tier(tier, context), log)
     except InspectorError as failure:
-        return Preview(tier, 0, 0, NO_CALLS, None, 0, None, None, str(failure))
+        return Preview(
+            tier,
+            freed=0,
+            touched=0,
+            calls=NO_CALLS,
+            break_at=None,
+            rewritten=0,
+            rewrite_cost=None,
+            failure=str(failure),
+        )
     cached_s = context.moment.cache_ttl_s
     measured = weigh(tier, context.buffer, outcome.buffer, log.asked, place, cached_s)
     touched = _touched(fates(context.buffer, outcome))
@@ -131,11 +140,11 @@ def weigh(
     return Preview(
         name,
         freed,
-        0,
-        calls,
-        break_at,
-        rewritten,
-        rewrite_cost,
+        touched=0,
+        calls=calls,
+        break_at=break_at,
+        rewritten=rewritten,
+        rewrite_cost=rewrite_cost,
         cache_ttl_s=cache_ttl_s,
         expected=place.expected,
         model=place.model,
@@ -265,5 +274,5 @@ def payback(preview: Preview) -> Payback:
     if not saved:
         return Payback("never", once, saved)
     return Payback(
-        "pays", once, saved, max(0, int((once / saved).to_integral_value(ROUND_CEILING)))
+        "pays", once, saved, requests=max(0, int((once / saved).to_integral_value(ROUND_CEILING)))
     )

@@ -145,4 +145,6 @@ def _branch(state: State) -> RecordedBranch | None:
     except InspectorError:  # impossible settings are reported when a step is taken
         settings = by.settings()
     sizes = recorded_sizes(change, thread, pressures)
-    return RecordedBranch(recorded_tree(thread, state.at, by, settings, change), sizes)
+    return RecordedBranch(
+        recorded_tree(thread, request=state.at, by=by, settings=settings, change=change), sizes
+    )

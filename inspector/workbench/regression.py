@@ -51,7 +51,9 @@ def ran(steps: Steps, at: int) -> StepResult:
     """Return the result of the step `at`."""
     step, by = steps.taken[at], find_policy(steps.policy)
     parent_state = steps.running if step.parent == ORIGIN else steps.taken[step.parent].running
-    start = PolicyContext(steps.buffer_of(step.parent), step.settings, parent_state, step.moment)
+    start = PolicyContext(
+        steps.buffer_of(step.parent), step.settings, running=parent_state, moment=step.moment
+    )
     by = acting(by, start)
     before, _ = by.measure(start)
     after, calibrated = by.measure(start.after(*step.outcomes))
@@ -61,7 +63,15 @@ def ran(steps: Steps, at: int) -> StepResult:
     events = tuple((event.name, _plain_fields(event)) for event in step.events)
     texts = tuple(map(message_lines, inserted))
     return StepResult(
-        step.fired, step.succeeded, step.error, before, after, calibrated, changed, texts, events
+        step.fired,
+        step.succeeded,
+        step.error,
+        before,
+        after,
+        calibrated,
+        fates=changed,
+        inserted=texts,
+        events=events,
     )
 
 
@@ -80,7 +90,13 @@ def run(
         loads(line.encode("utf-8", "replace"), deepest=WRAPPED) for line in start["messages"]
     ]
     origin = read_buffer({**start, "messages": messages})
-    tree = Steps("main", None, by.reference, origin, by.load(by.settings(), state))
+    tree = Steps(
+        "main",
+        request=None,
+        policy=by.reference,
+        origin=origin,
+        running=by.load(by.settings(), state),
+    )
     for step in steps:
         tree = tree.add(run_step(by, tree, step))
     return [ran(tree, at) for at in range(len(tree.taken))]

@@ -57,4 +57,4 @@ def replay_trees(state: State) -> ReloadedTrees:
         trees[origin] = replay.steps
         replayed += steps.own
         changed += len(replay.elsewhere)
-    return ReloadedTrees(trees, replayed, changed, tuple(failures))
+    return ReloadedTrees(trees, replayed, changed, failures=tuple(failures))

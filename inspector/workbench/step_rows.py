@@ -41,7 +41,7 @@ def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequen
     tokens = earlier.tokens(steps.origin)
     place = "the end" if steps.request is None else f"request {steps.request}"
     start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
-    rows = [StepRow(ORIGIN, 0, start, tokens)]
+    rows = [StepRow(ORIGIN, depth=0, name=start, tokens=tokens)]
     tokens_after = {ORIGIN: tokens}
     for depth, at in drawn(steps):
         step = steps.taken[at]
@@ -52,11 +52,11 @@ def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequen
                 depth,
                 step.name,
                 tokens_after[at],
-                tokens_after[step.parent],
-                step.succeeded,
-                _words(step),
-                step.parent,
-                step.recorded is not None,
+                before=tokens_after[step.parent],
+                succeeded=step.succeeded,
+                words=_words(step),
+                parent=step.parent,
+                is_recorded=step.recorded is not None,
             )
         )
     return rows

@@ -78,7 +78,15 @@ class TierRun:
         name = name_step(self.tier, outcomes) if self.edit is None else described(self.edit)
         settings, moment, asked = self.context.settings, self.context.moment, tuple(self.asked)
         self.step = Step(
-            name, self.tier, -1, settings, moment, outcomes, asked, self.called, self.edit
+            name,
+            self.tier,
+            parent=-1,
+            settings=settings,
+            moment=moment,
+            outcomes=outcomes,
+            asked=asked,
+            called=self.called,
+            edit=self.edit,
         )
 
 
@@ -105,7 +113,9 @@ def begin(
         talk = turn(policy, context, called or RecordedCall())
     else:
         talk = policy.tier(tier, context)
-    started = TierRun(policy, EDIT if edit else tier, context, talk, called, edit)
+    started = TierRun(
+        policy, tier=EDIT if edit else tier, context=context, talk=talk, called=called, edit=edit
+    )
     started.start()
     return started
 
@@ -159,7 +169,7 @@ class ExternalNeed(TierRun):
     def __init__(
         self, who: str, policy_name: str, need: Need, reply: Callable[[Answer | Failure], None]
     ) -> None:
-        nothing = PolicyContext(Buffer(()), None, None)
+        nothing = PolicyContext(Buffer(()), settings=None, running=None)
         super().__init__(
             find_policy(policy_name), who, nothing, _asking_nobody(lambda: nothing.unchanged(who))
         )

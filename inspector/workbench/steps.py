@@ -254,7 +254,7 @@ class Steps:
             renamed.update(outcome.renamed)
         return fates(
             self.buffer_of(since),
-            Outcome("", self.buffer_of(at), None, changed=changed, renamed=renamed),
+            Outcome("", self.buffer_of(at), running=None, changed=changed, renamed=renamed),
         )
 
 

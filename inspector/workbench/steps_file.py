@@ -189,7 +189,11 @@ def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) ->
     thread_id, request = place_of(checked)
     by = find_policy(str(checked.get("policy")))
     steps = Steps(
-        thread_id, request, by.reference, origin, by.load(by.settings(), checked.get("state") or {})
+        thread_id,
+        request,
+        policy=by.reference,
+        origin=origin,
+        running=by.load(by.settings(), checked.get("state") or {}),
     )
     elsewhere: list[str] = []
     for number, saved_step in enumerate(_listed(checked, "steps")):
@@ -220,7 +224,7 @@ def run_step(by: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) 
     replies = Scripted([read_reply(answer) for answer in _listed(saved_step, "answers")])
     called = _read_call(saved_step["called"]) if saved_step.get("called") is not None else None
     edit = read_edit(saved_step["edit"]) if saved_step.get("edit") is not None else None
-    context = PolicyContext(steps.buffer, settings, steps.state, moment)
+    context = PolicyContext(steps.buffer, settings, running=steps.state, moment=moment)
     step = complete(begin(by, tier, context, called, edit), replies)
     step = replace(step, name=str(saved_step.get("name") or step.name))
     saved = saved_step.get("state")

@@ -29,9 +29,9 @@ from inspector.gui.panels.proxy.exchange_rows import (
     ListedExchange,
     kinds_of,
     time_words,
-    waterfall,
 )
 from inspector.gui.panels.proxy.exchange_table import ExchangeTable, filtered_table
+from inspector.gui.panels.proxy.exchange_waterfall import waterfall
 from inspector.proxy.holds.hold import Rule
 from tests.core.formats.recordings import CLAUDE, Recording
 from tests.gui.gaps import watched

@@ -14,7 +14,7 @@ from inspector.agent.tools.common import Question
 from inspector.core.message import ToolCall
 from inspector.gui.desk import Desk
 from inspector.gui.panels.run.bar import RunBar
-from inspector.gui.panels.run.panel import QuestionBox
+from inspector.gui.panels.run.question_box import QuestionBox
 from inspector.gui.runs.desk import JOURNAL
 from inspector.gui.runs.dialog import ADDRESS, ResumeDialog, RunDialog
 from inspector.transcripts.files import open_transcript

@@ -204,15 +204,23 @@ class _Walk:
             elif rest:
                 raise ToolError(f"{shown(self.path)}: {self._label(part)} is no folder.")
             else:
-                return Location(self.stack[-1], part, self._label(part), status)
-        return Location(self.stack[-1], "", self._label() or ".", os.fstat(self.stack[-1]))
+                return Location(self.stack[-1], name=part, shown=self._label(part), found=status)
+        return Location(
+            self.stack[-1], name="", shown=self._label() or ".", found=os.fstat(self.stack[-1])
+        )
 
     def _nothing(self, parts: list[str]) -> Location:
         if ".." in parts:
             raise ToolError(f"{shown(self.path)}: there is no such file or folder.")
         if len(self.names) + len(parts) > DEEPEST:
             raise self._too_deep()
-        return Location(self.stack[-1], parts[-1], self._label(*parts), None, tuple(parts[:-1]))
+        return Location(
+            self.stack[-1],
+            name=parts[-1],
+            shown=self._label(*parts),
+            found=None,
+            missing=tuple(parts[:-1]),
+        )
 
     def _back(self) -> None:
         if not self.names:

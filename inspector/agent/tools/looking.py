@@ -180,7 +180,14 @@ def tree(
                     name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder
                 )
                 try:
-                    yield from tree(below, path, everything, deep, deadline, depth + 1)
+                    yield from tree(
+                        below,
+                        prefix=path,
+                        everything=everything,
+                        deep=deep,
+                        deadline=deadline,
+                        depth=depth + 1,
+                    )
                 finally:
                     os.close(below)
 
@@ -206,12 +213,22 @@ def list_files(
         if not place.is_folder:
             status = place.found
             return _line(
-                TreeEntry(place.folder, place.name, place.shown, status.st_mode, status.st_size)
+                TreeEntry(
+                    place.folder,
+                    place.name,
+                    path=place.shown,
+                    mode=status.st_mode,
+                    size=status.st_size,
+                )
             )
         deep = arguments.get("recursive", True)
         try:
             for entry in tree(
-                place.folder, prefix_of(place), bool(arguments.get("all")), deep, deadline
+                place.folder,
+                prefix_of(place),
+                everything=bool(arguments.get("all")),
+                deep=deep,
+                deadline=deadline,
             ):
                 if len(lines) == most:
                     lines.append(

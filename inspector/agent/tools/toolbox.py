@@ -265,7 +265,11 @@ class Toolbox:
                 return summary(change), False
             case "run_command":
                 return run_command(
-                    self.folder, arguments["command"], self._seconds(arguments), limits, cancelled
+                    self.folder,
+                    command=arguments["command"],
+                    seconds=self._seconds(arguments),
+                    limits=limits,
+                    cancelled=cancelled,
                 )
         raise ToolError(f"{TASK} starts a sub-agent, which this agent has not.")
 

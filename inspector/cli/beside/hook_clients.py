@@ -41,22 +41,22 @@ _AROUND_COMPACTION: Mapping[str, str | None] = {"PreCompact": "", "SessionStart"
 def _codex() -> HookClient:
     folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
     hint = "Codex runs a new hook when you have trusted it: type /hooks in Codex."
-    return HookClient(folder / "hooks.json", _AROUND_COMPACTION, 60, hint)
+    return HookClient(folder / "hooks.json", matchers=_AROUND_COMPACTION, timeout=60, hint=hint)
 
 
 def _gemini_cli() -> HookClient:
     home = Path(os.environ.get("GEMINI_CLI_HOME") or Path.home())
-    return HookClient(home / ".gemini" / "settings.json", {"BeforeAgent": None}, 60_000)
+    return HookClient(home / ".gemini" / "settings.json", {"BeforeAgent": None}, timeout=60_000)
 
 
 def _opencode() -> HookClient:
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     path = home / "opencode" / "plugins" / "context-inspector.js"
-    return HookClient(path, {}, 60_000, is_plugin=True)
+    return HookClient(path, {}, timeout=60_000, is_plugin=True)
 
 
 CLIENTS: Mapping[str, Callable[[], HookClient]] = {
-    "claude-code": lambda: HookClient(claude_settings(), _AROUND_COMPACTION, 60),
+    "claude-code": lambda: HookClient(claude_settings(), _AROUND_COMPACTION, timeout=60),
     "codex": _codex,
     "gemini-cli": _gemini_cli,
     "opencode": _opencode,

@@ -79,7 +79,7 @@ def _read_container(text: str, start: int) -> _Node:
             at = _skip(text, at + 1)
     values = [item.node.value for item in items]
     value = {item.label: item.node.value for item in items} if is_object else values
-    return _Node(value, start, at + 1, items)
+    return _Node(value, start, end=at + 1, items=items)
 
 
 class _Editor:

@@ -131,14 +131,22 @@ class SessionAnswers:
         at = len(session.main.requests)
         window = find_window(session, session.main, None, None, user_windows())
         context = context_at(
-            self._policy, PolicyChoice(), session.main, at, window, session.client, ""
+            self._policy,
+            choice=PolicyChoice(),
+            thread=session.main,
+            at=at,
+            window=window,
+            client=session.client,
         )
         lines = [
             f"{verdict.tier}: {'due' if verdict.due else 'not due'}. {verdict.why}"
             for verdict in self._policy.due(context)
         ]
         trigger = client_trigger(
-            session, session.main, known_pressures(session.main), window.tokens
+            session,
+            thread=session.main,
+            pressures=known_pressures(session.main),
+            window=window.tokens,
         )
         return "\n".join(
             [*lines, f"{trigger.words}." if trigger else "Where the client compacts is not known."]

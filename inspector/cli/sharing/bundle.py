@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     packed = draft.pack(redaction)
     for failure in packed.failures:
         note(f"Steps were left out: {failure}")
-    save_text(packed.data, arguments.output, arguments.force, session.path)
+    save_text(packed.data, path=arguments.output, force=arguments.force, source=session.path)
     size, output = len(packed.data), arguments.output
     if arguments.json:
         write_json({"output": output, "bytes": size, "redacted": len(redaction)})

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     draft = draft_report(chosen.session, chosen.thread, window_at, arguments.message)
     redaction = review_texts(draft.found, arguments, "report")
     page = draft.write(redaction)
-    save_text(page, arguments.output, arguments.force, chosen.session.path)
+    save_text(page, path=arguments.output, force=arguments.force, source=chosen.session.path)
     size, output = len(page.encode()), arguments.output
     if arguments.json:
         write_json({"output": output, "bytes": size, "redacted": len(redaction)})

@@ -6,6 +6,7 @@ Opaque.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, get_args
 
 from inspector.core.buffer import Buffer, Prompt, Tool
@@ -53,20 +54,24 @@ def read_wire_messages(
     several messages, their `together` is `id`.
     """
     neutral = _ROLES.get(role, "user")
+    make_message = partial(Message, mark=mark, line=line, time=time)
     if isinstance(content, str):
-        return (Message(id, neutral, (Text(content),), "", summary, mark, line, time),)
+        return (make_message(id, neutral, (Text(content),), summary=summary),)
     runs = read_blocks(content)
-    if len(runs) == 1 and isinstance(
-        runs[0][0], ToolResult
-    ):  # a fast path for the most frequent case
-        return (Message(id, "tool", runs[0], "", summary, mark, line, time),)
+    is_single_result = len(runs) == 1 and isinstance(runs[0][0], ToolResult)
+    if is_single_result:  # a fast path for the most frequent case
+        return (make_message(id, "tool", runs[0], summary=summary),)
     groups = group_results(neutral, runs) or [(neutral, ())]
     if len(groups) == 1:
         role_of, parts = groups[0]
-        return (Message(id, role_of, parts, "", summary or is_summary(parts), mark, line, time),)
+        return (make_message(id, role_of, parts, summary=summary or is_summary(parts)),)
     return tuple(
-        Message(
-            _name(id, n, parts), role_of, parts, id, summary or is_summary(parts), mark, line, time
+        make_message(
+            _name(id, n, parts),
+            role_of,
+            parts,
+            together=id,
+            summary=summary or is_summary(parts),
         )
         for n, (role_of, parts) in enumerate(groups)
     )
@@ -188,7 +193,10 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
         inner = [Text(dumps(content))]  # iFlow stores an object here
     texts = tuple(part.text for part in inner if isinstance(part, Text))
     result = ToolResult(
-        call_id, "\n".join(texts), is_error, texts if isinstance(content, _LISTS) else ()
+        call_id,
+        content="\n".join(texts),
+        is_error=is_error,
+        texts=texts if isinstance(content, _LISTS) else (),
     )
     return (result, *(part for part in inner if not isinstance(part, Text)))
 

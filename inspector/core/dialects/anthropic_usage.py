@@ -64,13 +64,13 @@ def _summed(
     hourly = min(_summed_hourly(usage, rounds, written), written)
     sums = Usage(
         _sum("input_tokens", rounds),
-        _sum(_READ, rounds),
-        written,
-        _sum("output_tokens", rounds),
-        _reasoning(usage),
-        output_is_final,
-        context,
-        hourly,
+        cache_read=_sum(_READ, rounds),
+        cache_write=written,
+        output=_sum("output_tokens", rounds),
+        reasoning=_reasoning(usage),
+        output_is_final=output_is_final,
+        context=context,
+        cache_write_1h=hourly,
     )
     compacted = _context(summaries[0]) if summaries else 0
     summary_output = _sum("output_tokens", summaries)

@@ -89,4 +89,4 @@ def recut(cuts: Sequence[BufferCut], items: Sequence[Any]) -> Recut:
         if not cut.fits(now):
             return Recut(now, n, len(cuts) - n)
         now = cut.apply(now)
-    return Recut(now, len(cuts), 0)
+    return Recut(now, len(cuts), left=0)

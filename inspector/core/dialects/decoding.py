@@ -105,7 +105,7 @@ def _members(data: bytes, wbits: int, *, are_many: bool) -> Iterator[bytes]:
 
 def _gzip(data: bytes) -> Iterator[bytes]:
     return _while_whole(
-        "gzip", _members(data, 47, are_many=True), zlib.error
+        "gzip", _members(data, wbits=47, are_many=True), zlib.error
     )  # zlib detects gzip or zlib by the header
 
 
@@ -114,7 +114,7 @@ def _deflate(data: bytes) -> Iterator[bytes]:
     try:
         yield from _gzip(data)
     except _Damaged:
-        yield from _while_whole("deflate", _members(data, -15, are_many=False), zlib.error)
+        yield from _while_whole("deflate", _members(data, wbits=-15, are_many=False), zlib.error)
 
 
 def _zstd(data: bytes) -> Iterator[bytes]:

@@ -54,7 +54,14 @@ def read_gemini_content(
     groups = group_results(role, map(read_gemini_part, parts_list)) or [(role, ())]
     together = id if len(groups) > 1 else ""
     return tuple(
-        Message(f"{id}.{n}" if n else id, kind, group, together, line=line, time=time)
+        Message(
+            f"{id}.{n}" if n else id,
+            role=kind,
+            parts=group,
+            together=together,
+            line=line,
+            time=time,
+        )
         for n, (kind, group) in enumerate(groups)
     )
 
@@ -196,10 +203,9 @@ def read_gemini_usage(usage: Any) -> Usage | None:
     prompt = _count(usage, "promptTokenCount") + _count(usage, "toolUsePromptTokenCount")
     return Usage(
         max(0, prompt - cached),
-        cached,
-        0,
-        _count(usage, "candidatesTokenCount") + thoughts,
-        thoughts,
+        cache_read=cached,
+        output=_count(usage, "candidatesTokenCount") + thoughts,
+        reasoning=thoughts,
     )
 
 

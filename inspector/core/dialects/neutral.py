@@ -194,9 +194,9 @@ def _read_part(part: Mapping[str, Any]) -> Part:
             texts = part.get("texts")
             return ToolResult(
                 text_of(part.get("call_id")),
-                text_of(part.get("content")),
-                bool(part.get("is_error")),
-                tuple(map(text_of, texts)) if isinstance(texts, list | tuple) else (),
+                content=text_of(part.get("content")),
+                is_error=bool(part.get("is_error")),
+                texts=tuple(map(text_of, texts)) if isinstance(texts, list | tuple) else (),
             )
         case "image":
             return Image(
@@ -206,5 +206,8 @@ def _read_part(part: Mapping[str, Any]) -> Part:
             name = part["kind"] if isinstance(part.get("kind"), str) else str(kind)
             value = part["value"] if "value" in part else dict(part)
             return Opaque(
-                name, value, whole_of(part.get("bytes")) or 0, whole_of(part.get("tokens"))
+                name,
+                value,
+                size=whole_of(part.get("bytes")) or 0,
+                tokens=whole_of(part.get("tokens")),
             )

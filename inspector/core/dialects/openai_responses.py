@@ -85,7 +85,7 @@ def join(messages: Sequence[Message]) -> Message:
 def read_item(item: Any, *, id: str, line: int = 0, time: str = "") -> Message:  # noqa: A002
     """Return the message of one item. A compaction item becomes a separate message with `summary` set."""
     role, parts = read_item_parts(item)
-    return Message(id, role, parts, "", is_compaction(parts), "", line, time)
+    return Message(id, role, parts, summary=is_compaction(parts), line=line, time=time)
 
 
 def is_compaction(parts: Sequence[Part]) -> bool:
@@ -269,8 +269,15 @@ def read_responses_usage(usage: Any) -> Usage | None:
         outside.get("reasoning_tokens")
     )
     if read + write > total:
-        return Usage(0, read, write, count_of(output), reasoning, context=total)
-    return Usage(total - read - write, read, write, count_of(output), reasoning)
+        return Usage(
+            input=0,
+            cache_read=read,
+            cache_write=write,
+            output=count_of(output),
+            reasoning=reasoning,
+            context=total,
+        )
+    return Usage(total - read - write, read, write, output=count_of(output), reasoning=reasoning)
 
 
 def read_responses_prompt(body: Mapping[str, Any]) -> Prompt:

@@ -113,7 +113,7 @@ def _patch(
             continue
         is_known = name in wire and name in old
         change = (
-            describe_change((*path, name), wire[name], old[name], value)
+            describe_change((*path, name), wire[name], old[name], new=value)
             if is_known
             else NewValue(value)
         )
@@ -133,7 +133,9 @@ def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: l
         if places := same.get(dumps(element)):
             of.append(Ref((*path, places.pop(0) if len(places) > 1 else places[0])))
         elif name and (places := named.get(name)):
-            of.append(describe_change((*path, places[0]), wire[places[0]], old[places[0]], element))
+            of.append(
+                describe_change((*path, places[0]), wire[places[0]], old[places[0]], new=element)
+            )
         else:
             of.append(NewValue(element))
     return Many(tuple(of))

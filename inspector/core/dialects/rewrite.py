@@ -70,7 +70,7 @@ def plan_recipes(
         return tuple(Ref((n,)) for n in range(len(items)))
     if dialect == RESPONSES.name:
         return _plan_items(items, target, sources)
-    return _plan_messages(DIALECTS[dialect], items, target, sources)
+    return _plan_messages(DIALECTS[dialect], items, new=target, sources=sources)
 
 
 def _are_alike(message: Message, other: Message) -> bool:
@@ -165,7 +165,12 @@ def _plan_messages(
         else:
             recipes.append(
                 _change_unit(
-                    dialect, group.unit, items[group.unit], units[group.unit], group, calls
+                    dialect,
+                    n=group.unit,
+                    item=items[group.unit],
+                    unit=units[group.unit],
+                    group=group,
+                    calls=calls,
                 )
             )
     return tuple(recipes)
@@ -185,7 +190,7 @@ def _change_unit(
     old, changed = _as_single(dialect, unit, calls), _as_single(dialect, group.messages, calls)
     if isinstance(item, dict) and isinstance(item.get("content"), list):
         old, changed = _as_list(old), _as_list(changed)
-    return describe_change((n,), item, old, changed)
+    return describe_change((n,), wire=item, old=old, new=changed)
 
 
 def _calls(
@@ -247,7 +252,7 @@ def _grouped(dialect: Dialect, new: Sequence[_Sourced], owner: Sequence[int]) ->
     groups: list[_Group] = []
     for message, source in new:
         unit = None if source is None else owner[source]
-        last = groups[-1] if groups else _Group(None, [])
+        last = groups[-1] if groups else _Group(unit=None, messages=[])
         if unit is not None and last.unit is not None:
             joins = unit == last.unit
         else:
@@ -340,7 +345,7 @@ def _changed(
                 item.get("content"), str
             ):  # written as a string again if possible
                 before, after = _as_text(before), _as_text(after)
-            yield describe_change((span.start,), item, before, after)
+            yield describe_change((span.start,), wire=item, old=before, new=after)
             return
     yield from _rebuilt(items, span, message, calls)
 
@@ -381,7 +386,7 @@ def _leaves(span: _ItemSpan) -> Iterator[_Leaf]:
     parts = iter(span.message.parts)
     for n, count in enumerate(span.parts):
         for at in range(count):
-            yield _Leaf(span.start + n, at, count, next(parts))
+            yield _Leaf(span.start + n, at, of=count, part=next(parts))
 
 
 def _kept(items: Sequence[Any], run: Sequence[_Leaf]) -> Recipe:
@@ -411,7 +416,9 @@ def _new_part(
     former_leaf = next(same, None)
     if former_leaf is not None and len(written) == 1:
         old = RESPONSES.write((Message("", message.role, (former_leaf.part,)),), calls)
-        yield describe_change((former_leaf.item,), items[former_leaf.item], old[0], written[0])
+        yield describe_change(
+            (former_leaf.item,), wire=items[former_leaf.item], old=old[0], new=written[0]
+        )
     else:
         yield from map(NewValue, written)
 

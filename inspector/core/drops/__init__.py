@@ -90,7 +90,9 @@ def session_drops(session: Session) -> tuple[Drop, ...]:
     """Return the silent drops of every thread, in thread order."""
     parents = _Parents(session)
     return tuple(
-        drop for thread in session.threads for drop in _known_drops(thread, parents, None).found
+        drop
+        for thread in session.threads
+        for drop in _known_drops(thread, parents, former=None).found
     )
 
 
@@ -129,7 +131,13 @@ def _find_drops(thread: Thread, parents: "_Parents | None", former: Drops | None
         if drop is not None:
             drops.append(drop)
     last = tuple(requests[max(0, len(requests) - 2) :])
-    return Drops(thread.id, tuple(drops), last, len(requests), tuple(thread.compactions))
+    return Drops(
+        thread.id,
+        found=tuple(drops),
+        last=last,
+        count=len(requests),
+        compactions=tuple(thread.compactions),
+    )
 
 
 def _count_settled(former: Drops, thread: Thread) -> int:
@@ -214,11 +222,11 @@ def _describe_birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
     return [
         Drop(
             thread.id,
-            0,
-            "sub-agent",
-            False,
-            why,
-            marker,
+            request=0,
+            kind="sub-agent",
+            loss=False,
+            why=why,
+            marker=marker,
             parent_tokens=parent_tokens,
             line=first.line,
             time=first.time,
@@ -254,7 +262,10 @@ class _ChangeFinder:
             return None
         before = thread_before(self._thread, request.index, self._arrival(request.index)).end
         fates = self._fates_at(
-            former, request, before, announced is not None and announced[1].kind == "summary"
+            former,
+            request,
+            before,
+            summarised=announced is not None and announced[1].kind == "summary",
         )
         changed = {id_: fate for id_, fate in fates.items() if fate != "kept"}
         return Drop(
@@ -385,4 +396,4 @@ def find_parting(former: View, view: View) -> tuple[int, MessageChanges]:
     return places[0], replace(changes, kept=changes.kept + former.length - places[0] - len(places))
 
 
-_NOTHING = MessageChanges((), (), (), 0, ())
+_NOTHING = MessageChanges((), faded=(), changed=(), kept=0, fresh=())

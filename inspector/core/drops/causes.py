@@ -54,9 +54,17 @@ def explain_record(compaction: Compaction) -> Cause:
     kind, why = kinds[compaction.kind]
     if compaction.evidence:
         return Cause(
-            kind, True, f"{why} {compaction.evidence}", "inferred from the provider's counts"
+            kind,
+            loss=True,
+            why=f"{why} {compaction.evidence}",
+            marker="inferred from the provider's counts",
         )
-    return Cause(kind, True, why, " ".join(f"recorded {compaction.trigger} compaction".split()))
+    return Cause(
+        kind,
+        loss=True,
+        why=why,
+        marker=" ".join(f"recorded {compaction.trigger} compaction".split()),
+    )
 
 
 def explain_changes(
@@ -76,24 +84,26 @@ def explain_changes(
     if any(message.summary for message in changes.fresh[:_HEAD]):
         return Cause(
             "compaction",
-            True,
-            "A summary stands where messages were; no record announces it.",
-            "a summary",
+            loss=True,
+            why="A summary stands where messages were; no record announces it.",
+            marker="a summary",
         )
     if not changes.lost and changes.counts["cleared"] == len(losses):
         why = f"{len(losses)} tool results were replaced by a placeholder."
-        return Cause("micro-compaction", True, why, f"placeholder: {_excerpt(losses[0][1])}")
+        return Cause(
+            "micro-compaction", loss=True, why=why, marker=f"placeholder: {_excerpt(losses[0][1])}"
+        )
     if changes.lost and not changes.kept and not changes.changed:
         return _explain_replacement(changes, same)
     if _is_other_model(former, request):
         why = f"With the switch from {former.model} to {request.model} the history was changed."
-        return Cause("model switch", True, why, f"{former.model} → {request.model}")
+        return Cause("model switch", loss=True, why=why, marker=f"{former.model} → {request.model}")
     why = f"{len(changes.lost)} messages were taken out, {len(losses)} were shortened or edited."
     return Cause(
         "edit",
-        True,
-        why,
-        "messages that were removed" if changes.lost else "messages that changed",
+        loss=True,
+        why=why,
+        marker="messages that were removed" if changes.lost else "messages that changed",
     )
 
 
@@ -104,16 +114,22 @@ def _explain_replacement(changes: MessageChanges, same: int) -> Cause:
     """
     if not same:
         return Cause(
-            "edit", True, "Nothing of the buffer is left: it begins again.", "no message in common"
+            "edit",
+            loss=True,
+            why="Nothing of the buffer is left: it begins again.",
+            marker="no message in common",
         )
     fresh = next((message for message in changes.fresh if message.mark == ""), None)
     if fresh is None or fresh.role == "user":
         why = f"The first {same} messages stand; what followed them was replaced by what the user says now."
         return Cause(
-            "rewind", True, why, "the beginning is the same, a new user message follows it"
+            "rewind",
+            loss=True,
+            why=why,
+            marker="the beginning is the same, a new user message follows it",
         )
     why = f"The last {len(changes.lost)} messages were taken away and others put there."
-    return Cause("edit", True, why, "messages that were removed")
+    return Cause("edit", loss=True, why=why, marker="messages that were removed")
 
 
 def _explain_rewording(changes: MessageChanges, former: Request, request: Request) -> Cause | None:
@@ -125,8 +141,13 @@ def _explain_rewording(changes: MessageChanges, former: Request, request: Reques
     words = ", ".join(f"{counts[change]} x {change}" for change in HARMLESS if counts[change])
     if _is_other_model(former, request) and kind == "thinking":
         why = f"With the switch from {former.model} to {request.model} thinking of old turns was taken out."
-        return Cause("model switch", False, why, words)
-    return Cause(kind, False, f"{_HARMLESS_CHANGES[kind]} Nothing that was said is lost.", words)
+        return Cause("model switch", loss=False, why=why, marker=words)
+    return Cause(
+        kind,
+        loss=False,
+        why=f"{_HARMLESS_CHANGES[kind]} Nothing that was said is lost.",
+        marker=words,
+    )
 
 
 _HARMLESS_CHANGES: Mapping[Literal["images", "thinking", "rewritten", "reminders"], str] = {
@@ -147,7 +168,7 @@ def explain_counts(former: Request, request: Request) -> Cause | None:
     if cleared > _count_cleared(former.edits):
         words = ", ".join(str(edit.get("type", "")) for edit in request.edits)
         why = f"The provider cleared {cleared:,} tokens of what the client sent before the model read it."
-        return Cause("server-side clearing", True, why, f"applied_edits: {words}")
+        return Cause("server-side clearing", loss=True, why=why, marker=f"applied_edits: {words}")
     before, after = former.usage, request.usage
     if (
         before is None
@@ -160,15 +181,22 @@ def explain_counts(former: Request, request: Request) -> Cause | None:
     fell = f"The provider counted {before.prompt:,} tokens, then {after.prompt:,}, while the messages only grew"
     if _is_other_model(former, request):
         why = f"{fell}: another model counts otherwise."
-        return Cause("model switch", False, why, f"{former.model} → {request.model}")
+        return Cause(
+            "model switch", loss=False, why=why, marker=f"{former.model} → {request.model}"
+        )
     if smaller := _describe_smaller_prompt(former, request):
-        return Cause("prompt", False, f"{fell}: {smaller}.", smaller)
+        return Cause("prompt", loss=False, why=f"{fell}: {smaller}.", marker=smaller)
     if (
         request.prompt.system is not None
     ):  # the whole body is recorded, so the client did not remove anything
         why = f"{fell}: something was cleared without the client's doing."
-        return Cause("server-side clearing", True, why, "the provider's counts")
-    return Cause("unexplained", True, f"{fell}, as far as the file says.", "the provider's counts")
+        return Cause("server-side clearing", loss=True, why=why, marker="the provider's counts")
+    return Cause(
+        "unexplained",
+        loss=True,
+        why=f"{fell}, as far as the file says.",
+        marker="the provider's counts",
+    )
 
 
 def _is_other_model(former: Request, request: Request) -> bool:

@@ -72,7 +72,9 @@ class Passages:
 
     def best(self, words: frozenset[str]) -> "Coverage":
         """Return the window that contains most of these words. O(occurrences of the words)."""
-        return next(self.covering(words, 0.0), Coverage(0.0, "", ""))
+        return next(
+            self.covering(words, least_share=0.0), Coverage(share=0.0, sentence="", window="")
+        )
 
     def covering(self, words: frozenset[str], least_share: float) -> Iterator["Coverage"]:
         """Yield the windows with at least `least_share` of the words, best first. O(occurrences of the words)."""

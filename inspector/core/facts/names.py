@@ -36,7 +36,10 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
                 if not places:
                     for match in _NUMBERED.finditer(text):
                         places.setdefault(match.group(), []).append(match.start())
-                if all(_is_incidental(text, at + start, at + end, printed) for at in places[run]):
+                if all(
+                    _is_incidental(text, start=at + start, end=at + end, printed=printed)
+                    for at in places[run]
+                ):
                     continue
             yield fact
 

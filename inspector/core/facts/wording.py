@@ -210,7 +210,7 @@ def judge_error(text: str, passages: Passages) -> Echo:
     names = content_words(" ".join(_INNER_CAPITAL.findall(bare)))
     named = passages.best(names) if names else None
     if named is not None and named.share == 1 and _FAILURE.search(named.window):
-        return Echo("carried", named.sentence[:_NEAREST], 1.0)
+        return Echo("carried", named.sentence[:_NEAREST], share=1.0)
     cover = passages.best(words)
     nearest = cover.sentence[:_NEAREST]
     if len(words) > _FEW and cover.share >= CARRIED:
@@ -358,7 +358,7 @@ class Retelling:
             if fact.kind == "error":
                 return judge_error(fact.text, self._passages)
             return judge(Saying(fact.text), self._passages)
-        return Echo("carried", fact.text, 1.0) if self._is_named(fact) else Echo("gone")
+        return Echo("carried", fact.text, share=1.0) if self._is_named(fact) else Echo("gone")
 
     def _is_named(self, fact: Fact) -> bool:
         """Do the new messages name a path, an address, an identifier or a number in another spelling?"""

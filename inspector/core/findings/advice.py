@@ -161,7 +161,16 @@ def _advise_on_cache(session: Session, cost: SessionCost) -> Iterator[Advice]:
         f"{tokens:,} tokens were re-sent in all."
     )
     action = _find_action(kind, harness_of(session))
-    yield Advice(kind, finding, action, evidence, 0, hourly_usd, longest.request, longest.thread)
+    yield Advice(
+        kind,
+        finding,
+        action,
+        evidence,
+        tokens=0,
+        usd=hourly_usd,
+        request=longest.request,
+        thread=longest.thread,
+    )
 
 
 def _advise_short_lifetime(session: Session, cost: SessionCost, saved_usd: Decimal) -> Advice:
@@ -170,7 +179,7 @@ def _advise_short_lifetime(session: Session, cost: SessionCost, saved_usd: Decim
     finding = f"A cache lifetime of 5 minutes would have saved {dollars(saved_usd)}: few pauses needed 1 hour."
     evidence = f"{hourly:,} tokens were written to the cache for 1 hour, at a higher price than for 5 minutes."
     action = _find_action("short-cache-lifetime", harness_of(session))
-    return Advice("short-cache-lifetime", finding, action, evidence, 0, saved_usd)
+    return Advice("short-cache-lifetime", finding, action, evidence, tokens=0, usd=saved_usd)
 
 
 def _is_covered_by_hour(miss: Rebilling) -> bool:
@@ -226,7 +235,16 @@ def _advise_on_payment(session: Session, cost: SessionCost) -> Iterator[Advice]:
     )
     thread, request = unpaid[0]
     action = _find_action("unpaid-compactions", harness_of(session))
-    yield Advice("unpaid-compactions", finding, action, evidence, 0, lost_usd, request, thread)
+    yield Advice(
+        "unpaid-compactions",
+        finding,
+        action,
+        evidence,
+        tokens=0,
+        usd=lost_usd,
+        request=request,
+        thread=thread,
+    )
 
 
 def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
@@ -239,7 +257,7 @@ def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
         if lowest < _EARLY * by_rules:
             sooner = by_rules - lowest
             finding = (
-                f"{trigger.client} compacted at {lowest:,} tokens ({per_cent(lowest / place.window, 1)}), "
+                f"{trigger.client} compacted at {lowest:,} tokens ({per_cent(lowest / place.window, places=1)}), "
                 f"{sooner:,} tokens before the {by_rules:,} of its rules."
             )
             action = _find_action("early-compaction", place.harness)
@@ -249,10 +267,10 @@ def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
                 finding,
                 action,
                 evidence,
-                sooner,
-                None,
-                place.at,
-                place.thread.id,
+                tokens=sooner,
+                usd=None,
+                request=place.at,
+                thread=place.thread.id,
             )
     if place.window and fullest > _NEARLY_FULL * place.window:
         over = [
@@ -268,7 +286,13 @@ def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
         evidence = f"The first was request {over[0]}: a larger answer would not have fitted."
         excess = fullest - round(_NEARLY_FULL * place.window)
         yield Advice(
-            "late-compaction", finding, action, evidence, max(excess, _LEAST_TOKENS), None, over[0]
+            "late-compaction",
+            finding,
+            action,
+            evidence,
+            tokens=max(excess, _LEAST_TOKENS),
+            usd=None,
+            request=over[0],
         )
 
 
@@ -308,10 +332,10 @@ def _advise_on_tools(place: _FullestRequest, tools: Sequence[OfferedTool]) -> It
         finding,
         action,
         evidence,
-        each * len(offered),
-        usd,
-        place.at,
-        place.thread.id,
+        tokens=each * len(offered),
+        usd=usd,
+        request=place.at,
+        thread=place.thread.id,
     )
 
 
@@ -362,7 +386,16 @@ def _describe_stale_copies(
         later = f"message {current[-1]} has the current text"
     evidence = f"{name} was read in message {largest.message} and changed in message {largest.changed_by}; {later}."
     action = _find_action("stale-copies", place.harness)
-    return Advice("stale-copies", finding, action, evidence, sent, usd, place.at, place.thread.id)
+    return Advice(
+        "stale-copies",
+        finding,
+        action,
+        evidence,
+        tokens=sent,
+        usd=usd,
+        request=place.at,
+        thread=place.thread.id,
+    )
 
 
 def _describe_duplicates(place: _FullestRequest, duplicates: Sequence[Repeat], free: int) -> Advice:
@@ -376,7 +409,16 @@ def _describe_duplicates(place: _FullestRequest, duplicates: Sequence[Repeat], f
         f"The largest is {named_file(top)} ({times(top.times)}, {top.tokens_each:,} tokens each)."
     )
     action = _find_action("duplicates", place.harness)
-    return Advice("duplicates", finding, action, evidence, sent, usd, place.at, place.thread.id)
+    return Advice(
+        "duplicates",
+        finding,
+        action,
+        evidence,
+        tokens=sent,
+        usd=usd,
+        request=place.at,
+        thread=place.thread.id,
+    )
 
 
 def _sum_carried(

@@ -122,7 +122,7 @@ def filled_answer(
     trees = [parts.tree]
     del parts
     forget(trees)
-    return ShortAnswer("filled", headline, details, strong, at)
+    return ShortAnswer("filled", headline, details, strong, request=at)
 
 
 def _fullest_words(
@@ -146,7 +146,11 @@ def _fullest_words(
 
 
 def _window_share(share: float) -> str:
-    return per_cent(share, 1) if share >= 0.001 else f"less than {per_cent(0.001, 1)}"
+    return (
+        per_cent(share, places=1)
+        if share >= 0.001
+        else f"less than {per_cent(part=0.001, places=1)}"
+    )
 
 
 def _filling_words(
@@ -258,7 +262,11 @@ def describe_losses(
         sentences.append(f"What {plural(len(hidden), 'silent drop')} removed is not in the file.")
     cost = worst.forgetting
     return ShortAnswer(
-        "lost", cost.sentence, _sentences(*sentences), cost.amount, worst.before_request
+        "lost",
+        headline=cost.sentence,
+        details=_sentences(*sentences),
+        strong=cost.amount,
+        request=worst.before_request,
     )
 
 
@@ -361,7 +369,7 @@ def describe_cost(cost: SessionCost, thread_id: str = "main") -> ShortAnswer:
     details = _sentences(_cache_words(cost), _compaction_words(cost.threads, thread_id), incomplete)
     if not total:
         return ShortAnswer("cost", f"The price of {_unpriced_model(cost)} is unknown.", details)
-    return ShortAnswer("cost", f"The session cost {total}.", details, total)
+    return ShortAnswer("cost", headline=f"The session cost {total}.", details=details, strong=total)
 
 
 def _total_words(cost: SessionCost) -> str:
@@ -399,7 +407,12 @@ def _miss_answer(
         sentences.append(_all_misses_words(misses, cost))
     sentences.append(incomplete)
     return ShortAnswer(
-        "cost", headline, _sentences(*sentences), strong, costliest.request, costliest.thread
+        "cost",
+        headline,
+        details=_sentences(*sentences),
+        strong=strong,
+        request=costliest.request,
+        thread=costliest.thread,
     )
 
 

@@ -55,7 +55,10 @@ def find_signed_cause(
         words = break_words.say_signs(signs, kind)
         if words:
             return MissExplanation(
-                cause, f"{words} {stopped}", message if place == 0 else "", place
+                cause,
+                evidence=f"{words} {stopped}",
+                message=message if place == 0 else "",
+                place=place,
             )
     return None
 
@@ -91,4 +94,6 @@ def find_changed_message(
         drop.why if drop is not None else "", same, len(former.view)
     )
     changed = new or old
-    return MissExplanation("prefix-changed", why, changed.id if changed else "", same, diff)
+    return MissExplanation(
+        "prefix-changed", evidence=why, message=changed.id if changed else "", place=same, diff=diff
+    )

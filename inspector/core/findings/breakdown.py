@@ -155,13 +155,15 @@ def tool_calls(session: Session, thread: Thread) -> ToolCalls:
         name: server for prompt in prompts.values() for name, server, _ in offered(prompt) if server
     }
     count = Counter(call.name for call in calls)
-    return ToolCalls(session.format, {call.id: call for call in calls}, count, servers)
+    return ToolCalls(
+        session.format, by_id={call.id: call for call in calls}, count=count, servers=servers
+    )
 
 
 def break_down(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls) -> Breakdown:
     """Return what fills a buffer, as a tree whose root has the tokens of `pressure`. O(buffer)."""
     rows = _split_by_category(_buffer_rows(size.estimator, buffer, calls))
-    parts = sized(size, pressure, buffer.messages, buffer.prompt)
+    parts = sized(size, pressure, view=buffer.messages, prompt=buffer.prompt)
     children = [
         _build_node((category, "category"), tokens, rows.pop(category, []))
         for category, tokens in parts
@@ -171,7 +173,9 @@ def break_down(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls
     if unseen := total - sum(tokens for _, tokens in parts):
         children.append(BreakdownNode("unseen", "category", unseen))
     places = tuple(range(len(buffer.messages)))
-    tree = BreakdownNode("buffer", "buffer", total, places, tuple(children))
+    tree = BreakdownNode(
+        "buffer", kind="buffer", tokens=total, messages=places, children=tuple(children)
+    )
     return Breakdown(tree, tuple(_tools(tree, calls)))
 
 
@@ -224,18 +228,18 @@ def _build_node(step: Step, tokens: int, rows: list[_Row], depth: int = 0) -> Br
     places = tuple(dict.fromkeys(row.place for row in rows if row.place is not None))
     calls = sum(row.calls for row in rows) if kind == "tool" else None
     if kind == "message" or (kind in ("file", "text") and len(places) == 1):
-        return BreakdownNode(name, kind, tokens, places)
+        return BreakdownNode(name, kind, tokens, messages=places)
     groups: dict[Step, list[_Row]] = {}
     for row in rows:
         if depth < len(row.path):
             groups.setdefault(row.path[depth], []).append(row)
     rows.clear()
     children = [
-        _build_node(inner, share, groups.pop(inner), depth + 1)
+        _build_node(inner, tokens=share, rows=groups.pop(inner), depth=depth + 1)
         for inner, share in _share_tokens(tokens, groups)
     ]
     children.sort(key=lambda child: -child.tokens)
-    return BreakdownNode(name, kind, tokens, places, tuple(children), calls)
+    return BreakdownNode(name, kind, tokens, messages=places, children=tuple(children), calls=calls)
 
 
 def _share_tokens(tokens: int, groups: Mapping[Step, Sequence[_Row]]) -> list[tuple[Step, int]]:
@@ -275,7 +279,9 @@ def _message_rows(
         for (path, group), share in zip(by_path.items(), alone, strict=True):
             count = sum(isinstance(part, ToolCall | ToolResult) for part in group)
             below: Path = (*path, (f"message {place}", "message"))
-            yield _Row(category, below, place, weight * share / whole, count)
+            yield _Row(
+                category, path=below, place=place, weight=weight * share / whole, calls=count
+            )
 
 
 def _path(calls: ToolCalls, message: Message, segment: Segment) -> Path:
@@ -308,12 +314,14 @@ def _prompt_rows(estimator: Estimator, prompt: Prompt, client: str) -> Iterator[
     sizes = prompt_categories(estimator, prompt)
     for (category, label, _), (_, tokens) in zip(pieces, sizes, strict=False):
         name = label or ("system prompt" if category == "system" else category)
-        yield _Row(category, ((name, "text"),), None, tokens * unit)
+        yield _Row(category, path=((name, "text"),), place=None, weight=tokens * unit)
     schemas = list(offered(prompt, client))
     alone = [_schema_tokens(estimator, definition) for _, _, definition in schemas]
     whole, tokens = sum(alone) or 1, sizes[-1][1]
     for (name, server, _), share in zip(schemas, alone, strict=True):
-        yield _Row("tools", _tool_path(server, name), None, tokens * unit * share / whole)
+        yield _Row(
+            "tools", _tool_path(server, name), place=None, weight=tokens * unit * share / whole
+        )
 
 
 def _schema_tokens(estimator: Estimator, definition: Json) -> int:
@@ -347,7 +355,14 @@ def _tools(tree: BreakdownNode, calls: ToolCalls) -> list[OfferedTool]:
         if name != _UNKNOWN:
             in_thread = calls.count.get(name, 0)
             tools.append(
-                OfferedTool(name, server, schemas.get(key), in_thread, called[key], used[key])
+                OfferedTool(
+                    name,
+                    server,
+                    schema_tokens=schemas.get(key),
+                    calls=in_thread,
+                    calls_in_buffer=called[key],
+                    tokens=used[key],
+                )
             )
     return sorted(tools, key=lambda tool: -(tool.tokens + (tool.schema_tokens or 0)))
 

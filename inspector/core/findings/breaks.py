@@ -151,7 +151,7 @@ def _find_misses(
         misses = [miss for miss in former.misses if miss.request < settled]
     detective = _Detective(thread, session, signs, writers, ends)
     misses += detective.find_misses(settled)
-    return _KnownMisses(thread, signs, writers, ends, tuple(misses))
+    return _KnownMisses(thread, signs, writers, ends, misses=tuple(misses))
 
 
 @dataclass(slots=True)
@@ -197,22 +197,22 @@ class _Detective:
         resent = max(0, min(former[1].cached, usage.prompt) - usage.cache_read)
         pause = seconds_between(former[0].time, request.time)
         cause = self._explain(former[0], request, usage, (former[2], model), pause)
-        usd, avoidable_usd = price_resent(usage, model, request.time, resent)
+        usd, avoidable_usd = price_resent(usage, model, request.time, tokens=resent)
         yield Rebilling(
             self.thread.id,
-            request.index,
-            resent,
-            missed,
-            usd,
-            avoidable_usd,
-            cause.cause,
-            cause.evidence,
-            cause.message,
-            cause.place,
-            cause.diff,
-            pause,
-            cause.inferred,
-            cause.life_s,
+            request=request.index,
+            tokens=resent,
+            missed=missed,
+            usd=usd,
+            avoidable_usd=avoidable_usd,
+            cause=cause.cause,
+            evidence=cause.evidence,
+            message=cause.message,
+            place=cause.place,
+            diff=cause.diff,
+            pause_s=pause,
+            inferred=cause.inferred,
+            life_s=cause.life_s,
         )
 
     def _explain(
@@ -334,7 +334,9 @@ class _Detective:
         """Find where the provider stopped reading the prompt from its cache. O(requests)."""
         read = usage.cache_read
         if not read:
-            return _ReadingEnd(break_words.say_reading_stopped(0), 0, _id_at(request, 0))
+            return _ReadingEnd(
+                break_words.say_reading_stopped(0), place=0, message=_id_at(request, place=0)
+            )
         ended = self._find_prompt_end(request, read)
         if ended is not None:
             place = len(ended.view)
@@ -347,10 +349,10 @@ class _Detective:
             is_head = head > 0 and abs(head - read) < _NEAR
             return _ReadingEnd(
                 break_words.say_reading_stopped(read, head=head if is_head else 0),
-                0,
-                _id_at(request, 0),
+                place=0,
+                message=_id_at(request, place=0),
             )
-        return _ReadingEnd(break_words.say_reading_stopped(read), None, "")
+        return _ReadingEnd(break_words.say_reading_stopped(read), place=None, message="")
 
     def _find_prompt_end(self, request: Request, read: int) -> Request | None:
         """Return the newest shorter request whose prompt ended where reading stopped; None if there is none."""
@@ -375,9 +377,9 @@ class _Detective:
         if effort and place == 0 and _OPENAI.match(model):
             return MissExplanation(
                 "prefix-changed",
-                break_words.say_effort_is_prompt(effort, stopped),
-                message,
-                place,
+                evidence=break_words.say_effort_is_prompt(effort, stopped),
+                message=message,
+                place=place,
                 inferred=True,
             )
         beside = break_words.say_signs(signs, "settings")
@@ -387,7 +389,9 @@ class _Detective:
                 break_words.say_unknown(stopped, pause, is_written=is_written, beside=beside),
             )
         why = break_words.say_unrecorded_change(stopped, pause, place, beside)
-        return MissExplanation("prefix-changed", why, message, place, inferred=True)
+        return MissExplanation(
+            "prefix-changed", evidence=why, message=message, place=place, inferred=True
+        )
 
     def _is_lost_early(self, usage: Usage, pause: float | None) -> bool:
         """Is the pause unknown, or long and not even the text before the first message was read from the cache?"""
@@ -407,9 +411,9 @@ class _Detective:
         stopped, place, message = self._find_end_of_reading(request, usage)
         return MissExplanation(
             "other-cache",
-            break_words.say_another_cache(stopped, held),
-            message,
-            place,
+            evidence=break_words.say_another_cache(stopped, held),
+            message=message,
+            place=place,
             inferred=True,
         )
 

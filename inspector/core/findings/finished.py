@@ -155,13 +155,14 @@ class FinishedWork:
     @cached_property
     def _completions(self) -> Sequence[tuple[int, frozenset[str]]]:
         """Return the place and the content words of each sentence that says that something was done."""
-        return [
-            (place, content_words(sentence))
-            for place, message in enumerate(self._messages)
-            if message.summary or message.role == "assistant"
-            for sentence in sentences(message.text[:SCANNED])
-            if _COMPLETED.search(sentence) and not _OPEN.search(sentence)
-        ]
+        completions = list[tuple[int, frozenset[str]]]()
+        for place, message in enumerate(self._messages):
+            if not message.summary and message.role != "assistant":
+                continue
+            for sentence in sentences(message.text[:SCANNED]):
+                if _COMPLETED.search(sentence) and not _OPEN.search(sentence):
+                    completions.append((place, content_words(sentence)))
+        return completions
 
     def _step(self, text: str, place: int) -> str:
         for act in _ACTS.findall(text):

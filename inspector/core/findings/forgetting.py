@@ -211,7 +211,15 @@ class _AgainWalk:
         following = requests[asked_at + 1] if asked_at + 1 < len(requests) else None
         usd = self._price(tokens, called, calls, following)
         self.found[at].append(
-            GotBack(how, what, asked_at, caller.id, caller.line, tokens + called, usd)
+            GotBack(
+                how,
+                what,
+                request=asked_at,
+                message=caller.id,
+                line=caller.line,
+                tokens=tokens + called,
+                usd=usd,
+            )
         )
 
     def _price(
@@ -243,12 +251,12 @@ class _AgainWalk:
             self.found[self._at].append(
                 GotBack(
                     "user",
-                    wish.text,
-                    request,
-                    message.id,
-                    message.line,
-                    tokens,
-                    self._price_speech(tokens, request),
+                    what=wish.text,
+                    request=request,
+                    message=message.id,
+                    line=message.line,
+                    tokens=tokens,
+                    usd=self._price_speech(tokens, request),
                 )
             )
             break

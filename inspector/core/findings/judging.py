@@ -62,7 +62,7 @@ def price_judging(rows: Sequence[LostRow], replacement: str, model: str) -> Judg
     """
     unsure = unsure_rows(rows)
     if not unsure:
-        return JudgingPrice(0, 0, Decimal(0), model)
+        return JudgingPrice(rows=0, tokens=0, usd=Decimal(0), model=model)
     by, request = estimator(DEFAULT_ESTIMATOR), question(unsure, replacement)
     tokens = by.tokens(
         by.weigh(Message("question", "user", (Text(f"{request.instructions}\n{request.text}"),)))

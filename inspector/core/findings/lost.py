@@ -146,7 +146,9 @@ class _Recorded:
         self._silent, self._announced = silent, announced
         self._places = _places(ground)
         took = {at for at, drop in silent.items() if drop.kind in _COMPACTING}
-        self._again = forgetting(thread, ground.arrivals, ground.sizes, announced | took)
+        self._again = forgetting(
+            thread, ground.arrivals, ground.sizes, compacted_at=announced | took
+        )
         self._steps = dict[int, Compacted]()
         self._is_brief = wishes_only
         if wishes_only:
@@ -162,7 +164,11 @@ class _Recorded:
             self._losses[loss.at.before_request].setdefault(loss.fact, loss)
         for regret in self._together.regrets:
             use = NeededAgain(
-                regret.needed_by, regret.how, regret.message, regret.price, regret.result
+                regret.needed_by,
+                regret.how,
+                regret.message,
+                tokens=regret.price,
+                result=regret.result,
             )
             self._needed[regret.at.before_request].setdefault(regret.fact, []).append(use)
 
@@ -181,16 +187,16 @@ class _Recorded:
         again, invented = self._again.get(at, NOTHING_AGAIN), self._inventions(at, before)
         loss = CompactionLoss(
             index,
-            self._thread.id,
-            at,
-            "drop",
-            "",
-            before_tokens,
-            after_tokens,
-            kept_count,
-            rows,
-            again,
-            invented,
+            thread=self._thread.id,
+            before_request=at,
+            kind="drop",
+            trigger="",
+            tokens_before=before_tokens,
+            tokens_after=after_tokens,
+            kept=kept_count,
+            rows=rows,
+            forgetting=again,
+            inventions=invented,
         )
         drop = self._silent.get(at)
         return self._announce(loss) if drop is None else _dropped(loss, drop)
@@ -204,7 +210,13 @@ class _Recorded:
         unknown = _unknown(self._session, self._thread, at, before)
         echo = _or_content_went({fact: loss.echo for fact, loss in gone.items()})
         outside = find_made_outside(before)
-        verdicts = Verdicts(echo, FinishedWork(before).reason, unknown, self._places, outside)
+        verdicts = Verdicts(
+            echo,
+            finished=FinishedWork(before).reason,
+            unknown=unknown,
+            places=self._places,
+            outside=outside,
+        )
         messages = {fact: loss.message for fact, loss in gone.items()} | dict.fromkeys(
             only_content, ""
         )
@@ -243,14 +255,16 @@ class _Recorded:
             compactions, key=lambda compaction: compaction.kind != "summary"
         )  # a summary is more informative than a clean-up
         freed = (loss.tokens_before or 0) - (loss.tokens_after or 0)
+        economics = step.economics if step is not None else UNKNOWN
+        is_shown = bool(loss.rows) or main.kind != "micro" or freed <= 0
         return replace(
             loss,
             is_whole=not self._begins_late(at),
             kind=main.kind,
             trigger=main.trigger,
-            economics=step.economics if step is not None else UNKNOWN,
+            economics=economics,
             is_readable=main.is_readable,
-            is_shown=bool(loss.rows) or main.kind != "micro" or freed <= 0,
+            is_shown=is_shown,
         )
 
 
@@ -334,7 +348,7 @@ def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[L
     """Return the facts lost between the two buffers of one step, without later requests that needed them. O(text)."""
     ids_before = set(map(id, before))
     retelling = Retelling(after, [message for message in after if id(message) not in ids_before])
-    places = {message.id: MessagePlace(None, message.line) for message in before}
+    places = {message.id: MessagePlace(request=None, line=message.line) for message in before}
     outside = find_made_outside(before)
     verdicts = Verdicts(
         retelling.judge, FinishedWork(before).reason, places=places, outside=outside

@@ -183,7 +183,15 @@ class Verdicts:
         nearest = echo.nearest if verdict in ("unsure", "carried") else ""
         is_made = any(name.text in self.outside for name in names)
         return LostRow(
-            whole, message, verdict, tuple(uses), nearest, why, place.request, place.line, is_made
+            whole,
+            message,
+            verdict,
+            needed=tuple(uses),
+            nearest=nearest,
+            why=why,
+            request=place.request,
+            line=place.line,
+            is_made=is_made,
         )
 
 

@@ -88,7 +88,7 @@ def _describe_message(old: Message, new: Message | None, place: int, count: int)
     sentence = (
         f"The prompt differs from {where} on, at character {character:,} of {len(old_text):,}."
     )
-    return PromptChange(sentence, place, new.id, changed_lines(old_text, new_text))
+    return PromptChange(sentence, place, message=new.id, diff=changed_lines(old_text, new_text))
 
 
 def changed_lines(before: str, after: str) -> tuple[str, ...]:

@@ -63,7 +63,9 @@ class RecordedStep:
     @property
     def outcome(self) -> Outcome[None]:
         """Return the step as the outcome of a tier."""
-        return Outcome(self.name, self.after, None, changed=self.changed, renamed=self.renamed)
+        return Outcome(
+            self.name, self.after, running=None, changed=self.changed, renamed=self.renamed
+        )
 
     def fates(self) -> tuple[Fate, ...]:
         """Return the fate of every message. O(messages)."""
@@ -108,7 +110,17 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     else:
         drop = next(drop for drop in drops.found if drop.request == at and drop.kind != "sub-agent")
         kind, why, trigger = drop.kind, drop.why, ""
-    return RecordedStep(at, kind, trigger, why, before, place.buffer(), changed, renamed, numbers)
+    return RecordedStep(
+        at,
+        kind,
+        trigger,
+        why,
+        thread=before,
+        after=place.buffer(),
+        changed=changed,
+        renamed=renamed,
+        compactions=numbers,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,7 @@ class _LineIndex:
         for place in (*places[1:], -1):
             if place != last + 1:
                 message, text, begin = self._texts[self._text_at[first]]
-                yield SpanPlace(message, text, first - begin, last - begin)
+                yield SpanPlace(message, text, first=first - begin, last=last - begin)
                 first = place
             last = place
 

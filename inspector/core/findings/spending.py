@@ -167,13 +167,15 @@ def session_cost(session: Session, of: Thread | None = None) -> SessionCost:
 
 @lru_cache(maxsize=1)
 def _whole_cost(same: SameObject) -> SessionCost:
-    return _find_cost(same.held, None)
+    return _find_cost(same.held, of=None)
 
 
 def _find_cost(session: Session, of: Thread | None) -> SessionCost:
     *bills, nobodys = session_bills(session)
     costs = tuple(_thread_cost(session, bill) for bill in bills if of is None or bill.thread is of)
-    cost = SessionCost(costs, nobodys if of is None and nobodys.calls else None, None, ())
+    cost = SessionCost(
+        costs, nobodys=nobodys if of is None and nobodys.calls else None, bill=None, what_ifs=()
+    )
     total = sum_bills(bill.bill for bill in cost.bills)
     if total is None:
         return cost
@@ -200,7 +202,15 @@ def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
     runs = thrash([(compacted.at.before_request, compacted.economics) for compacted in compactions])
     misses = cache_breaks(thread, session)
     return ThreadCost(
-        thread, of.bills, of.calls, of.beside, misses, compactions, runs, estimated, compared
+        thread,
+        of.bills,
+        of.calls,
+        of.beside,
+        breaks=misses,
+        compactions=compactions,
+        thrash=runs,
+        estimated=estimated,
+        compared=compared,
     )
 
 
@@ -218,7 +228,7 @@ def session_bills(session: Session) -> tuple[ThreadBill, ...]:
 def _bill(thread: Thread, near: Thread, calls: Sequence[SideCall]) -> ThreadBill:
     """Return the bill of a thread. `near`: the thread whose model is assumed for calls that name none."""
     priced = (billed(side_model(call, near), call.usage, call.time) for call in calls if call.usage)
-    return ThreadBill(thread, thread_bills(thread), tuple(calls), tuple(priced))
+    return ThreadBill(thread, thread_bills(thread), calls=tuple(calls), beside=tuple(priced))
 
 
 def thread_bills(thread: Thread) -> tuple[Bill | None, ...]:
@@ -307,7 +317,7 @@ def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
         )
         if other is not None:
             saved = spent.total - other.total
-            choices.append(WhatIf(name, ttl_s, whole.total - saved, saved))
+            choices.append(WhatIf(name, ttl_s, usd=whole.total - saved, saved_usd=saved))
     return tuple(choices)
 
 

@@ -145,9 +145,15 @@ def client_trigger(
     observed = observed_triggers(thread, pressures, window)
     if observed:
         sizes = sorted(trigger.tokens for trigger in observed)
-        return ClientTrigger(client, tuple(sizes), window, True, version)
+        return ClientTrigger(
+            client, tokens=tuple(sizes), window=window, observed=True, version=version
+        )
     highest = None if _lacks_triggers(thread) else trigger_by_rules(session, window)
-    return ClientTrigger(client, (highest,), window, False, version) if highest else None
+    return (
+        ClientTrigger(client, tokens=(highest,), window=window, observed=False, version=version)
+        if highest
+        else None
+    )
 
 
 def trigger_by_rules(session: Session, window: int | None) -> int | None:

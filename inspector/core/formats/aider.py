@@ -195,9 +195,9 @@ def _texts_of(call: BodyPair, role: str) -> list[str]:
 
 FORMAT = Format(
     NAME,
-    "Aider LLM history",
-    sniff,
-    AiderReader,
+    title="Aider LLM history",
+    sniff=sniff,
+    start=AiderReader,
     grows=True,
     contents=Contents(system="yes", tools="none are sent", more="`--llm-history-file`"),
     is_text=True,

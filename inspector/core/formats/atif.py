@@ -67,7 +67,9 @@ def read(fed: FedValues) -> Session:
         if document.get("session_id") != name:
             named = text_of(document.get("session_id")).removeprefix(f"{name}-") or file
             title = text_of(object_of(document, "agent").get("name"))
-            threads.append(_Trajectory(named, {}, title, "main").read([document], 1))
+            threads.append(
+                _Trajectory(named, others={}, title=title, parent="main").read([document], 1)
+            )
     agent = object_of(main, "agent")
     client = f"{text_of(agent.get('name'))} {text_of(agent.get('version'))}".strip()
     return Session(
@@ -109,7 +111,7 @@ class _Trajectory:
         agent = object_of(document, "agent")
         self._thread.model = text_of(agent.get("model_name")) or self._thread.model
         if part:  # a continuation repeats the buffer that it begins with
-            self._thread.begin_again((), Compaction(0, "", line=line))
+            self._thread.begin_again((), Compaction(before_request=0, trigger="", line=line))
             return
         leading = []
         for step in list_of(document.get("steps")):
@@ -156,7 +158,9 @@ class _Trajectory:
             {key: value for key, value in metrics.items() if isinstance(value, int)}
         ):
             prompt, output, read = (count_of(metrics.get(key)) for key in _COUNTS)
-            usage = measured(Usage(max(0, prompt - read), min(read, prompt), 0, output))
+            usage = measured(
+                Usage(max(0, prompt - read), cache_read=min(read, prompt), output=output)
+            )
         self._thread.call(usage, text_of(step.get("model_name")), time, "", line)
 
     def _compact(self, refs: Sequence[Any], name: str, line: int, time: str) -> None:
@@ -164,7 +168,9 @@ class _Trajectory:
         first = [
             message for message in self._thread.view().messages()[:1] if message.role == "user"
         ]
-        self._thread.begin_again(first, Compaction(0, "", kept=len(first), line=line, time=time))
+        self._thread.begin_again(
+            first, Compaction(before_request=0, trigger="", kept=len(first), line=line, time=time)
+        )
         for n, ref in enumerate(refs):
             other = self._other(ref)
             steps = objects_of(other.get("steps"))
@@ -261,29 +267,32 @@ def _episode(row: Mapping[str, Any]) -> tuple[int, str]:
 FORMATS = (
     Format(
         NAME,
-        "ATIF trajectory",
-        FileSigns(FileSign(_TRAJECTORY, "document")),
-        partial(DocumentReader, read),
-        companions,
-        is_companion,
+        title="ATIF trajectory",
+        sniff=FileSigns(FileSign(_TRAJECTORY, "document")),
+        start=partial(DocumentReader, read),
+        companions=companions,
+        is_companion=is_companion,
         grows=True,
         contents=Contents(
             "yes",
-            "if a system step begins it",
-            "if the agent's definition has them",
-            "harbor; with those of the runs that it started",
+            system="if a system step begins it",
+            tools="if the agent's definition has them",
+            more="harbor; with those of the runs that it started",
         ),
     ),
     Format(
         TRACES,
-        "ATIF training conversations",
-        FileSigns(
-            *(FileSign([{**_CONVERSATION, key: "<any>"}], "document", 0.97) for key in _TRIAL_KEYS),
-            *(FileSign({**_CONVERSATION, key: "<any>"}, "every", 0.97) for key in _TRIAL_KEYS),
+        title="ATIF training conversations",
+        sniff=FileSigns(
+            *(
+                FileSign([{**_CONVERSATION, key: "<any>"}], "document", sure=0.97)
+                for key in _TRIAL_KEYS
+            ),
+            *(FileSign({**_CONVERSATION, key: "<any>"}, "every", sure=0.97) for key in _TRIAL_KEYS),
         ),
-        partial(ManyReader, TRACES, split_traces, read_traces),
+        start=partial(ManyReader, TRACES, split_traces, read_traces),
         is_many=True,
         grows=True,
-        contents=Contents("no", "yes", "no", "a session a trial"),
+        contents=Contents("no", system="yes", more="a session a trial"),
     ),
 )

@@ -72,5 +72,6 @@ class CallList:
             return (), ()
         steps, singles = split_singles(self._threads.all)
         return named_threads(steps), [
-            single.steps[0].side_call("main", 0, None) for single in singles
+            single.steps[0].side_call("main", before_request=0, compaction=None)
+            for single in singles
         ]

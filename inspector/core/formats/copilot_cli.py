@@ -41,7 +41,7 @@ _PARTIAL = "A compaction is recorded; what Copilot CLI sent beside its summary i
 
 _SIGNS = FileSigns(
     FileSign({"type": "session.start", "data": "<object>", "parentId": "<any>"}, "any"),
-    FileSign({"type": _EVENTS, "data": "<object>", "parentId": "<any>"}, "most", 0.9),
+    FileSign({"type": _EVENTS, "data": "<object>", "parentId": "<any>"}, "most", sure=0.9),
 )
 
 
@@ -275,7 +275,7 @@ def _usage(counts: Any) -> Usage | None:
         return None
     read = min(read, prompt)
     write = min(write, prompt - read)
-    return Usage(prompt - read - write, read, write, output, min(reasoning, output))
+    return Usage(prompt - read - write, read, write, output, reasoning=min(reasoning, output))
 
 
 def _total_words(model: str, calls: int, usage: Usage | None) -> str:
@@ -316,9 +316,9 @@ def _take_event(
 
 FORMAT = Format(
     NAME,
-    "GitHub Copilot CLI session",
-    _SIGNS,
-    CopilotReader,
+    title="GitHub Copilot CLI session",
+    sniff=_SIGNS,
+    start=CopilotReader,
     grows=True,
     folders=(AgentFolder("session-state/*/events.jsonl", ".copilot", "COPILOT_HOME"),),
     contents=Contents(

@@ -106,7 +106,9 @@ class CrushLayer(ThreadLayer):
             self._is_summarised = True
             summary = replace(messages[0], role="user", summary=True, mark="meta")
             self.thread.aside("compaction", None, "", time=time, compaction=self.thread.compactions)
-            self.thread.begin_again((), Compaction(0, "", summary=summary, time=time))
+            self.thread.begin_again(
+                (), Compaction(before_request=0, trigger="", summary=summary, time=time)
+            )
             self.thread.note(messages[1:])
             return
         if row.get("role") == "assistant" and (messages or reason != "error"):
@@ -145,9 +147,9 @@ def _messages(row: Mapping[str, Any]) -> list[Message]:
     messages = [
         Message(
             f"{name}.{n}" if n else name,
-            "tool",
-            (result,),
-            name if len(results) > 1 else "",
+            role="tool",
+            parts=(result,),
+            together=name if len(results) > 1 else "",
             time=time,
         )
         for n, result in enumerate(results)
@@ -246,9 +248,9 @@ class CrushReader(StoredReader[CrushSession]):
 
 FORMAT = Format(
     NAME,
-    "Crush session",
-    FileSigns(FileSign({"table": "|".join(_TABLES), "row": "<object>"})),
-    CrushReader,
+    title="Crush session",
+    sniff=FileSigns(FileSign({"table": "|".join(_TABLES), "row": "<object>"})),
+    start=CrushReader,
     grows=True,
     folders=(AgentFolder("crush/projects.json", ".local/share", "XDG_DATA_HOME"),),
     contents=Contents(tokens="of the last call, with its answer", more="its database"),

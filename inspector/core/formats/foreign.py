@@ -93,13 +93,14 @@ def _entry(entry: Mapping[str, Any]) -> ForeignFormat:
         for sign in entry.get("signs", ())
     )
     begins = entry.get("begins")
+    tables = tuple(map(frozenset, entry.get("tables", ())))
     return ForeignFormat(
         entry["name"],
-        entry.get("hint", ""),
-        sure,
-        FileSigns(*signs),
-        re.compile(begins.encode("latin-1")) if begins else None,
-        tuple(map(frozenset, entry.get("tables", ()))),
+        hint=entry.get("hint", ""),
+        sure=sure,
+        signs=FileSigns(*signs),
+        begins=re.compile(begins.encode("latin-1")) if begins else None,
+        tables=tables,
     )
 
 

@@ -109,7 +109,16 @@ class GrowingThread:
         """Add a side call, which is not part of the conversation."""
         at = len(self._requests)
         self.side_calls.append(
-            SideCall(kind, self.id, at, compaction, model=model, usage=usage, line=line, time=time)
+            SideCall(
+                kind,
+                thread=self.id,
+                before_request=at,
+                made=compaction,
+                model=model,
+                usage=usage,
+                line=line,
+                time=time,
+            )
         )
 
     def report(self, usage: Usage | None) -> None:
@@ -146,7 +155,9 @@ class GrowingThread:
             if summary
             else None
         )
-        compaction = Compaction(0, "", summary=message, kept=len(remaining), line=line, time=time)
+        compaction = Compaction(
+            before_request=0, trigger="", summary=message, kept=len(remaining), line=line, time=time
+        )
         self.begin_again(remaining[:at], compaction, remaining[at:])
 
     def compacted(self, compaction: Compaction) -> None:
@@ -173,7 +184,7 @@ class GrowingThread:
         """Take a micro-compaction, which replaces the texts of some messages from now on."""
         self._stretch = Stretch(self._stretch.view(), rewritten=cleared)
         ids = tuple(message.id for message, _ in cleared.values())
-        self.compacted(Compaction(0, trigger, "micro", cleared=ids))
+        self.compacted(Compaction(before_request=0, trigger=trigger, kind="micro", cleared=ids))
 
     def become(
         self, messages: Sequence[Message], same: int, compaction: Compaction | None = None

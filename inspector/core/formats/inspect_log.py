@@ -113,7 +113,14 @@ class _EventReader:
             before = sum(len(thread.requests) for thread in self._calls.threads()[0][:1])
             kind = "refused" if failure else "scorer"
             side_call = SideCall(
-                kind, "main", before, None, failure[:200], model, usage, None, self._line, time
+                kind,
+                thread="main",
+                before_request=before,
+                what=failure[:200],
+                model=model,
+                usage=usage,
+                line=self._line,
+                time=time,
             )
             self._side_calls.append(side_call)
             return
@@ -301,18 +308,18 @@ def _usage(counts: Any) -> Usage | None:
     usage = Usage(
         max(0, prompt - read - written),
         read,
-        written,
-        output,
-        count_of(counts.get("reasoning_tokens")),
+        cache_write=written,
+        output=output,
+        reasoning=count_of(counts.get("reasoning_tokens")),
     )
     return measured(usage if usage.prompt == prompt else replace(usage, context=prompt))
 
 
 FORMAT = Format(
     NAME,
-    "Inspect evaluation log",
-    _SIGNS,
-    partial(ManyReader, NAME, split_samples, read),
+    title="Inspect evaluation log",
+    sniff=_SIGNS,
+    start=partial(ManyReader, NAME, split_samples, read),
     is_many=True,
     grows=True,
     contents=Contents(

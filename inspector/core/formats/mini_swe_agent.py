@@ -24,7 +24,7 @@ NAME = "mini-swe-agent"
 
 _SIGNS = FileSigns(
     FileSign({"messages": [], "trajectory_format": f"{NAME}*"}, "document"),
-    FileSign({"messages": [], "info": {"mini_version": "<any>"}}, "document", 0.95),
+    FileSign({"messages": [], "info": {"mini_version": "<any>"}}, "document", sure=0.95),
 )
 
 
@@ -59,7 +59,7 @@ def _take(thread: GrowingThread, line: int, message: Mapping[str, Any], name: st
     if message.get("role") == "exit":
         return
     extra = object_of(message, "extra")
-    time = iso_time(extra.get("timestamp"), 1)
+    time = iso_time(extra.get("timestamp"), unit=1)
     whole = message.get("object") == "response"
     dialect: Dialect = RESPONSES if whole or message.get("type") == "function_call_output" else CHAT
     if whole or message.get("role") == "assistant":
@@ -75,9 +75,9 @@ def _take(thread: GrowingThread, line: int, message: Mapping[str, Any], name: st
 
 FORMAT = Format(
     NAME,
-    "mini-swe-agent trajectory",
-    _SIGNS,
-    partial(DocumentReader, read),
+    title="mini-swe-agent trajectory",
+    sniff=_SIGNS,
+    start=partial(DocumentReader, read),
     grows=True,
     contents=Contents(tokens="yes", system="yes", more="`*.traj.json`"),
 )

@@ -223,7 +223,7 @@ def _history(contents: Any, where: RecordPosition) -> Iterator[Message]:
         if isinstance(content, dict):
             place, parts = where._replace(id=f"{where.id}.{at}"), _parts_of({"message": content})
             if content.get("role") == "model":
-                yield from _answer_of(parts, place, None)
+                yield from _answer_of(parts, place, usage=None)
             else:
                 yield from read_gemini_user({"content": parts}, place)
 
@@ -333,11 +333,11 @@ class QwenReader:
 
 FORMAT = Format(
     _NAME,
-    "Qwen Code session",
-    _SIGNS,
-    QwenReader,
-    companions,
-    is_companion,
+    title="Qwen Code session",
+    sniff=_SIGNS,
+    start=QwenReader,
+    companions=companions,
+    is_companion=is_companion,
     grows=True,
     folders=(AgentFolder("projects/*/chats/*.jsonl", ".qwen", "QWEN_HOME"),),
     contents=Contents(tokens="yes", more="lines (older versions: as Gemini CLI)"),

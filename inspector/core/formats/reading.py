@@ -54,7 +54,15 @@ class RecordPosition(NamedTuple):
         self, role: Role, parts: Iterable[Part], mark: Mark = "", *, summary: bool = False
     ) -> Message:
         """Return a message at this position."""
-        return Message(self.id, role, tuple(parts), "", summary, mark, self.line, self.time)
+        return Message(
+            self.id,
+            role,
+            parts=tuple(parts),
+            summary=summary,
+            mark=mark,
+            line=self.line,
+            time=self.time,
+        )
 
 
 def iso_time(since: Any, unit: float = 1000) -> str:

@@ -54,9 +54,9 @@ def _is_own_history(value: Any) -> bool:
 
 
 _SIGNS = FileSigns(
-    FileSign({"trajectory": _are_steps, "history": []}, "document", 0.97),
-    FileSign({"trajectory": _are_steps, "info": "<any>"}, "document", 0.97),
-    FileSign({"history": _is_own_history}, "document", 0.95),
+    FileSign({"trajectory": _are_steps, "history": []}, "document", sure=0.97),
+    FileSign({"trajectory": _are_steps, "info": "<any>"}, "document", sure=0.97),
+    FileSign({"history": _is_own_history}, "document", sure=0.95),
 )
 
 
@@ -192,9 +192,9 @@ def _read(message: Mapping[str, Any], name: str, line: int) -> list[Message]:
 
 FORMAT = Format(
     NAME,
-    "SWE-agent trajectory",
-    _SIGNS,
-    partial(DocumentReader, read),
+    title="SWE-agent trajectory",
+    sniff=_SIGNS,
+    start=partial(DocumentReader, read),
     grows=True,
     contents=Contents(tokens="no: totals, as notes", system="yes", more="`*.traj`"),
 )

@@ -21,7 +21,7 @@ NAME = "tau-bench"
 
 
 _TRIAL = {"task_id": "<any>", "traj": []}
-_SIGNS = FileSigns(FileSign([_TRIAL], "document", 0.97), FileSign(_TRIAL, "every", 0.97))
+_SIGNS = FileSigns(FileSign([_TRIAL], "document", sure=0.97), FileSign(_TRIAL, "every", sure=0.97))
 
 
 def split_trials(value: Any) -> Sequence[tuple[HeldSession, Any]]:
@@ -62,9 +62,9 @@ def read(fed: FedValues) -> Session:
 
 FORMAT = Format(
     NAME,
-    "tau-bench result",
-    _SIGNS,
-    partial(ManyReader, NAME, split_trials, read),
+    title="tau-bench result",
+    sniff=_SIGNS,
+    start=partial(ManyReader, NAME, split_trials, read),
     is_many=True,
     grows=True,
     contents=Contents(system="yes", more="a session a trial of a task"),

@@ -37,7 +37,7 @@ def _is_meta(value: Any) -> bool:
 
 _SIGNS = FileSigns(
     FileSign(_is_meta, "document"),
-    FileSign({"role": "|".join(_ROLES), "message_id": "<text>"}, "every", 0.95),
+    FileSign({"role": "|".join(_ROLES), "message_id": "<text>"}, "every", sure=0.95),
 )
 
 
@@ -98,7 +98,7 @@ def _usage(stats: Mapping[str, Any]) -> Usage | None:
     )
     read = min(prompt, count_of(stats.get("last_turn_cached_tokens")))
     return (
-        measured(Usage(prompt - read, read, 0, output))
+        measured(Usage(prompt - read, read, output=output))
         if prompt + output == stats.get("context_tokens")
         else None
     )
@@ -134,13 +134,15 @@ def _notes(meta: Mapping[str, Any]) -> Sequence[str]:
 
 FORMAT = Format(
     NAME,
-    "Mistral Vibe session",
-    _SIGNS,
-    partial(DocumentReader, read),
-    companions,
-    is_companion,
+    title="Mistral Vibe session",
+    sniff=_SIGNS,
+    start=partial(DocumentReader, read),
+    companions=companions,
+    is_companion=is_companion,
     grows=True,
     of_folder=(_MESSAGES, _META),
     folders=(AgentFolder("logs/session/*/messages.jsonl", ".vibe", "VIBE_HOME"),),
-    contents=Contents("of the last call", "yes", "yes", "`messages.jsonl` with `meta.json`"),
+    contents=Contents(
+        "of the last call", system="yes", tools="yes", more="`messages.jsonl` with `meta.json`"
+    ),
 )

@@ -66,7 +66,12 @@ class VsCodeChatReader(BuiltReader):
         client = f"GitHub Copilot Chat {version}".rstrip()
         name = text_at(self._chat, "sessionId") or next(filter(None, ids), "")
         return Session(
-            NAME, (thread.thread(),), tuple(self._problems), "", client, "", name, tuple(notes)
+            NAME,
+            threads=(thread.thread(),),
+            problems=tuple(self._problems),
+            client=client,
+            id=name,
+            notes=tuple(notes),
         )
 
 
@@ -111,7 +116,9 @@ class _Turns:
         """Replace messages by the pending summary: those with the ids in `gone`, or all if it is None."""
         if self._summary:
             replaced = {message.id for message in self._thread.view()} if gone is None else gone
-            self._thread.condense(replaced, self._summary, 0, f"{name}.summary", 1, time)
+            self._thread.condense(
+                replaced, self._summary, offset=0, name=f"{name}.summary", line=1, time=time
+            )
             self._summary = ""
 
 
@@ -219,9 +226,9 @@ _FOLDERS = tuple(
 )
 FORMAT = Format(
     NAME,
-    "VS Code Copilot chat",
-    FileSigns(FileSign(_is_chat), FileSign({"kind": 0, "v": _is_chat})),
-    VsCodeChatReader,
+    title="VS Code Copilot chat",
+    sniff=FileSigns(FileSign(_is_chat), FileSign({"kind": 0, "v": _is_chat})),
+    start=VsCodeChatReader,
     grows=True,
     folders=_FOLDERS,
     contents=Contents(more="exported, or as VS Code keeps it"),

@@ -80,7 +80,14 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
     def watermarks(self, settings: EditingSettings) -> tuple[Watermark, ...]:
         if settings.trigger != "input_tokens":
             return ()
-        return (Watermark(f"{settings.limit:,} clear", settings.limit, "trigger_value", (TIER,)),)
+        return (
+            Watermark(
+                f"{settings.limit:,} clear",
+                tokens=settings.limit,
+                setting="trigger_value",
+                tiers=(TIER,),
+            ),
+        )
 
     def due(self, context: EditingContext) -> Verdicts:
         settings, messages = context.settings, context.messages
@@ -89,7 +96,11 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
         is_above = count > settings.limit
         is_reached = is_above or bool(context.moment.overflow)
         why = compared(
-            count, settings.limit, settings.trigger.replace("_", " "), is_above, above=True
+            count,
+            settings.limit,
+            of=settings.trigger.replace("_", " "),
+            reached=is_above,
+            above=True,
         )
         clearing = _plan_clearing(messages, settings)
         if not clearing.uses:
@@ -99,7 +110,9 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
         else:
             why += f" · clears {clearing.uses:,}, frees {clearing.freed:,}"
         is_worth = bool(clearing.uses) and clearing.freed >= settings.clear_at_least
-        return (Verdict(TIER, is_reached and is_worth, why, count, settings.limit),)
+        return (
+            Verdict(TIER, due=is_reached and is_worth, why=why, tokens=count, limit=settings.limit),
+        )
 
     def tier(self, name: str, context: EditingContext) -> Done[SimpleState]:
         yield from ()

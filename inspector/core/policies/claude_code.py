@@ -100,10 +100,38 @@ class VersionRules(NamedTuple):
 
 
 RULES = {
-    "2.0.76": VersionRules(32_000, False, False, False, SUMMARIZED, PLEASE),
-    "2.1.5": VersionRules(32_000, True, True, True, COVERS, PLEASE),
-    "2.1.21": VersionRules(20_000, True, False, False, COVERS, PLEASE),
-    "2.1.43": VersionRules(20_000, True, False, False, COVERS, DIRECTLY),
+    "2.0.76": VersionRules(
+        room=32_000,
+        counts_since=False,
+        output_as_filed=False,
+        micro=False,
+        opening=SUMMARIZED,
+        closing=PLEASE,
+    ),
+    "2.1.5": VersionRules(
+        room=32_000,
+        counts_since=True,
+        output_as_filed=True,
+        micro=True,
+        opening=COVERS,
+        closing=PLEASE,
+    ),
+    "2.1.21": VersionRules(
+        room=20_000,
+        counts_since=True,
+        output_as_filed=False,
+        micro=False,
+        opening=COVERS,
+        closing=PLEASE,
+    ),
+    "2.1.43": VersionRules(
+        room=20_000,
+        counts_since=True,
+        output_as_filed=False,
+        micro=False,
+        opening=COVERS,
+        closing=DIRECTLY,
+    ),
 }
 """Rules by the first version to which they apply. Observed were 2.0.76 to 2.1.1, 2.1.7 to 2.1.20, 2.1.29 to 2.1.37, and
 2.1.217 and later. When exactly a rule changed in between is unknown, except for micro-compaction (2.1.5)."""
@@ -206,16 +234,16 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         low, high = settings.micro_limit, settings.limit
         micro = Watermark(
             f"{share_of(low, window, window_from)} micro",
-            low,
-            "micro_margin",
-            (MICRO,),
+            tokens=low,
+            setting="micro_margin",
+            tiers=(MICRO,),
             fires_on=True,
         )
         auto = Watermark(
             f"{share_of(high, window, window_from)} compact",
-            high,
-            "buffer_tokens",
-            (AUTO,),
+            tokens=high,
+            setting="buffer_tokens",
+            tiers=(AUTO,),
             fires_on=True,
         )
         return (micro, auto) if settings.by.micro else (auto,)
@@ -226,18 +254,23 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         auto = self.from_limit(AUTO, settings.limit, tokens, context)
         if not settings.by.micro:
             return Verdict(
-                MICRO, False, f"Claude Code {settings.rules} has no micro-compaction"
+                MICRO, due=False, why=f"Claude Code {settings.rules} has no micro-compaction"
             ), auto
-        why = compared(tokens, least, f"{settings.micro_margin:,} below the line", tokens >= least)
+        why = compared(
+            tokens,
+            limit=least,
+            of=f"{settings.micro_margin:,} below the line",
+            reached=tokens >= least,
+        )
         if tokens < least:
-            return Verdict(MICRO, False, why, tokens, least), auto
+            return Verdict(MICRO, due=False, why=why, tokens=tokens, limit=least), auto
         calls, saved = oldest_results(context.messages, settings.micro_keep, settings.micro_least)
         why += (
             f" · clears {len(calls):,} results, saves {saved:,}"
             if calls
             else " · too little can be cleared"
         )
-        return Verdict(MICRO, bool(calls), why, tokens, least), auto
+        return Verdict(MICRO, due=bool(calls), why=why, tokens=tokens, limit=least), auto
 
     def tier(self, name: str, context: ClaudeCodeContext) -> Done[SimpleState]:
         match name.lower():
@@ -345,7 +378,9 @@ def _compact(context: ClaudeCodeContext, trigger: str, tokens: int) -> Done[Simp
         return failed(AUTO, context, "empty_summary")
     text = f"{by.opening}Summary:\n{answer.text.strip()}\n\n{by.closing}"
     files = yield from _files(messages, context.settings)
-    after = buffer.with_messages([inserted("claude-code", "user", text, messages), *files])
+    after = buffer.with_messages(
+        [inserted("claude-code", role="user", text=text, made_from=messages), *files]
+    )
     changed: dict[str, FateName] = {message.id: "summarised" for message in messages}
     events = (
         Event("compact_boundary", {"trigger": trigger, "preTokens": tokens, "files": len(files)}),
@@ -369,13 +404,15 @@ def _files(
             break
         try:
             answer: Answer = yield ReadFile(
-                path, None, recorded.get(call.id) if call.name == "Read" else None
+                path, recorded=recorded.get(call.id) if call.name == "Read" else None
             )
         except Failure:
             continue
         fits = u16(answer.text) <= settings.restore_file_tokens * 4
         text = f"File {path}:\n{answer.text}" if fits else TOO_LARGE.format(path=path)
-        put_back = inserted(f"claude-code-file{len(restored)}", "user", text, messages)
+        put_back = inserted(
+            f"claude-code-file{len(restored)}", role="user", text=text, made_from=messages
+        )
         restored.append(replace(put_back, summary=False, mark="attachment"))
     return restored
 

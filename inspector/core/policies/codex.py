@@ -90,7 +90,9 @@ class CodexPolicy(SimplePolicy[CodexSettings]):
     def watermarks(self, settings: CodexSettings) -> tuple[Watermark, ...]:
         share = settings.limit / settings.context_window_tokens
         label, setting = f"{per_cent(share)} compact", "model_auto_compact_token_limit"
-        return (Watermark(label, settings.limit, setting, (TIER,), fires_on=True),)
+        return (
+            Watermark(label, tokens=settings.limit, setting=setting, tiers=(TIER,), fires_on=True),
+        )
 
     def due(self, context: CodexContext) -> Verdicts:
         return (self.from_limit(TIER, context.settings.limit, self.tokens(context), context),)
@@ -113,7 +115,9 @@ def _compact(context: CodexContext) -> Done[SimpleState]:
         return failed(TIER, context, "provider_failure")
     first = find_initial_context(messages)
     users = choose_user_messages(messages, context.settings.user_message_tokens)
-    summary = inserted("codex", "user", f"{PREFIX}\n{text or _last_words(messages)}", messages)
+    summary = inserted(
+        "codex", role="user", text=f"{PREFIX}\n{text or _last_words(messages)}", made_from=messages
+    )
     snapshots = [message for message in messages if _is_snapshot(message)]
     after = buffer.with_messages([*first, *users, summary, *snapshots])
     stays = {message.id for message in after.messages}

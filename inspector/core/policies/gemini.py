@@ -108,13 +108,17 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
 
     def breaker(self, context: GeminiContext) -> BreakerState:
         failures = context.running.failures
-        return BreakerState(failures > 0, failures, 1)
+        return BreakerState(failures > 0, failures, limit=1)
 
     def watermarks(self, settings: GeminiSettings) -> tuple[Watermark, ...]:
         label = f"{per_cent(settings.compression_threshold)} compress"
         return (
             Watermark(
-                label, settings.limit, "compression_threshold", (TRUNCATE, COMPRESS), fires_on=True
+                label,
+                tokens=settings.limit,
+                setting="compression_threshold",
+                tiers=(TRUNCATE, COMPRESS),
+                fires_on=True,
             ),
         )
 
@@ -126,16 +130,26 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         )
         tokens = self.tokens(context)
         is_over = tokens >= settings.limit
-        why = compared(tokens, settings.limit, settings.share(settings.limit), is_over)
+        why = compared(tokens, settings.limit, of=settings.share(settings.limit), reached=is_over)
         if failures:
             why += " · a snapshot was larger than what it replaced: only responses are cut"
         by_model = bool(overflow) or (is_over and not failures)
         has_messages = bool(context.messages)
         return (
             Verdict(
-                TRUNCATE, has_messages and is_over and not by_model, why, tokens, settings.limit
+                TRUNCATE,
+                due=has_messages and is_over and not by_model,
+                why=why,
+                tokens=tokens,
+                limit=settings.limit,
             ),
-            Verdict(COMPRESS, has_messages and by_model, overflow or why, tokens, settings.limit),
+            Verdict(
+                COMPRESS,
+                due=has_messages and by_model,
+                why=overflow or why,
+                tokens=tokens,
+                limit=settings.limit,
+            ),
         )
 
     def tier(self, name: str, context: GeminiContext) -> Done[SimpleState]:
@@ -176,8 +190,8 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
             return failed(
                 COMPRESS, context, "empty_summary", _event("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0)
             )
-        snapshot = inserted("gemini", "user", text, whole)
-        agreed = inserted("gemini-agreed", "assistant", ACKNOWLEDGED, whole)
+        snapshot = inserted("gemini", role="user", text=text, made_from=whole)
+        agreed = inserted("gemini-agreed", role="assistant", text=ACKNOWLEDGED, made_from=whole)
         after = buffer.with_messages([snapshot, agreed, *cut[split:]])
         before_tokens, after_tokens = self.tokens(context), self.tokens(context.with_buffer(after))
         if after_tokens > before_tokens:
@@ -230,7 +244,10 @@ def _request_snapshot(messages: tuple[Message, ...], context: GeminiContext) -> 
     first: Answer = yield Summarize(INSTRUCTIONS, text, messages, source=messages)
     if not context.settings.verify:
         return first.text.strip()
-    with_draft = (*messages, inserted("gemini-draft", "assistant", first.text, messages))
+    with_draft = (
+        *messages,
+        inserted("gemini-draft", role="assistant", text=first.text, made_from=messages),
+    )
     checked: Answer = yield Summarize(
         INSTRUCTIONS, CHECK, with_draft, source=messages, purpose="verification"
     )

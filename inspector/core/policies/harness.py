@@ -419,7 +419,9 @@ class SimplePolicy(Policy[Simple, SimpleState]):
         """Return the verdict of a tier that fires at or above its limit, and after an overflow."""
         is_reached, overflow = tokens >= limit, context.moment.overflow
         is_due = (is_reached or bool(overflow)) and bool(context.messages)
-        why = overflow or compared(tokens, limit, context.settings.share(limit), is_reached)
+        why = overflow or compared(
+            tokens, limit, of=context.settings.share(limit), reached=is_reached
+        )
         return Verdict(tier, is_due, why, tokens, limit)
 
 
@@ -443,7 +445,7 @@ def settled(
     """Return the outcome of a change. Safe mode pairs calls with results, and refuses a buffer that did not shrink."""
     before, running = context.buffer, context.running
     if not context.settings.safe:
-        return Outcome(tier, after, running, tuple(events), changed=changed)
+        return Outcome(tier, buffer=after, running=running, events=tuple(events), changed=changed)
     mended = repair(after, running)
     if buffer_tokens(CHARACTERS, mended.buffer.messages) >= buffer_tokens(
         CHARACTERS, before.messages
@@ -453,7 +455,7 @@ def settled(
         tier,
         mended.buffer,
         running,
-        (*events, *mended.events),
+        events=(*events, *mended.events),
         changed={**changed, **mended.changed},
     )
 
@@ -463,5 +465,5 @@ def failed(
 ) -> Outcome[SimpleState]:
     """Return the outcome of a tier that failed and left the buffer unchanged."""
     return Outcome(
-        tier, context.buffer, context.running, tuple(events), succeeded=False, error=error
+        tier, context.buffer, context.running, events=tuple(events), succeeded=False, error=error
     )

@@ -188,4 +188,6 @@ def _is_by_client(message: Message) -> bool:
         return False
     if not all(isinstance(part, Text) for part in message.parts):
         return False
-    return mark_of(None, "user", message.parts) == "meta" or all(map(is_reminder, message.parts))
+    return mark_of(item=None, role="user", parts=message.parts) == "meta" or all(
+        map(is_reminder, message.parts)
+    )

@@ -97,7 +97,11 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
         share = settings.usable / settings.context_window_tokens
         return (
             Watermark(
-                f"{per_cent(share)} compact", settings.usable, "reserved", (COMPACT,), fires_on=True
+                f"{per_cent(share)} compact",
+                tokens=settings.usable,
+                setting="reserved",
+                tiers=(COMPACT,),
+                fires_on=True,
             ),
         )
 
@@ -109,8 +113,10 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
             f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
         )
         return (
-            Verdict(PRUNE, more, prune, freed, settings.prune_minimum),
-            self.from_limit(COMPACT, settings.usable, self.tokens(context), context),
+            Verdict(PRUNE, due=more, why=prune, tokens=freed, limit=settings.prune_minimum),
+            self.from_limit(
+                COMPACT, limit=settings.usable, tokens=self.tokens(context), context=context
+            ),
         )
 
     def tier(self, name: str, context: OpencodeContext) -> Done[SimpleState]:
@@ -182,10 +188,10 @@ def _compact(context: OpencodeContext) -> Done[SimpleState]:
         return failed(COMPACT, context, "provider_failure")
     if not text.strip():
         return failed(COMPACT, context, "empty_summary")
-    question = inserted("opencode-question", "user", QUESTION, head)
-    new = [question, inserted("opencode", "assistant", text, head), *tail]
+    question = inserted("opencode-question", role="user", text=QUESTION, made_from=head)
+    new = [question, inserted("opencode", role="assistant", text=text, made_from=head), *tail]
     if not (overflow and tail):
-        new.append(inserted("opencode-go-on", "user", GO_ON, head))
+        new.append(inserted("opencode-go-on", role="user", text=GO_ON, made_from=head))
     stays = {message.id for message in tail}
     changed: dict[str, FateName] = {
         message.id: "summarised" for message in messages if message.id not in stays

@@ -25,7 +25,7 @@ FAILED = ("error", "aborted")
 """Finish reasons of a call without a usable answer."""
 FORCED = "forced by hand"
 """The overflow text for a tier that needs an overflow but is run manually."""
-NO_WINDOW = Window(None, "unknown")
+NO_WINDOW = Window(tokens=None, source="unknown")
 _LOOK = 64
 """Number of requests to search backwards for usage."""
 
@@ -95,10 +95,12 @@ def context_at(
     Raises:
         InspectorError: A setting is impossible.
     """
-    settings = settings_for(policy, choice.settings, window, client)
+    settings = settings_for(policy, pairs=choice.settings, window=window, client=client)
     moment = chosen_moment(policy, choice, thread, at, tier)
     running = running_at(policy, settings, thread, at)
-    return PolicyContext(buffer_at(policy, thread, at), settings, running, moment, window.tokens)
+    return PolicyContext(
+        buffer_at(policy, thread, at), settings, running, moment, window=window.tokens
+    )
 
 
 def chosen_moment(

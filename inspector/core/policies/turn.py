@@ -142,11 +142,11 @@ class TurnContext(Generic[S, R]):
         return TurnResult(
             self.buffer,
             self.running,
-            tuple(self.events),
-            tuple(self.outcomes),
-            answer,
-            error,
-            is_last,
+            events=tuple(self.events),
+            outcomes=tuple(self.outcomes),
+            answer=answer,
+            error=error,
+            done=is_last,
         )
 
 

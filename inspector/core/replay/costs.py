@@ -226,7 +226,7 @@ def _find_facts(thread: Thread, former: _KnownFacts | None) -> _KnownFacts:
     for request in requests[same:]:
         if request.usage is not None and request.usage.cache_write:
             ttl_s = cache_ttl((request.usage,))
-        facts.append(CacheFacts(True, ttl_s, misses.get(request.index)))
+        facts.append(CacheFacts(caches=True, ttl_s=ttl_s, most=misses.get(request.index)))
     return _KnownFacts(requests, tuple(facts), former.first_write)
 
 
@@ -381,7 +381,9 @@ class Meter:
         if not needs:
             return []
         cached = self._cached(cache, time)
-        return summary_calls(needs, prompt, self._sizes.sizer(at), self._expected, cached)
+        return summary_calls(
+            needs, prompt, size=self._sizes.sizer(at), expected=self._expected, cached=cached
+        )
 
     def _read(self, sent: Buffer | Request, tokens: int) -> int:
         """Return the tokens of the prefix shared with the previous request; 0 if prompt or tools changed."""

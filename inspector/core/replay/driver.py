@@ -170,7 +170,7 @@ class _Driver:
             ground.window,
             remote,
         )
-        self._filed = filed_at(ground.thread, 0)
+        self._filed = filed_at(ground.thread, at=0)
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
         by = policy.prompt_estimator
@@ -200,25 +200,37 @@ class _Driver:
         refused = 0
         if self._window is not None and tokens > self._window:
             refused = tokens
-            over = replace(
-                moment, overflow=f"prompt is too long: {tokens} tokens > {self._window} maximum"
-            )
+            refusal = f"prompt is too long: {tokens} tokens > {self._window} maximum"
+            over = replace(moment, overflow=refusal)
             before += self._run(self._policy.before_call, sent, over, log)
             sent = before[-1].buffer if before else start
             tokens, kind = self._size(request, sent)
         needs = tuple(log.asked)
         usage = self._report(request, sent, tokens, kind, following)
         self._files.see(following.answer)
-        answered = (
-            sent.with_messages((*sent.messages, *following.answer)) if following.answer else sent
-        )
+        answered = sent
+        if following.answer:
+            answered = sent.with_messages((*sent.messages, *following.answer))
         after = self._run(self._policy.after_turn, answered, self._moment(request), log)
         self._messages = after[-1].buffer.messages if after else answered.messages
         self._time = request.time or self._time
         return Replayed(
-            request.index, arrival, start, sent, tokens, kind, refused, tuple(before), answered, tuple(after),
-            needs, tuple(log.asked[len(needs) :]), self._running, usage, following.answer,
-        )  # fmt: skip
+            request.index,
+            arrival,
+            start,
+            buffer=sent,
+            tokens=tokens,
+            kind=kind,
+            refused=refused,
+            before=tuple(before),
+            answered=answered,
+            after=tuple(after),
+            needs=needs,
+            needs_after=tuple(log.asked[len(needs) :]),
+            running=self._running,
+            usage=usage,
+            answer=following.answer,
+        )
 
     def _calibrate(self, request: Request) -> None:
         """Calibrate a policy that counts its own prompt by the reports so far."""

@@ -123,7 +123,14 @@ def economics(
         at: _extra_cost(at, steps_there, spent, prices) for at, steps_there in together.items()
     }
     return tuple(
-        _economics(step, together[step.before_request], extra, gains, ends, prices)
+        _economics(
+            step,
+            beside=together[step.before_request],
+            extra=extra,
+            gains=gains,
+            ends=ends,
+            prices=prices,
+        )
         for step in steps
     )
 
@@ -153,7 +160,13 @@ def _economics(
         after = 0
     elif saved >= once:
         after = bisect_left(gains, gains[start] + once / freed, start, end) - start
-    return Economics(max(Decimal(0), once), each, saved + max(Decimal(0), -once), after, later)
+    return Economics(
+        max(Decimal(0), once),
+        saved_per_request_usd=each,
+        saved_usd=saved + max(Decimal(0), -once),
+        paid_after_requests=after,
+        requests=later,
+    )
 
 
 def _extra_cost(

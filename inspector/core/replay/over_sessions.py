@@ -48,19 +48,20 @@ def _summarise(policy: str, entries: Sequence[tuple[Standing, float | None]]) ->
     needed = [
         standing.needed_per_1000 for standing, _ in feasible if standing.needed_per_1000 is not None
     ]
+    infeasible = len(entries) - len(feasible)
     return PolicySummary(
         policy,
-        len(entries),
-        len(entries) - len(feasible),
-        estimate_mean(costs) if costs else None,
-        estimate_mean(needed) if needed else None,
-        sum(standing.in_front for standing, _ in entries),
+        sessions=len(entries),
+        infeasible=infeasible,
+        cost=estimate_mean(costs) if costs else None,
+        needed_per_1000=estimate_mean(needed) if needed else None,
+        in_front=sum(standing.in_front for standing, _ in entries),
     )
 
 
 def spell_cost(interval: Interval | None) -> tuple[str, str]:
     """Return the mean cost as a share of the recorded cost, and its interval."""
-    return _spell(interval, lambda value: per_cent(value, 1))
+    return _spell(interval, lambda value: per_cent(value, places=1))
 
 
 def spell_needed(interval: Interval | None) -> tuple[str, str]:

@@ -135,13 +135,13 @@ class _PinFinder:
         bare = Saying(text).bare
         if bare not in self._bare:
             self._bare.add(bare)
-            self._wishes.append(Pin(text, kind, message.id, request))
+            self._wishes.append(Pin(text, origin=kind, message=message.id, request=request))
 
     def _place(self, whole: str, message: Message, request: int) -> None:
         """Set the first message and request of the given texts that the text `whole` of a message contains."""
         held = [text for text, saying in self._unplaced.items() if saying.is_in(whole)]
         for text in held:
-            self._given[text] = Pin(text, "given", message.id, request)
+            self._given[text] = Pin(text, message=message.id, request=request)
             del self._unplaced[text]
 
     def pins(self) -> tuple[Pin, ...]:
@@ -349,7 +349,13 @@ class PinTracker:
             if span.state == now.state and self._is_still_in(n, span.message, now.message):
                 return
             self._spans[n].append(
-                PinSpan(span.first, request - 1, span.state, span.evidence, span.message)
+                PinSpan(
+                    span.first,
+                    last=request - 1,
+                    state=span.state,
+                    evidence=span.evidence,
+                    message=span.message,
+                )
             )
         self._open[n] = now
 
@@ -364,11 +370,17 @@ class PinTracker:
         """Return the state of a pin in the buffer, as a span of one request."""
         if self._verbatim[n]:
             holder = next(iter(self._verbatim[n].values()))
-            return PinSpan(request, request, "verbatim", "", holder.id)
+            return PinSpan(request, last=request, state="verbatim", message=holder.id)
         if self._nearly[n]:
             identity, (_, sentence) = max(self._nearly[n].items(), key=lambda item: item[1][0])
-            return PinSpan(request, request, "paraphrased", sentence, self._buffer[identity].id)
-        return PinSpan(request, request, "gone", self._cause[n])
+            return PinSpan(
+                request,
+                last=request,
+                state="paraphrased",
+                evidence=sentence,
+                message=self._buffer[identity].id,
+            )
+        return PinSpan(request, last=request, state="gone", evidence=self._cause[n])
 
     def histories(self) -> tuple[PinHistory, ...]:
         """Return the histories of all pins up to the last request."""

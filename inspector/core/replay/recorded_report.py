@@ -64,7 +64,10 @@ def recorded(
         drops = silent_losses(ground.thread) if losses else {}
     book = _RecordedBook(ground, drops, follows=losses)
     for request in counted_items(
-        ground.thread.requests, len(ground.thread.requests), progress, cancelled
+        ground.thread.requests,
+        count=len(ground.thread.requests),
+        progress=progress,
+        cancelled=cancelled,
     ):
         book.enter(request)
     book.close()
@@ -168,7 +171,11 @@ class _RecordedBook(ReportBook):
         cost = total((cost, called)) if called.summariser_calls else cost
         self._model = request.model or self._model
         fired = tuple(dict.fromkeys(compaction.name for _, compaction in self._recorded[index]))
-        self.rows.append(RequestRow(index, tokens, kind, len(request.view), fired, 0, cost))
+        self.rows.append(
+            RequestRow(
+                index, tokens, kind, messages=len(request.view), fired=fired, refused=0, spent=cost
+            )
+        )
         self._enter_compactions(index, called)
 
     def pins(self) -> tuple[PinHistory, ...]:
@@ -216,10 +223,12 @@ class _RecordedBook(ReportBook):
                 if call.usage is not None:
                     summary = SummaryCall(call.usage, call.usage.output)
                     model = side_model(call, self._thread)
-                    spendings.append(spent(Usage(), model, call.time or time, (summary,)))
+                    spendings.append(
+                        spent(Usage(), model, time=call.time or time, calls=(summary,))
+                    )
             assumed = None if calls else self._assumed_call(index, compaction)
             if assumed is not None:
-                called = spent(Usage(), self._model, time, (assumed,))
+                called = spent(Usage(), self._model, time, calls=(assumed,))
                 spendings.append(replace(called, estimated_usd=called.cost_usd))
         return total(spendings)
 

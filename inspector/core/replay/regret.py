@@ -244,7 +244,12 @@ class LossLedger:
         lost = len(gone) - paraphrased
         total = kept_count + len(gone)
         return Losses(
-            total, paraphrased, lost, needed_later, tuple(self._regrets), tuple(self._losses)
+            total,
+            paraphrased,
+            lost,
+            needed_later,
+            regrets=tuple(self._regrets),
+            losses=tuple(self._losses),
         )
 
     def _carried(self) -> Mapping[Fact, Mapping[At, bool]]:
@@ -348,7 +353,9 @@ class LossLedger:
             how = "user"
         if caller is not None and not writes(caller):
             self._reads.expect(caller.id, len(self._regrets))
-        self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
+        self._regrets.append(
+            Regret(loss.fact, loss.at, needed_by=request, message=message.id, how=how)
+        )
 
     def _follow(self, message: Message, number: int, request: int) -> None:
         """Record calls of a message that read removed content again, and the price of awaited results."""
@@ -356,7 +363,8 @@ class LossLedger:
             former = self._reads.call(call)
             if former is not None and former not in self._buffer and former in self._removed:
                 self._reads.expect(
-                    call.id, self._reread(call, self._removed[former], message, request)
+                    call.id,
+                    self._reread(call, at=self._removed[former], message=message, request=request),
                 )
         result = message.result
         if result is not None:
@@ -379,7 +387,9 @@ class LossLedger:
         fact = next(
             (name for name in names(target) if name.kind in ("path", "url")), Fact("path", target)
         )
-        self._regrets.append(Regret(fact, at, request, message.id, "call", True))
+        self._regrets.append(
+            Regret(fact, at, needed_by=request, message=message.id, how="call", repaired=True)
+        )
         return len(self._regrets) - 1
 
 

@@ -149,7 +149,9 @@ def replay_report(
     """
     book = _ReplayBook(ground, summary_model)
     driven = replay_requests(ground, policy, settings, answer, remote=remote)
-    for replayed in counted_items(driven, len(ground.thread.requests), progress, cancelled):
+    for replayed in counted_items(
+        driven, count=len(ground.thread.requests), progress=progress, cancelled=cancelled
+    ):
         book.enter(replayed)
     values = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return book.report(policy.name, policy.title, values)
@@ -203,7 +205,7 @@ class ReportBook:
         """Return the report of all requests so far."""
         spendings = [row.spent for row in self.rows]
         steps = [self._priced(compaction) for compaction in self.compactions]
-        each_economics = economics(self._thread, self._cache, spendings, steps)
+        each_economics = economics(self._thread, self._cache, spent=spendings, steps=steps)
         pairs = zip(self.compactions, each_economics, strict=True)
         compactions = tuple(replace(compaction, economics=own) for compaction, own in pairs)
         rows, losses, spent = tuple(self.rows), self.ledger.losses(), total(spendings)
@@ -225,7 +227,9 @@ class ReportBook:
     def _priced(self, compaction: Compacted) -> CompactionStep:
         """Return the compaction as a priced step for `economics`. The provider's own may be part of a request."""
         at, freed = compaction.at.before_request, compaction.tokens_before - compaction.tokens_after
-        step = CompactionStep(at, compaction.kind == "summary", freed, compaction.summary_usd)
+        step = CompactionStep(
+            at, ends=compaction.kind == "summary", freed=freed, summary_usd=compaction.summary_usd
+        )
         if compaction.at.tier != SERVER_SIDE:
             return step
         usage = self._thread.requests[at].usage if at < len(self.rows) else None
@@ -262,22 +266,23 @@ class _ReplayBook(ReportBook):
             self._pinned.change((), done.arrival.new)
         else:
             self._pinned.become(done.start.messages, UNANNOUNCED)
-        steps = self._steps(done.before, done.start.messages, done.index, done.index)
+        steps = self._steps(done.before, done.start.messages, done.index, before_request=done.index)
         self._pinned.settle(done.index)
         self.ledger.arrive(done.answer, done.index)
         self._pinned.change((), done.answer)
-        steps += self._steps(done.after, done.answered.messages, done.index, done.index + 1)
+        steps += self._steps(
+            done.after, done.answered.messages, done.index, before_request=done.index + 1
+        )
         output = request.usage.output if request.usage else 0
         reported = request.usage if done.kind == "reported" else None
-        cache, model, time = self._cache[done.index], request.model, request.time
         spent = self._meter.request(
             done.buffer,
             done.tokens,
             output,
             done.needs,
-            model,
-            time,
-            cache,
+            request.model,
+            request.time,
+            self._cache[done.index],
             reported,
             done.index,
             done.needs_after,
@@ -287,10 +292,10 @@ class _ReplayBook(ReportBook):
                 done.index,
                 done.tokens,
                 done.kind,
-                len(done.buffer.messages),
-                done.fired,
-                done.refused,
-                spent,
+                messages=len(done.buffer.messages),
+                fired=done.fired,
+                refused=done.refused,
+                spent=spent,
             )
         )
         self._add_compactions(steps, spent)
@@ -317,7 +322,12 @@ class _ReplayBook(ReportBook):
             "micro" if all(message.id in remaining for message in before) else "summary"
         )
         return Compacted(
-            at, kind, self._size(index, before), self._size(index, after), len(before), len(after)
+            at,
+            kind,
+            tokens_before=self._size(index, before),
+            tokens_after=self._size(index, after),
+            messages_before=len(before),
+            messages_after=len(after),
         )
 
     def _size(self, index: int, messages: Any) -> int:

@@ -103,11 +103,12 @@ class SummaryCall:
 def sum_calls(calls: Sequence[SummaryCall]) -> SummaryCall:
     """Return several calls as one, with the sums of their tokens."""
     usages = [call.usage for call in calls]
+    uncached = sum(usage.input for usage in usages)
     usage = Usage(
-        sum(usage.input for usage in usages),
-        sum(usage.cache_read for usage in usages),
-        sum(usage.cache_write for usage in usages),
-        sum(usage.output for usage in usages),
+        uncached,
+        cache_read=sum(usage.cache_read for usage in usages),
+        cache_write=sum(usage.cache_write for usage in usages),
+        output=sum(usage.output for usage in usages),
     )
     limits = [call.most_output for call in calls]
     limit = None if None in limits else sum(limit or 0 for limit in limits)
@@ -151,7 +152,7 @@ def summary_calls(
         reads = (_shared_tokens(sent, sending, size) for sent in in_cache)
         read = min(sending.tokens, max(reads, default=0))
         output, most = _output(reply, limit, size, expected)
-        calls_made.append(SummaryCall(Usage(sending.tokens - read, read, 0, output), most))
+        calls_made.append(SummaryCall(Usage(sending.tokens - read, read, output=output), most))
         if cached is not None:
             in_cache.append(sending)
     return calls_made
@@ -168,7 +169,7 @@ class PricedCalls:
     """The price of the longest allowed answers; None if a call has no limit, or a price is not known."""
 
 
-NO_CALLS = PricedCalls(SummaryCall(Usage(), 0, 0), Decimal(0), Decimal(0))
+NO_CALLS = PricedCalls(SummaryCall(Usage(), most_output=0, count=0), Decimal(0), Decimal(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ def recorded_summary_call(sent_tokens: int, cached: int, output: int) -> Summary
         output: Tokens of the summary.
     """
     read = min(sent_tokens, cached)
-    return SummaryCall(Usage(sent_tokens - read, read, 0, output), output)
+    return SummaryCall(Usage(sent_tokens - read, read, output=output), output)
 
 
 def _sending(need: Summarize | RemoteCompact, prompt: Prompt, size: Sizer) -> SentBuffer:

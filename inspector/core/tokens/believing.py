@@ -71,7 +71,7 @@ def _count_thread(thread: Thread, by: Estimator, former: OwnCounts | None) -> Ow
             settled = course.copy()
         counts.append(course.follow(thread, requests[at]))
     end = course.look(Request(len(requests), thread.end, thread.prompt))
-    return OwnCounts(by, tuple(counts), end, requests, settled)
+    return OwnCounts(by, counts=tuple(counts), end=end, requests=requests, _course=settled)
 
 
 class _CountCourse:

@@ -12,7 +12,8 @@ from collections import deque
 from copy import copy
 from dataclasses import dataclass
 
-from inspector.core.tokens.prediction import LASTING, Ratios, prior
+from inspector.core.tokens.growth_ratios import Ratios
+from inspector.core.tokens.prediction import LASTING, prior
 from inspector.core.tokens.quantiles import quantile
 
 MAX_SAMPLES = 8

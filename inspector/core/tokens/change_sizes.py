@@ -35,7 +35,7 @@ class BufferSize:
         return self.tokens is not None and self.kind in (None, "reported")
 
 
-UNKNOWN_SIZE = BufferSize(None)
+UNKNOWN_SIZE = BufferSize(tokens=None)
 
 
 @dataclass(frozen=True, slots=True)

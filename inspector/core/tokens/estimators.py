@@ -151,7 +151,7 @@ def prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
 def _prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
     sizes = [
         estimator.tokens(estimator.weigh_prompt(half))
-        for half in (Prompt(prompt.system), Prompt(None, prompt.tools))
+        for half in (Prompt(prompt.system), Prompt(system=None, tools=prompt.tools))
     ]
     if prompt.system and not sizes[0]:
         sizes[0] = estimator.text(prompt.system)

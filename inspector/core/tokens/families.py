@@ -88,18 +88,56 @@ def _pictures_by_crop(width: int, height: int) -> int:
     return 258 * _ceil(width / crop) * _ceil(height / crop)
 
 
-_BY_AREA = _pictures_by_area(1568, 1600)
-_OLD_CLAUDE = Family("claude", 1.12, _MEASURED, _BY_AREA, 42, 10, (130, 0.183))
+_BY_AREA = _pictures_by_area(longest=1568, most=1600)
+_OLD_CLAUDE = Family(
+    "claude",
+    factor=1.12,
+    doubt=_MEASURED,
+    images=_BY_AREA,
+    call_framing=42,
+    result_framing=10,
+    sealed=(130, 0.183),
+)
 _NEW_CLAUDE = Family(
-    "claude 4.7", 1.55, _MEASURED, _pictures_by_area(2576, 4784), 40, 4, (343, 0.183)
+    "claude 4.7",
+    factor=1.55,
+    doubt=_MEASURED,
+    images=_pictures_by_area(longest=2576, most=4784),
+    call_framing=40,
+    result_framing=4,
+    sealed=(343, 0.183),
 )
 _FERNET = (870, 0.165)
-_GPT = Family("gpt", 0.97, _MEASURED, _pictures_by_tile(85, 170), 10, 9, _FERNET)
-_GPT_5 = Family("gpt 5", 0.97, _MEASURED, _pictures_by_tile(70, 140), 10, 9, _FERNET)
-_GPT_PATCHES = Family("gpt 5.2", 0.97, _MEASURED, _pictures_by_patch, 10, 9, _FERNET)
-_GEMINI = Family("gemini", 0.9, _MEASURED, _pictures_by_crop)
-_OPEN = Family("open weights", 1.0, _MEASURED, _BY_AREA)
-_OTHER = Family("other", 1.0, _UNKNOWN, _BY_AREA)
+_GPT = Family(
+    "gpt",
+    factor=0.97,
+    doubt=_MEASURED,
+    images=_pictures_by_tile(base=85, each=170),
+    call_framing=10,
+    result_framing=9,
+    sealed=_FERNET,
+)
+_GPT_5 = Family(
+    "gpt 5",
+    factor=0.97,
+    doubt=_MEASURED,
+    images=_pictures_by_tile(base=70, each=140),
+    call_framing=10,
+    result_framing=9,
+    sealed=_FERNET,
+)
+_GPT_PATCHES = Family(
+    "gpt 5.2",
+    factor=0.97,
+    doubt=_MEASURED,
+    images=_pictures_by_patch,
+    call_framing=10,
+    result_framing=9,
+    sealed=_FERNET,
+)
+_GEMINI = Family("gemini", factor=0.9, doubt=_MEASURED, images=_pictures_by_crop)
+_OPEN = Family("open weights", factor=1.0, doubt=_MEASURED, images=_BY_AREA)
+_OTHER = Family("other", factor=1.0, doubt=_UNKNOWN, images=_BY_AREA)
 
 _CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 """Matches the version in the name of a Claude model: 4 in `claude-sonnet-4-20250514`."""

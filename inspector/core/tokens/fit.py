@@ -134,10 +134,10 @@ def fit(thread: Thread, estimator: Estimator, pressures: Pressures | None = None
         estimator.kind,
         samples,
         refused,
-        quantile(errors, 0.5),
-        quantile(errors, 0.9),
-        fit_line(points),
-        prediction_errors(thread, pressures),
+        median_abs_error=quantile(errors, 0.5),
+        p90_abs_error=quantile(errors, 0.9),
+        line=fit_line(points),
+        prediction=prediction_errors(thread, pressures),
     )
 
 
@@ -164,7 +164,9 @@ def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
                 plain.append(error)
         last = n
     middle, high, later = quantile(plain, 0.5), quantile(plain, 0.9), quantile(after, 0.5)
-    return PredictionErrors(tuple(plain), tuple(after), inside, middle, high, later)
+    return PredictionErrors(
+        tuple(plain), after=tuple(after), inside=inside, median=middle, p90=high, after_median=later
+    )
 
 
 def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> tuple[Sample, ...]:
@@ -175,7 +177,16 @@ def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> t
         raw = buffer_tokens(estimator, request.view, request.prompt)
         if reported and raw and n not in refused:
             predicted, calibration = calibration.apply(raw), calibration.update(raw, reported)
-            samples.append(Sample(n, raw, reported, calibration.scale, predicted, request.model))
+            samples.append(
+                Sample(
+                    n,
+                    estimated=raw,
+                    reported=reported,
+                    scale=calibration.scale,
+                    predicted=predicted,
+                    model=request.model,
+                )
+            )
     return tuple(samples)
 
 

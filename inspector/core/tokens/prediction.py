@@ -6,25 +6,19 @@ true number"): the median of the last ratios of growth (reported / counted), wei
 ratio of a few tokens is not reliable. A prediction never uses the number that it predicts.
 """
 
-from bisect import bisect_left
 from collections import deque
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from inspector.core.tokens.bands import FIRST, LARGE, Bands, Growth
 from inspector.core.tokens.families import family_of
+from inspector.core.tokens.growth_ratios import Ratios
 from inspector.core.tokens.quantiles import quantile
 
 RECENT = 16
 """Growth ratios used to predict the next request: recent behaviour is the best guide."""
 LASTING = 128
 """Growth ratios used for the slope of whole buffers."""
-_HEAVIEST = 5_000
-"""Largest weight of a ratio in counted tokens: a single image, counted as its base64, must not outweigh all text."""
-
-_EXPECTED = 1_500
-"""Weight of the prior in counted tokens."""
 
 _ESTIMATORS = {"roku": 1.12, "pi": 1.23, "chars4": 1.14}
 """Tokens of o200k per token of a harness's formula, measured over the same sessions as the families' factors."""
@@ -33,66 +27,6 @@ _ESTIMATORS = {"roku": 1.12, "pi": 1.23, "chars4": 1.14}
 def prior(estimator: str, model: str) -> float:
     """Return the slope to assume before any report: the factor of the model's family times that of the estimator."""
     return family_of(model).factor * _ESTIMATORS.get(estimator, 1.0)
-
-
-class Ratios:
-    """The last `size` ratios of growth, and their quantiles, weighted by the counted tokens."""
-
-    __slots__ = ("_counts", "_last", "_ordered", "_size", "_sums")
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._last: deque[tuple[float, int]] = deque()
-        self._ordered: list[tuple[float, int]] = []
-        self._counts: list[int] = []
-        """Weights of the ordered ratios."""
-        self._sums: list[int] = []
-        """Running sums of these weights."""
-
-    def add(self, grown: int, counted: int) -> None:
-        """Add a ratio, and drop the oldest if there are too many. Ignored unless both numbers are above zero."""
-        if grown <= 0 or counted <= 0:
-            return
-        ordered, counts = self._ordered, self._counts
-        if len(self._last) == self._size:
-            place = bisect_left(ordered, self._last.popleft())
-            del ordered[place], counts[place]
-        ratio = (grown / counted, min(counted, _HEAVIEST))
-        self._last.append(ratio)
-        place = bisect_left(ordered, ratio)
-        ordered.insert(place, ratio)
-        counts.insert(place, ratio[1])
-        self._sums = list(accumulate(counts))
-
-    def __len__(self) -> int:
-        return len(self._last)
-
-    def copy(self) -> "Ratios":
-        """Return an independent copy. O(size)."""
-        ratios = copy(self)
-        ratios._last, ratios._ordered, ratios._counts = (
-            self._last.copy(),
-            list(self._ordered),
-            list(self._counts),
-        )
-        return ratios
-
-    def median(self, expected: float) -> float:
-        """Return the median of the ratios and the expected ratio, because the first few ratios are not reliable."""
-        sums = self._sums
-        half = -(-((sums[-1] if sums else 0) + _EXPECTED) // 2)
-        at = bisect_left(self._ordered, (expected, _EXPECTED))
-        place = bisect_left(sums, half, 0, at)
-        if place == at:
-            if (sums[at - 1] if at else 0) + _EXPECTED >= half:
-                return expected
-            place = bisect_left(sums, half - _EXPECTED, at)
-        return self._ordered[place][0]
-
-    def quantile(self, share: float) -> float | None:
-        """Return the ratio at the quantile `share`, weighted by counted tokens; None without ratios."""
-        sums = self._sums
-        return self._ordered[bisect_left(sums, share * sums[-1])][0] if sums else None
 
 
 _CHANGE = 0.1
@@ -170,7 +104,7 @@ class Scale:
         return round(self.slope * counted)
 
 
-UNSCALED = Scale(0, 1.0, 0, 0.0)
+UNSCALED = Scale(unseen=0, slope=1.0, counted=0, spread=0.0)
 """The scale if no session is open, or nothing was reported and the family of models was not measured."""
 
 
@@ -189,9 +123,9 @@ def scale(
     rows = round(slope * counted)
     beside = tokens - rows
     if beside < -_MOST_BELOW * rows:
-        return Scale(0, tokens / counted, counted, spread)
+        return Scale(unseen=0, slope=tokens / counted, counted=counted, spread=spread)
     if beside < 0 or (is_whole and beside <= _OWN_WORDS + _LITTLE * tokens):
-        return Scale(0, slope, counted, spread, beside)
+        return Scale(unseen=0, slope=slope, counted=counted, spread=spread, difference=beside)
     return Scale(beside, slope, counted, spread)
 
 
@@ -334,7 +268,7 @@ class Learner:
             )
         kind, change = self._growth(anchor, added, tokens)
         if kind == "uncounted":
-            return banded(tokens, self._bands.room(kind, change), 0)
+            return banded(tokens, self._bands.room(kind, change), stays=0)
         doubt = 0.0 if len(self._learned.lasting) >= _KNOWN_BY else self._doubt()
         return banded(tokens, self._bands.room(kind, change, doubt), self.unseen())
 
@@ -346,7 +280,10 @@ class Learner:
         low = min(recorded.low + fewer, recorded.tokens - _AROUND_SUMMARY) + added.attached
         high = max(recorded.high + more, recorded.tokens + _AROUND_SUMMARY) + added.attached
         return Prediction(
-            max(0, recorded.tokens + added.attached), max(0, low), max(0, high), added.attached
+            max(0, recorded.tokens + added.attached),
+            low=max(0, low),
+            high=max(0, high),
+            attached=added.attached,
         )
 
     def _guess(self, anchor: Anchor, added: Addition) -> int:
@@ -381,7 +318,7 @@ class Learner:
         slope = family.factor * self._own_rule()
         before = anchor.reported * family.factor / family_of(self._model).factor
         tokens = max(0, round(before + slope * (added.counted - anchor.counted)))
-        return banded(tokens, round(family.doubt * tokens), 0)
+        return banded(tokens, round(family.doubt * tokens), stays=0)
 
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
         """Return (size by the slope alone, size with the recorded output as the size of the answer)."""

@@ -171,7 +171,10 @@ class Pressures:
         is_reported = pressure.kind in ("reported", "predicted") and pressure.tokens is not None
         if not is_reported or not count:
             return Scale(
-                0, prior(self.by.name, place.model or self._thread.model), pressure.counted, 0.0
+                unseen=0,
+                slope=prior(self.by.name, place.model or self._thread.model),
+                counted=pressure.counted,
+                spread=0.0,
             )
         state = self._known[count - 1 if index is None or index >= count else index]
         slope, spread = self._last[state.family].measure
@@ -224,7 +227,15 @@ def thread_pressures(
             settled = course.copy()
         states.append(course.follow(thread, requests[at]))
     end = course.look(thread, _next_request(thread))
-    return Pressures(by, tuple(states), end, thread, settled, changes, before)
+    return Pressures(
+        by,
+        _known=tuple(states),
+        end=end,
+        _thread=thread,
+        _course=settled,
+        _changes=changes,
+        before=before,
+    )
 
 
 def _next_request(thread: Thread) -> Request:
@@ -345,11 +356,19 @@ class _Course:
         predicted = prediction if request.predicted is None else Prediction(*request.predicted)
         counted, usage = added.counted, request.usage
         if usage is not None and usage.prompt > 0:
-            return Pressure(usage.prompt, "reported", counted, usage.prompt, predicted)
+            return Pressure(
+                usage.prompt,
+                kind="reported",
+                counted=counted,
+                reported=usage.prompt,
+                predicted=predicted,
+            )
         if predicted is not None:
-            return Pressure(predicted.tokens, "predicted", counted, None, predicted)
+            return Pressure(
+                predicted.tokens, kind="predicted", counted=counted, predicted=predicted
+            )
         if not len(request.view) and not counted:
-            return Pressure(None, "unknown", counted)
+            return Pressure(tokens=None, kind="unknown", counted=counted)
         factor = prior(self._by.name, request.model or thread.model)
         return Pressure(round(factor * counted), self._by.kind, counted)
 
@@ -363,7 +382,9 @@ class _Course:
         anchor = self._anchor
         if anchor is None or not is_prefix(anchor.view, request.view):
             return self._replaced(
-                thread, request, Addition(counted, False, is_whole=is_whole, model=request.model)
+                thread,
+                request,
+                Addition(counted, extends=False, is_whole=is_whole, model=request.model),
             )
         new_messages = request.view.tail(len(anchor.view))
         answer = 0

@@ -42,10 +42,10 @@ class Bill:
         """Return the cost of a usage at these prices per token."""
         return Bill(
             self.input * usage.input,
-            self.cache_read * usage.cache_read,
-            self.cache_write_5m * usage.cache_write_5m,
-            self.cache_write_1h * usage.cache_write_1h,
-            self.output * usage.output,
+            cache_read=self.cache_read * usage.cache_read,
+            cache_write_5m=self.cache_write_5m * usage.cache_write_5m,
+            cache_write_1h=self.cache_write_1h * usage.cache_write_1h,
+            output=self.output * usage.output,
         )
 
     def written(self, ttl_s: int) -> Decimal:
@@ -164,7 +164,13 @@ def _rates(same: SameObject, size: int) -> Bill | None:
     if len(prices) < len(calls):
         return None
     plain, read, write, write_1h, answered = prices
-    return Bill(plain / size, read / size, write / size, write_1h / size, (answered - plain) / 1000)
+    return Bill(
+        plain / size,
+        cache_read=read / size,
+        cache_write_5m=write / size,
+        cache_write_1h=write_1h / size,
+        output=(answered - plain) / 1000,
+    )
 
 
 def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:

@@ -105,7 +105,7 @@ def prediction_coverage(predictions: Sequence[tuple[Prediction, int]]) -> tuple[
     inside = sum(predicted.low <= reported <= predicted.high for predicted, reported in predictions)
     errors = [abs(predicted.tokens / reported - 1) for predicted, reported in predictions]
     bands = [_band_coverage(errors, share) for share in BAND_SHARES]
-    return BandCoverage(SHOWN_SHARE, inside, len(predictions), None), *(
+    return BandCoverage(SHOWN_SHARE, inside, count=len(predictions), width=None), *(
         band for band in bands if band.count
     )
 
@@ -117,7 +117,7 @@ def _band_coverage(errors: Sequence[float], share: float) -> BandCoverage:
             inside += error <= _sorted_quantile(earlier, share)
             count += 1
         insort(earlier, error)
-    return BandCoverage(share, inside, count, quantile(errors, share))
+    return BandCoverage(share, inside, count, width=quantile(errors, share))
 
 
 def _sorted_quantile(ordered: Sequence[float], share: float) -> float:

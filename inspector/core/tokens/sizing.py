@@ -48,7 +48,7 @@ class Sizer:
         if self.kind != "predicted":
             return Pressure(self.scale.tokens(counted), self.kind, counted)
         prediction = self.scale.predict(counted)
-        return Pressure(prediction.tokens, "predicted", counted, None, prediction)
+        return Pressure(prediction.tokens, kind="predicted", counted=counted, predicted=prediction)
 
     def pressure_beside(self, buffer: Buffer, own: Buffer) -> Pressure:
         """Return the pressure of a buffer; the request's own if it has the messages of `own`, the request's buffer.

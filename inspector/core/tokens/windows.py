@@ -72,23 +72,34 @@ def find_window(
     evidence = _evidence(thread, model)
     recorded = _recorded(thread, at)
     if user is not None:
-        return Window(user, "user", _against(user, evidence, recorded, "You chose"))
+        return Window(user, "user", _against(user, evidence, recorded, says="You chose"))
     if recorded is not None:
-        return Window(recorded, "recorded", _against(recorded, evidence, None, "The file records"))
+        return Window(
+            recorded,
+            "recorded",
+            _against(recorded, evidence, recorded=None, says="The file records"),
+        )
     client = client_window(thread.client or session.format, model, models)
     catalogue, basis = client or (catalogue_window(model, models), "")
     if model.lower().endswith(_MILLION):
         return Window(
-            1_000_000, "inferred", _against(1_000_000, evidence, None, "The model's name says")
+            tokens=1_000_000,
+            source="inferred",
+            warnings=_against(
+                window=1_000_000, evidence=evidence, recorded=None, says="The model's name says"
+            ),
         )
     is_listed = client is not None or own_window(model, models or {}) is not None
     inferred = None if is_listed else _inferred(evidence, catalogue, offered_windows(model))
     if inferred is not None:
         return Window(inferred, "inferred", (_why(inferred, evidence, catalogue, model),))
     if catalogue is None:
-        return Window(None, "unknown")
+        return Window(tokens=None, source="unknown")
     return Window(
-        catalogue, "catalogue", _against(catalogue, evidence, None, "The catalogue says"), basis
+        catalogue,
+        source="catalogue",
+        warnings=_against(catalogue, evidence, recorded=None, says="The catalogue says"),
+        basis=basis,
     )
 
 

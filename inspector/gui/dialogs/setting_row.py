@@ -160,7 +160,7 @@ class SettingRow(QWidget):
             self.word.setChecked(origin in ("model", "unknown"))
             self.what.setText(f"{_meaning(self.field)}; now {WHOSE[origin]}")
         self.trouble.hide()
-        mark(self.editor, "bad", False)
+        mark(self.editor, "bad", value=False)
         with QSignalBlocker(self.editor):
             match self.editor:
                 case QCheckBox():
@@ -177,7 +177,7 @@ class SettingRow(QWidget):
         """Report that the typed value is invalid. It stays in the field and is not applied."""
         self.trouble.setText(sentence)
         self.trouble.show()
-        mark(self.editor, "bad", True)
+        mark(self.editor, "bad", value=True)
 
 
 def spelt(value: Any) -> str:

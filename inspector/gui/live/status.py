@@ -64,7 +64,9 @@ def describe_run(run: RunView) -> LiveStatus:
     """
     now = run.now
     if run.pausing and now.state not in ("asking", "needing"):
-        return LiveStatus("Run", "waits", "‖ pausing", (PAUSING, *_run_details(run)))
+        return LiveStatus(
+            "Run", kind="waits", state="‖ pausing", details=(PAUSING, *_run_details(run))
+        )
     kind, state = _ENDS[now.end] if now.state == "ended" else _STATES[now.state]
     return LiveStatus("Run", kind, state, _run_details(run))
 
@@ -93,7 +95,7 @@ def _size_words(now: "RunStatus") -> list[str]:
     if not (now.tokens and now.window):
         return []
     kind = f" {now.kind}" if now.kind != "unknown" else ""
-    words = [f"{grouped(now.tokens)} tokens{kind}, {per_cent(now.tokens / now.window, 1)}"]
+    words = [f"{grouped(now.tokens)} tokens{kind}, {per_cent(now.tokens / now.window, places=1)}"]
     error = error_words(now.believed / now.tokens - 1)
     if error:
         words.append(f"the policy's own count {grouped(now.believed)}{error}")
@@ -134,7 +136,9 @@ def clock_words(seconds: float) -> str:
 
 def describe_receiver(view: ReceiverView) -> LiveStatus:
     """Describe a span receiver: its address, and the number of spans received."""
-    return LiveStatus("Receiver", "runs", "● receiving", (view.url, spans_words(view)))
+    return LiveStatus(
+        "Receiver", kind="runs", state="● receiving", details=(view.url, spans_words(view))
+    )
 
 
 def spans_words(view: ReceiverView) -> str:

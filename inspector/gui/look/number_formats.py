@@ -33,7 +33,7 @@ def dollars_up_to(top: float) -> Callable[[float], str]:
 
 def share_words(part: float) -> str:
     """Return a fraction as a percentage, such as `98%`; `100%` only if it is exactly 1 or more."""
-    return per_cent(min(part, 0.99) if part < 1 else part, 0)
+    return per_cent(min(part, 0.99) if part < 1 else part)
 
 
 def short(number: float) -> str:
@@ -73,7 +73,7 @@ def error_share(error: float | None) -> str:
     """Return a text such as `12.0% too low`, with no-break spaces; empty if the error is below 0.05%."""
     if error is None or abs(error) < 0.0005:
         return ""
-    words = f"{per_cent(abs(error), 1)} too {'low' if error < 0 else 'high'}"
+    words = f"{per_cent(abs(error), places=1)} too {'low' if error < 0 else 'high'}"
     return words.replace(" ", _TOGETHER)
 
 

@@ -16,7 +16,7 @@ from inspector.resources import resource
 
 def tint(c: Colours) -> str:
     """Return the background colour of a badge that says that something is due."""
-    return mixed(c.window, c.low, 0.18).name()
+    return mixed(c.window, c.low, share=0.18).name()
 
 
 def style_sheet(c: Colours, points: float) -> str:

@@ -115,7 +115,7 @@ def visible(text: str, *, strict: bool = False) -> Shown:
     for first, last, spelt in _tokens(text, strict):
         pieces += (text[at:first], spelt)
         length += first - at
-        edits.append(Edit(length, length + len(spelt), first, last))
+        edits.append(Edit(length, end=length + len(spelt), first=first, last=last))
         length += len(spelt)
         at = last
     displayed = Shown("".join([*pieces, text[at:]]), text, edits) if edits else Shown(text, text)
@@ -231,7 +231,14 @@ def _broken(displayed: Shown) -> Shown:
             continue
         place = max(place, end)
         pieces += (displayed.text[at:place], BROKEN)
-        edits.append(Edit(place + shift, place + shift + len(BROKEN), place + drift, place + drift))
+        edits.append(
+            Edit(
+                place + shift,
+                end=place + shift + len(BROKEN),
+                first=place + drift,
+                last=place + drift,
+            )
+        )
         at, shift = place, shift + len(BROKEN)
     return Shown("".join([*pieces, displayed.text[at:]]), displayed.original, edits)
 

@@ -153,7 +153,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
             return
         rule = rule or Rule()
         self._workbench.show_proxy(ProxyView(upstream, str(record), rule))
-        self._start(lambda: LiveProxy(upstream, record, port, rule, self._frames.ask))
+        self._start(lambda: LiveProxy(upstream, record, port, rule, on_change=self._frames.ask))
 
     def _begin_work(self, service: LiveProxy) -> None:
         self._known.clear()
@@ -299,7 +299,7 @@ class Prospects:
         proposals = self._proposals(holds, hold, state, place) or {}
         policy = policy_of(state)
         titles = {tier.name: tier.title for tier in policy.tiers}
-        return Prospect(steps, left, proposals, policy.title, titles)
+        return Prospect(steps, left, proposals, policy=policy.title, titles=titles)
 
     def _proposals(
         self, holds: Holds, hold: HoldInfo, state: State, place: tuple[str, int] | None
@@ -316,7 +316,9 @@ class Prospects:
         def propose() -> Mapping[str, Proposal]:
             context = None if place is None else self._context(state, place)
             buffer = holds.buffer(hold.id) if context is None else context.buffer
-            return compactor.propose_tiers(hold, buffer, partial(holds.predicted, hold.id), context)
+            return compactor.propose_tiers(
+                hold, buffer, weigh=partial(holds.predicted, hold.id), context=context
+            )
 
         chosen = replace(choices, answer_by="", model="")
         key = hold.id, place, chosen, state.user_window

@@ -110,7 +110,11 @@ class ProxyDesk:
         if self._made is not None and self._made.is_finishing:
             question = "Answers are still under way at the proxy. If you close now, the agents lose their turns."
             return is_sure(
-                self._window, "An agent waits for its answer", question, "Close now", "Wait"
+                self._window,
+                title="An agent waits for its answer",
+                question=question,
+                yes="Close now",
+                no="Wait",
             )
         if proxy is None or not proxy.busy:
             return True
@@ -121,10 +125,10 @@ class ProxyDesk:
         )
         if is_sure(
             self._window,
-            "An agent is being watched",
-            question,
-            "Forward and close",
-            "Keep watching",
+            title="An agent is being watched",
+            question=question,
+            yes="Forward and close",
+            no="Keep watching",
         ):
             self.controller.stop(close)
         return False

@@ -172,7 +172,7 @@ class RunController(LiveController[StartedRun, RunView]):
             and status.now.need is not None
         ):
             who = status.now.verdict.tier if status.now.verdict is not None else "The run"
-            self._need = ExternalNeed(who, status.plan.policy, status.now.need, self._answer)
+            self._need = ExternalNeed(who, status.plan.policy, status.now.need, reply=self._answer)
             self._workbench.stepping.take_external(self._need)
 
     def _answer(self, reply: Answer | Failure) -> None:
@@ -342,7 +342,13 @@ class Pause:
     def _stand(self) -> None:
         if self._now is None:
             return
-        steps = Steps(self._now.thread, None, self._policy, self._now.buffer, self._now.running)
+        steps = Steps(
+            self._now.thread,
+            request=None,
+            policy=self._policy,
+            origin=self._now.buffer,
+            running=self._now.running,
+        )
         state = self._workbench.state
         self._workbench.show(
             replace(state, trees=MappingProxyType({**state.trees, steps.start: steps}))
@@ -414,5 +420,10 @@ def kept_breakpoints(settings: Settings) -> Breakpoints:
     tiers = frozenset({stored["tier"]}) if "tier" in stored else frozenset[str]()
     tools = frozenset({stored["tool"]}) if "tool" in stored else frozenset[str]()
     return Breakpoints(
-        "requests" in words, watermark, tiers, "overflow" in words, tools, "errors" in words
+        "requests" in words,
+        watermark,
+        tiers,
+        overflow="overflow" in words,
+        tools=tools,
+        errors="errors" in words,
     )

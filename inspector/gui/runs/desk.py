@@ -54,7 +54,7 @@ class RunDesk:
 
         if self._free():
             dialog = RunDialog(
-                self._window, self._settings, self._bridge, remembered(self._settings)
+                self._window, self._settings, self._bridge, first=remembered(self._settings)
             )
             dialog.exec()
             if (plan := dialog.plan) is not None:
@@ -80,7 +80,9 @@ class RunDesk:
             window=state.window.tokens if state.window else None,
         )
         own = bool(state.buffer().prompt.system)
-        dialog = RunDialog(self._window, self._settings, self._bridge, first, _forked(state), own)
+        dialog = RunDialog(
+            self._window, self._settings, self._bridge, first, says=_forked(state), own=own
+        )
         dialog.exec()
         if dialog.plan is not None:
             self.controller.begin(
@@ -136,7 +138,11 @@ class RunDesk:
             return True
         question = "A run is under way. Its journal holds all that happened so far, and it can be resumed from it."
         if is_sure(
-            self._window, "A run is under way", question, "Stop it and close", "Keep it running"
+            self._window,
+            title="A run is under way",
+            question=question,
+            yes="Stop it and close",
+            no="Keep it running",
         ):
             self.controller.end(close)
         return False

@@ -282,7 +282,9 @@ class PolicyForm(QWidget):
 
     def _show(self) -> None:
         by, changed = find_policy(self.policy), {name for name, _ in self.settings}
-        self._rows.show_values(by.name, by.settings(self.settings), by.settings(), changed)
+        self._rows.show_values(
+            by.name, now=by.settings(self.settings), own=by.settings(), changed=changed
+        )
         self.more.setText(f"Settings: {plural(len(changed), 'change') if changed else 'its own'} ▾")
 
 

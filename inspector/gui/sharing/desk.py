@@ -54,7 +54,7 @@ class SharingDesk:
 
         def review(draft: ReportDraft) -> None:
             dialog = ReviewDialog(self._parent, "report", draft.found, has_note=False)
-            path = self._ask_target(dialog, state, "report.html", "Web pages (*.html)")
+            path = self._ask_target(dialog, state, name="report.html", kinds="Web pages (*.html)")
             if path:
                 redaction = dialog.redaction()
                 self._write(path, state, lambda: (draft.write(redaction), ""))
@@ -80,7 +80,9 @@ class SharingDesk:
             dialog = ReviewDialog(self._parent, "bundle", draft.found, has_note=True)
             if dialog.note is not None:
                 dialog.note.setText(former)
-            path = self._ask_target(dialog, state, f"bundle{SUFFIX}", f"Bundles (*{SUFFIX})")
+            path = self._ask_target(
+                dialog, state, name=f"bundle{SUFFIX}", kinds=f"Bundles (*{SUFFIX})"
+            )
             if not path:
                 return
             work = replace(draft.work, note=dialog.note_text())
@@ -101,7 +103,9 @@ class SharingDesk:
             return ""
         stem = Path(state.session.path).name.split(".")[0] if state.session is not None else ""
         title = dialog.windowTitle()
-        return ask.ask_new_file(self._parent, self._desk.settings, title, f"{stem}-{name}", kinds)
+        return ask.ask_new_file(
+            self._parent, self._desk.settings, title, name=f"{stem}-{name}", kinds=kinds
+        )
 
     def _write(self, path: str, state: State, make: Callable[[], tuple[str | bytes, str]]) -> None:
         from inspector.transcripts.saving import save_text

@@ -114,7 +114,9 @@ class ReviewDialog(FormDialog):
         keys = [private for private in self.kept_texts() if private.kind == "key"]
         count = plural(len(keys), "key")
         question = f"{count} will be readable. Whoever gets the file can use it."
-        if keys and not is_sure(self, "Keep a key", question, "Keep it readable", "Go back"):
+        if keys and not is_sure(
+            self, title="Keep a key", question=question, yes="Keep it readable", no="Go back"
+        ):
             return
         self.accept()
 

@@ -62,11 +62,26 @@ class JsonFolds:
                 self._open.append(number)
             elif number - (first := self._open.pop()) >= LEAST:
                 self._put(
-                    JsonFold(first, number, count, piece.display.text[position], bool(self._open)),
+                    JsonFold(
+                        first,
+                        last=number,
+                        entries=count,
+                        sign=piece.display.text[position],
+                        tall=bool(self._open),
+                    ),
                     begins,
                 )
         if self._open[1:]:
-            self._put(JsonFold(self._open[1], self._document.blockCount() - 2, 0, "", True), begins)
+            self._put(
+                JsonFold(
+                    self._open[1],
+                    last=self._document.blockCount() - 2,
+                    entries=0,
+                    sign="",
+                    tall=True,
+                ),
+                begins,
+            )
 
     def _put(self, fold: JsonFold, begins: int) -> None:
         """Add or extend a fold, whose lines from block `begins` on are new."""

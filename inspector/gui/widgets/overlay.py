@@ -144,7 +144,7 @@ class Overlay(Guarded, QWidget):
                 label_size(painter, text), places, slides, LABELS_APART / 2, on_curve
             )
             if room is not None:
-                self._paint_on_ground(painter, room, text, colour)
+                self._paint_on_ground(painter, room, words=text, colour=colour)
                 return
 
     def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:

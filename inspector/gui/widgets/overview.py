@@ -68,7 +68,7 @@ class Overview(Guarded, QWidget):
         self._current = -1
         self.places: list[tuple[float, float, Landmark]] = []
         """Top and bottom of each mark in pixels, in the order of the text."""
-        self._soon = delayed(self, 60, self._place_marks)
+        self._soon = delayed(self, milliseconds=60, call=self._place_marks)
         text.filled.connect(self._find_landmarks)
         for changed in (text.rearranged, text.verticalScrollBar().rangeChanged):
             changed.connect(self._soon.start)
@@ -132,13 +132,13 @@ class Overview(Guarded, QWidget):
             line_start = text.rfind("\n", 0, match.start()) + 1
             context = text[max(line_start, match.start() - 80) : match.end() + 80]
             start = placed.position(match.start())
-            yield Landmark("error", start, start + 1, line(context.partition("\n")[0]))
+            yield Landmark("error", start, end=start + 1, words=line(context.partition("\n")[0]))
 
     # -- marks ---------------------------------------------------------------------------------------------------------
 
     def _place_marks(self) -> None:
         """Compute where every mark is painted. If several of a kind share a place, only the first is kept."""
-        hits = [Landmark("hit", start, end, "search hit") for start, end in self._text.hits]
+        hits = [Landmark("hit", start, end, words="search hit") for start, end in self._text.hits]
         landmarks = sorted([*self._landmarks, *hits], key=lambda mark: mark.start)
         self.places = []
         last_places = dict[LandmarkKind, tuple[float, float]]()
@@ -248,9 +248,11 @@ def _heading_landmarks(placed: PlacedPiece) -> Iterator[Landmark]:
     """Yield the landmark of a heading, and an error landmark if the heading reports an error."""
     text = placed.piece.display.text
     words = line(text.strip())
-    yield Landmark("heading", placed.end - len(text.lstrip("\n")), placed.end, words)
+    yield Landmark(
+        "heading", start=placed.end - len(text.lstrip("\n")), end=placed.end, words=words
+    )
     if " · error" in words:
-        yield Landmark("error", placed.end - 1, placed.end, words)
+        yield Landmark("error", start=placed.end - 1, end=placed.end, words=words)
 
 
 def _count_words(landmarks: Sequence[Landmark]) -> str:

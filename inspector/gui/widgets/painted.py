@@ -215,16 +215,16 @@ def paint_subject(painter: QPainter, room: QRect, row: MessageRow, colour: str, 
     """
     line = visible(row.line).text
     if not row.subject:
-        paint_text(painter, room, line, colour)
+        paint_text(painter, room, text=line, colour=colour)
         return
     subject, metrics = visible(row.subject).text, painter.fontMetrics()
     width = metrics.horizontalAdvance(subject)
     if width > room.width() and " " not in subject:
         subject = metrics.elidedText(subject, Qt.TextElideMode.ElideLeft, room.width())
-    paint_text(painter, room, subject, colour)
+    paint_text(painter, room, text=subject, colour=colour)
     rest = room.adjusted(width + SUBJECT_GAP, 0, 0, 0)
     if rest.width() >= LEAST_LINE * metrics.horizontalAdvance("0"):
-        paint_text(painter, rest, line, quiet)
+        paint_text(painter, room=rest, text=line, colour=quiet)
 
 
 def paint_subject_above(
@@ -246,8 +246,8 @@ def paint_subject_above(
         quiet = colour
     elif not row.subject:
         second = ""
-    paint_text(painter, above, first, colour)
-    paint_text(painter, below, second, quiet)
+    paint_text(painter, room=above, text=first, colour=colour)
+    paint_text(painter, room=below, text=second, colour=quiet)
 
 
 def split_line(text: str, metrics: QFontMetrics, width: int) -> tuple[str, str]:
@@ -374,6 +374,6 @@ class PaintedHead(Guarded, QWidget):
         with QPainter(self) as painter:
             room = QRect(self._rows.x(), 0, self._rows.width(), self.height())
             for head in self._columns(room, painter.fontMetrics()):
-                paint_text(painter, head.room, head.name, colours.quiet, head.how)
+                paint_text(painter, head.room, text=head.name, colour=colours.quiet, how=head.how)
             painter.setPen(ink(colours.line))
             painter.drawLine(self.rect().bottomLeft(), self.rect().bottomRight())

@@ -286,6 +286,8 @@ def spans(line: str, rules: Rules) -> Iterator[ColouredSpan]:
             yield ColouredSpan(*match.span(), kind)  # type: ignore[arg-type]  # the groups are named after the kinds
     elif rules == "diff":
         if line.startswith(_PLACES):
-            yield ColouredSpan(0, len(line), "place")
+            yield ColouredSpan(start=0, end=len(line), kind="place")
         elif line.startswith(("+", "-")):
-            yield ColouredSpan(0, len(line), "added" if line[0] == "+" else "removed")
+            yield ColouredSpan(
+                start=0, end=len(line), kind="added" if line[0] == "+" else "removed"
+            )

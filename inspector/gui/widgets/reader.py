@@ -31,7 +31,7 @@ class FindBar(Guarded, QWidget):
         """True if a search of the session opened the bar, not the user."""
         self.field = field("Find in message")
         self.count = label(role="quiet")
-        self._soon = delayed(self, 120, self._find)
+        self._soon = delayed(self, milliseconds=120, call=self._find)
         self.field.textChanged.connect(self._soon.start)
         view.filled.connect(self._again)
         back, on = (

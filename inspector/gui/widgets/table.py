@@ -307,7 +307,7 @@ class Rows(FittedTable[T], Generic[T]):
         self._left_out: set[int] = set()
         self._fitted: tuple[object, ...] = ()
         self._wraps = [n for n, column in enumerate(columns) if column.lines > 1]
-        self._heights = delayed(self, 0, self._fit_heights)
+        self._heights = delayed(self, milliseconds=0, call=self._fit_heights)
         self.horizontalHeader().sectionResized.connect(lambda *_: self._heights.start())
         self._fit()
         self.clicked.connect(lambda index: self.chosen.emit(index.row(), index.column()))

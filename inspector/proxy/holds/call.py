@@ -84,14 +84,17 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
     items, held = (None, None) if chain is None else ([*chain.client, *own], chain.provider)
     headers = _read_headers(pending)
     prompt = where.dialect.prompt(body)
-    key = key_of(headers, body, pending.tag, (prompt.system or "")[:4000])
+    key = key_of(headers, body, pending.tag, system=(prompt.system or "")[:4000])
     thread = _thread(key, dialect, own if items is None else items)
     model = body.get("model")
     model_name = model if isinstance(model, str) else where.model
     side = "compaction"
     if where.purpose != "compact":
         messages = read_wire_items(dialect, own)
-        side = side_kind(read_signs(body, headers, prompt, messages, messages[::-1], len(messages)))
+        signs = read_signs(
+            body, headers, prompt, begun=messages, backwards=messages[::-1], messages=len(messages)
+        )
+        side = side_kind(signs)
     content = dumps([model, body.get(PREVIOUS), own])
     digest = blake2b(content.encode("utf-8", "replace")).hexdigest()
     is_stream = body.get("stream") is True or ":streamGenerateContent" in pending.path

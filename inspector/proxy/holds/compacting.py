@@ -150,7 +150,9 @@ class Compactor:
             return Proposal(buffer, tokens, why=why)
         changed = {key: fate for outcome in outcomes for key, fate in outcome.changed.items()}
         gone = count_fates(fates(buffer, replace(last, changed=changed)))
-        proposal = Proposal(buffer, tokens, after, weigh(after), gone, running=last.running)
+        proposal = Proposal(
+            buffer, tokens, after, tokens_after=weigh(after), gone=gone, running=last.running
+        )
         touchable = {message.id for message in without_instructions(buffer).messages}
         rest = [message for message in buffer.messages if message.id not in touchable]
         why = self._too_small(hold, proposal, tokens - weigh(buffer.with_messages(rest)))

@@ -376,7 +376,7 @@ class Holds(Gate):
                 pause = bears.begin_s - now
             else:
                 pause = EVERY_S
-                await pending.early(200, STREAM)
+                await pending.early(status=200, headers=STREAM)
                 if not held.shown.is_begun:
                     held.shown = replace(held.shown, is_begun=True)
                     self._tell()
@@ -470,7 +470,10 @@ def _changed(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> Hold
     if not buffer.messages:
         raise CannotRewrite("An empty buffer cannot be sent: every provider refuses it.")
     recipes = plan_recipes(
-        call.dialect, items, (original or held.request.buffer).messages, buffer.messages
+        call.dialect,
+        items,
+        original=(original or held.request.buffer).messages,
+        new=buffer.messages,
     )
     if recipes == tuple(Ref((n,)) for n in range(len(items))):
         return HoldRelease()

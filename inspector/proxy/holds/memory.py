@@ -60,7 +60,7 @@ class TokenCount:
         return bool(marks) and self.marks[at : at + len(marks)] == marks
 
 
-NOTHING = TokenCount(0, (), ())
+NOTHING = TokenCount(tokens=0, marks=(), sizes=())
 
 
 class TokenCounter:
@@ -205,9 +205,9 @@ class SizeLearner:
 
     def _added(self, counted: TokenCount) -> Addition:
         if self._last is None or not counted.extends(self._last):
-            return Addition(counted.tokens, False)
+            return Addition(counted.tokens, extends=False)
         is_told = counted.goes_on_with(self._last, self._answer)
-        return Addition(counted.tokens, True, self._answer.tokens if is_told else 0)
+        return Addition(counted.tokens, extends=True, answer=self._answer.tokens if is_told else 0)
 
 
 K = TypeVar("K")
@@ -265,8 +265,8 @@ class ConversationState:
         table.
         """
         if user is None and "context-1m" in headers.get("anthropic-beta", ""):
-            return Window(1_000_000, "inferred")
-        request = Request(0, EMPTY_VIEW, usage=Usage(input=self.largest), model=model)
+            return Window(tokens=1_000_000, source="inferred")
+        request = Request(index=0, view=EMPTY_VIEW, usage=Usage(input=self.largest), model=model)
         thread = Thread("main", model=model, requests=(request,), client=name_client(headers))
         return find_window(Session("proxy", (thread,)), thread, user=user, models=models)
 

@@ -103,9 +103,18 @@ class ExchangeLog:
         first = 1000 * max(0.0, self._first - self._handed) if self._first else 0.0
         elapsed = 1000 * max(0.0, time.monotonic() - self._handed)
         record = ResponseRecord(
-            time.time(), self.head.exchange, self.status, self.headers, first, elapsed, self.down, ended, error, own,
-            self.has_frames,
-        )  # fmt: skip
+            time.time(),
+            self.head.exchange,
+            self.status,
+            self.headers,
+            first,
+            elapsed,
+            body=self.down,
+            ended=ended,
+            error=error,
+            own=own,
+            has_frames=self.has_frames,
+        )
         self.answered_by(self.head, record)  # before recording, because the recorder frees the body
         self.recorder.put(record)
 

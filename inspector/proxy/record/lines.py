@@ -176,7 +176,7 @@ def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
         elif count and value.is_list:
             first[key] = count
         saved += sum(value.sizes[:count])
-    return BodyDelta(exchange, tuple(same), first, saved)
+    return BodyDelta(exchange, all=tuple(same), first=first, saved=saved)
 
 
 def _grew(earlier: BodyShape, like: BodyDelta) -> bool:

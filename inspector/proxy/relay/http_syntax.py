@@ -197,16 +197,16 @@ async def read_head(link: TcpLink) -> bytes | None:
         if not more:
             if not data.strip(b"\r\n"):
                 return None
-            raise BadMessage(400, "the connection closed in the middle of the headers")
+            raise BadMessage(status=400, why="the connection closed in the middle of the headers")
         looked = max(0, len(data) - 3)
         data = data + more if data else more
         if not looked and data[:1] in (b"\r", b"\n"):
             data = data.lstrip(b"\r\n")  # an empty line before a request is ignored (RFC 9112, 2.2)
         end = data.find(END, looked)
         if _BARE_LF.search(data, looked, max(looked, end) if end >= 0 else len(data)):
-            raise BadMessage(400, "a line of the headers does not end in CR LF")
+            raise BadMessage(status=400, why="a line of the headers does not end in CR LF")
         if (len(data) if end < 0 else end + 4) > LARGEST:
-            raise BadMessage(400, f"the headers are larger than {LARGEST:,} bytes")
+            raise BadMessage(status=400, why=f"the headers are larger than {LARGEST:,} bytes")
         if end >= 0:
             link.unread(data[end + 4 :])
             return data[: end + 4]
@@ -217,9 +217,9 @@ def request_head(raw: bytes) -> Http1Request:
     start, *lines = raw[: -len(END)].split(b"\r\n")
     match = _REQUEST.fullmatch(start)
     if match is None:
-        raise BadMessage(400, "the request line is not HTTP/1.1")
+        raise BadMessage(status=400, why="the request line is not HTTP/1.1")
     method, target, version = match[1].decode(), match[2].decode("latin-1"), match[3].decode()
-    return Http1Request(tuple(map(_pair, lines)), version, method, target, tuple(lines))
+    return Http1Request(tuple(map(_pair, lines)), version, method, target, lines=tuple(lines))
 
 
 def status_head(raw: bytes) -> Http1Response:
@@ -227,14 +227,16 @@ def status_head(raw: bytes) -> Http1Response:
     start, *lines = raw[: -len(END)].split(b"\r\n")
     match = _STATUS.fullmatch(start)
     if match is None:
-        raise BadMessage(502, "the provider's answer is not HTTP/1.1")
-    return Http1Response(tuple(map(_pair, lines)), match[1].decode(), int(match[2]), raw)
+        raise BadMessage(status=502, why="the provider's answer is not HTTP/1.1")
+    return Http1Response(
+        tuple(map(_pair, lines)), version=match[1].decode(), status=int(match[2]), raw=raw
+    )
 
 
 def _pair(line: bytes) -> tuple[str, str]:
     name, colon, value = line.partition(b":")
     if not colon or not _NAME.fullmatch(name) or b"\0" in value or b"\n" in value or b"\r" in value:
-        raise BadMessage(400, "a header line is malformed")
+        raise BadMessage(status=400, why="a header line is malformed")
     return name.decode("latin-1"), value.strip(b" \t").decode("latin-1")
 
 
@@ -245,17 +247,18 @@ def request_framing(head: HeaderBlock) -> Framing:
         "transfer_encoding"
     ):  # CGI-like programs read these as the headers with hyphens
         raise BadMessage(
-            400, "a header looks like Content-Length or Transfer-Encoding and is neither"
+            status=400, why="a header looks like Content-Length or Transfer-Encoding and is neither"
         )
     if coded:
         if [value.lower() for value in coded] != ["chunked"] or lengths or head.version == "1.0":
             raise BadMessage(
-                400, "Transfer-Encoding and Content-Length do not say where the body ends"
+                status=400,
+                why="Transfer-Encoding and Content-Length do not say where the body ends",
             )
         return Chunked(strict=True)
     length = digits_of(lengths[0]) if len(lengths) == 1 else None
     if lengths and length is None:
-        raise BadMessage(400, "Content-Length is not one number")
+        raise BadMessage(status=400, why="Content-Length is not one number")
     return Length(length or 0)
 
 
@@ -265,17 +268,17 @@ def status_framing(answer: Http1Response, method: str) -> Framing:
         return Length(0)
     coded = answer.tokens("transfer-encoding")
     if coded:
-        return Chunked(strict=False) if coded[-1] == "chunked" else Length(None)
+        return Chunked(strict=False) if coded[-1] == "chunked" else Length(length=None)
     lengths = {
         length.strip(_BLANK)
         for value in answer.all("content-length")
         for length in value.split(",")
     }
     if not lengths:
-        return Length(None)
+        return Length(length=None)
     length = digits_of(lengths.pop())
     if lengths or length is None:
-        raise BadMessage(502, "Content-Length is not one number")
+        raise BadMessage(status=502, why="Content-Length is not one number")
     return Length(length)
 
 

@@ -53,7 +53,7 @@ class ClientRequest:
         try:
             count = self._framing.feed(data, self._take)
         except BadFraming as why:
-            raise BadMessage(400, str(why)) from None
+            raise BadMessage(status=400, why=str(why)) from None
         if count == len(data):
             return data
         self.link.unread(data[count:])
@@ -84,7 +84,7 @@ class ClientRequest:
         if not self.is_done:
             await self.link.pass_each(take, target)
         if problem:
-            raise BadMessage(400, problem)
+            raise BadMessage(status=400, why=problem)
         if not self.is_done:
             self.log.client_gone = True
 

@@ -102,12 +102,18 @@ class ClientConnection:
         request = _origin_form(request_head(raw))
         framing = request_framing(request)
         if why := _refusal(request):
-            await self._answer_and_close(request.target, 403, why)
+            await self._answer_and_close(request.target, status=403, sentence=why)
             return False
         tag, path = split_tag(request.target)
         context = self._context
         head = RequestHead(
-            next(context.numbers), self._number, "http", request.method, path, tag, request.pairs
+            next(context.numbers),
+            connection=self._number,
+            transport="http",
+            method=request.method,
+            path=path,
+            tag=tag,
+            headers=request.pairs,
         )
         log = ExchangeLog(head, context.recorder, context.gate.answered)
         try:
@@ -189,7 +195,7 @@ class ClientConnection:
         waits = "100-continue" in request.header("expect").lower()
         while not client.is_done and not waits and await client.read():
             client.forget()
-        body = error_body(request.path, 502, sentence)
+        body = error_body(request.path, status=502, sentence=sentence)
         log.answered(502, _JSON)
         log.down.add(body)
         persists = client.is_done and not self._link.gone
@@ -220,7 +226,8 @@ def _origin_form(request: Http1Request) -> Http1Request:
     target = request.target
     if request.method == "CONNECT":
         raise BadMessage(
-            501, "CONNECT is not for a reverse proxy; set the client's base URL, not its HTTP proxy"
+            status=501,
+            why="CONNECT is not for a reverse proxy; set the client's base URL, not its HTTP proxy",
         )
     if target.startswith("/") or target == "*":
         return request
@@ -228,7 +235,7 @@ def _origin_form(request: Http1Request) -> Http1Request:
     host, slash, path = rest.partition("/")
     if scheme.lower() != "http" or not mark or not is_here(host):
         raise BadMessage(
-            400, "this is a reverse proxy; set the client's base URL, not its HTTP proxy"
+            status=400, why="this is a reverse proxy; set the client's base URL, not its HTTP proxy"
         )
     return replace(request, target=slash + path or "/")
 
@@ -274,13 +281,15 @@ class ProxyServer(LoopbackServer):
         super().__init__(host, port)
         self.gate = gate or Gate()
         try:
-            self.recorder = Recorder(record, self._upstream.url, tell, heard, rule)
+            self.recorder = Recorder(
+                record, upstream=self._upstream.url, tell=tell, heard=heard, rule=rule
+            )
         except BaseException:
             self.socket.close()
             raise
         self._connections = count(1)
         self._context = ConnectionContext(
-            self._upstream, self.recorder, self.gate, count(self.recorder.first_exchange)
+            self._upstream, self.recorder, self.gate, numbers=count(self.recorder.first_exchange)
         )
         self._clients: dict[asyncio.Task[None], ClientConnection] = {}
 

@@ -46,7 +46,9 @@ def frame_readers(extensions: str) -> "tuple[FrameReader, FrameReader]":
             client, server = (
                 f"{side}_no_context_takeover" not in parameters for side in ("client", "server")
             )
-            return FrameReader(True, client), FrameReader(True, server)
+            return FrameReader(is_packed=True, goes_on=client), FrameReader(
+                is_packed=True, goes_on=server
+            )
     return FrameReader(), FrameReader()
 
 
@@ -283,7 +285,12 @@ class WebSocketTunnel(Tunnel):
             return None
         head = replace(self._head, exchange=self._number(), time=time.time())
         log = ExchangeLog(
-            head, self._recorder, self._gate.answered, True, status=101, headers=self._headers
+            head,
+            self._recorder,
+            self._gate.answered,
+            has_frames=True,
+            status=101,
+            headers=self._headers,
         )
         log.up.add(data)
         log.request_read()
@@ -305,7 +312,7 @@ class WebSocketTunnel(Tunnel):
         exchange = self._under_way[0].head.exchange if self._under_way else None
         captured = self._recorder.capture(data)
         self._recorder.put(
-            FrameRecord(time.time(), self._head.connection, exchange, side, captured)
+            FrameRecord(time.time(), self._head.connection, exchange, side, body=captured)
         )
 
     def _seen(self, frames: FrameReader | None, data: bytes) -> list[WebSocketMessage]:

@@ -145,7 +145,9 @@ def areas(
     filled = {
         name: column for name, column in zip((UNSEEN, *names), columns, strict=True) if any(column)
     }
-    return Areas(kind, tuple(filled), tuple(filled.values()), pressures, rows)
+    return Areas(
+        kind, names=tuple(filled), tokens=tuple(filled.values()), pressures=pressures, rows=rows
+    )
 
 
 def _request_row(size: Sizer, weigh: "_Weigh", request: Request) -> list[int]:

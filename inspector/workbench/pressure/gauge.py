@@ -78,8 +78,8 @@ def beliefs(state: State) -> PolicyBelief:
     if by.prompt_estimator is None and sum(len(request.view) for request in left) > _MOST:
         return PolicyBelief(key, thread, counts=counts)
     count = len(thread.requests)
-    more = [believed_at(by, settings, thread, n) for n in range(len(start), count + 1)]
-    return PolicyBelief(key, thread, (*start, *more[:-1]), more[-1], counts)
+    more = [believed_at(by, settings, thread, at=n) for n in range(len(start), count + 1)]
+    return PolicyBelief(key, thread, tokens=(*start, *more[:-1]), end=more[-1], counts=counts)
 
 
 def _reusable_tokens(
@@ -155,7 +155,11 @@ def lateness(
     cut = next((n for n in compactions if n > crossed), None)
     if cut is None or true is None or (own is not None and max(true, own) < cut):
         return Lateness(line, true, own)
-    return Lateness(line, true, None, cut) if true < cut else Lateness(line, None, None)
+    return (
+        Lateness(line, reported=true, believed=None, compacted=cut)
+        if true < cut
+        else Lateness(line, reported=None, believed=None)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +263,7 @@ def reading(state: State) -> GaugeReading | None:
     view, prompt = (request.view, request.prompt) if request else (thread.end, thread.prompt)
     if stepped is not None:
         view, prompt = Stretch(own=stepped.messages).view(), stepped.prompt
-    window = state.window or Window(None, "unknown", ())
+    window = state.window or Window(tokens=None, source="unknown")
     session = state.session
     assert session is not None
     parts, scale, rim = (
@@ -268,13 +272,15 @@ def reading(state: State) -> GaugeReading | None:
         window.tokens or assumed_window(),
     )
     lines, top = gauge_lines(state), reserve(window.tokens)
-    sizes = GaugeReading(pressure, window, parts, scale.unseen, lines, rim, top, scale.slope)
+    sizes = GaugeReading(
+        pressure, window, parts, scale.unseen, lines, rim, reserve=top, slope=scale.slope
+    )
     with_place = replace(
         sizes,
         place=_place(state, thread),
         not_recorded=not_recorded_words(thread, state.at, size.scale.unseen),
         before=before,
-        trigger=client_trigger(session, thread, pressures, window.tokens),
+        trigger=client_trigger(session, thread, pressures, window=window.tokens),
     )
     return _with_policy(with_place, state, thread)
 
@@ -404,7 +410,9 @@ def _late(state: State) -> tuple[str, ...]:
             continue
         key = (line.watermark, SameObject(pressures))
         if key not in belief.late:
-            belief.late[key] = lateness(line.watermark, pressures, belief.tokens, cuts).sentence
+            belief.late[key] = lateness(
+                line.watermark, pressures, believed=belief.tokens, compactions=cuts
+            ).sentence
         if sentence := belief.late[key]:
             sentences.append(sentence)
     return tuple(sentences)

@@ -83,13 +83,13 @@ def summarise_range(
         _growth(pressures, first, last),
         range_cost,
         whole_cost,
-        len(inside),
-        missed_tokens,
-        missed_cost,
-        output,
-        by_category,
-        first_message,
-        _largest_growth(thread, pressures, first, last),
+        misses=len(inside),
+        missed_tokens=missed_tokens,
+        missed_cost=missed_cost,
+        output=output,
+        came_in=by_category,
+        first_message=first_message,
+        largest=_largest_growth(thread, pressures, first, last),
     )
 
 
@@ -148,6 +148,12 @@ def _largest_growth(
     size = sizer(pressures, request)
     message = max(_new_messages(thread, request), key=size.row, default=None)
     if message is None:
-        return LargestGrowth(request, tokens, "", "", "")
+        return LargestGrowth(request, tokens, tool="", subject="", message_id="")
     largest = message_row(message, CallIndex(thread.messages))
-    return LargestGrowth(request, tokens, largest.tool, largest.subject or largest.line, message.id)
+    return LargestGrowth(
+        request,
+        tokens,
+        largest.tool,
+        subject=largest.subject or largest.line,
+        message_id=message.id,
+    )

@@ -92,7 +92,7 @@ def gauge_lines(state: State) -> tuple[GaugeLine, ...]:
     moved = {name for name, _ in scale_pairs(state)}
     title = short_title(POLICIES[DEFAULT_POLICY].title)
     scale = [
-        GaugeLine(line, DEFAULT_POLICY, title, True, line.setting in moved)
+        GaugeLine(line, DEFAULT_POLICY, title, is_scale=True, is_moved=line.setting in moved)
         for line in _scale(state)
     ]
     chosen = state.choices.policy
@@ -101,7 +101,8 @@ def gauge_lines(state: State) -> tuple[GaugeLine, ...]:
     moved = {name for name, _ in state.choices.settings}
     title = policy_title(state)
     others = [
-        GaugeLine(line, chosen, title, False, line.setting in moved) for line in watermarks(state)
+        GaugeLine(line, policy=chosen, title=title, is_scale=False, is_moved=line.setting in moved)
+        for line in watermarks(state)
     ]
     return (*scale, *others)
 
@@ -135,10 +136,10 @@ def _scale(state: State) -> tuple[Watermark, ...]:
         return tuple(
             Watermark(
                 line.label,
-                line.tokens * (window or usual) // usual,
-                line.setting,
-                line.tiers,
-                line.fires_on,
+                tokens=line.tokens * (window or usual) // usual,
+                setting=line.setting,
+                tiers=line.tiers,
+                fires_on=line.fires_on,
             )
             for line in lines
         )

@@ -88,7 +88,18 @@ class Series:
         return (*drawn, self.end)
 
 
-NO_SERIES = Series((), (), (), (), None, (), (), (), (), ())
+NO_SERIES = Series(
+    (),
+    other=(),
+    kinds=(),
+    predicted=(),
+    end=None,
+    believed=(),
+    cache_read=(),
+    fresh=(),
+    output=(),
+    marks=(),
+)
 
 
 def series(state: State, former: Series | None = None) -> Series | None:
@@ -116,16 +127,16 @@ def series(state: State, former: Series | None = None) -> Series | None:
     output = former.output[:same] + new_output
     return Series(
         reported,
-        unreported,
-        kinds,
-        predicted,
-        pressures.end.tokens,
-        believed,
-        cache_read,
-        fresh,
-        output,
-        _marks(state),
-        pressures,
+        other=unreported,
+        kinds=kinds,
+        predicted=predicted,
+        end=pressures.end.tokens,
+        believed=believed,
+        cache_read=cache_read,
+        fresh=fresh,
+        output=output,
+        marks=_marks(state),
+        pressures=pressures,
     )
 
 
@@ -175,7 +186,7 @@ def _silent(state: State) -> Iterator[Mark]:
     """Yield the silent drops. One that only rewrote messages is a small mark."""
     for drop in state.drops.found if state.drops else ():
         if drop.compaction is None and drop.kind != "sub-agent":
-            yield Mark(drop.request, f"drop, {drop.kind}", drop.loss, "drop")
+            yield Mark(drop.request, label=f"drop, {drop.kind}", large=drop.loss, kind="drop")
 
 
 def miss_marks(misses: Iterable[Rebilling]) -> tuple[Mark, ...]:

@@ -111,10 +111,10 @@ def _filling_section(session: Session, thread: Thread, pressures: Pressures) -> 
     heads = ("part", "tokens", "share")
     return ReportSection(
         f"What filled request {place}",
-        ["Parts of less than 1% are left out."],
-        heads,
-        rows,
-        frozenset({1, 2}),
+        paragraphs=["Parts of less than 1% are left out."],
+        heads=heads,
+        rows=rows,
+        numbers=frozenset({1, 2}),
     )
 
 
@@ -127,7 +127,7 @@ def _loss_section(loss: CompactionLoss) -> ReportSection:
         )
     heads = ("verdict", "what", "needed again at")
     title = f"Lost by the compaction before request {loss.before_request}"
-    return ReportSection(title, [loss.forgetting.sentence], heads, rows)
+    return ReportSection(title, paragraphs=[loss.forgetting.sentence], heads=heads, rows=rows)
 
 
 def _cost_section(session: Session) -> ReportSection:
@@ -136,7 +136,9 @@ def _cost_section(session: Session) -> ReportSection:
         (model or "unknown model", dollars(subtotal.usd))
         for model, subtotal in cost.by_model.items()
     ]
-    return ReportSection("Cost", [], ("model", "cost"), rows, frozenset({1}))
+    return ReportSection(
+        "Cost", paragraphs=[], heads=("model", "cost"), rows=rows, numbers=frozenset({1})
+    )
 
 
 def _message_sections(thread: Thread, ids: Sequence[str]) -> list[ReportSection]:

@@ -68,4 +68,4 @@ def restore_shared_steps(session: Session) -> FileSteps | None:
         return None
     last = next(reversed(trees.values()), None)
     thread_id, request = ("", None) if last is None else (last.thread_id, last.request)
-    return FileSteps(MappingProxyType(trees), thread_id, request, failures)
+    return FileSteps(MappingProxyType(trees), thread_id, at=request, failures=failures)

@@ -58,7 +58,7 @@ def find_next_tier(lines: Sequence[Watermark], tokens: int, growth: int = 0) -> 
     line = min(ahead, key=lambda ahead_line: ahead_line.least)
     to_go = line.to_go(tokens)
     turns = -(-to_go // growth) if growth > 0 else None
-    return NextTier(line.tiers, line.label.split(" ")[0], to_go, turns)
+    return NextTier(line.tiers, label=line.label.split(" ")[0], to_go=to_go, turns=turns)
 
 
 def usual_growth(reports: Sequence["TurnReport"], thread: str) -> int:
@@ -96,7 +96,11 @@ def summarise_run(reports: Sequence["TurnReport"]) -> str:
     if not answered:
         return ""
     fullest = max(answered, key=lambda report: report.reported or 0)
-    share = f" ({per_cent((fullest.reported or 0) / fullest.window, 1)})" if fullest.window else ""
+    share = (
+        f" ({per_cent((fullest.reported or 0) / fullest.window, places=1)})"
+        if fullest.window
+        else ""
+    )
     words = [
         f"{plural(len(answered), 'answered call')}: the fullest prompt had {fullest.reported:,} tokens{share}"
     ]
@@ -107,7 +111,7 @@ def summarise_run(reports: Sequence["TurnReport"]) -> str:
     errors = [error for report in answered if (error := _prediction_error(report)) is not None]
     if errors:
         words.append(
-            f"prompts were predicted within {per_cent(max(median(errors), _LEAST_ERROR), 1)} in the median"
+            f"prompts were predicted within {per_cent(max(median(errors), _LEAST_ERROR), places=1)} in the median"
         )
     words.append(f"the last prompt had {answered[-1].reported:,} tokens")
     return "; ".join(words)

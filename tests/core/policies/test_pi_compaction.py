@@ -10,9 +10,10 @@ from inspector.core.needs import Answer, Failure, ProviderFailure, Summarize, dr
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY, PiPolicy
-from inspector.core.policies.pi.compaction import Supplied, Veto, serialise_messages
+from inspector.core.policies.pi.compaction import Supplied, Veto
 from inspector.core.policies.pi.context_size import is_overflow, read_summary, says_overflow
 from inspector.core.policies.pi.entries import NO_FILES, Files, files_in, files_of
+from inspector.core.policies.pi.serialising import serialise_messages
 from inspector.core.policies.pi.settings import PiState
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage

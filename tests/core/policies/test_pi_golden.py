@@ -8,9 +8,9 @@ from inspector.core.buffer import Buffer
 from inspector.core.needs import drive
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY
-from inspector.core.policies.pi.compaction import serialise_messages
 from inspector.core.policies.pi.context_size import estimate_messages, tokens_before
 from inspector.core.policies.pi.entries import CutPoint, Preparation, find_cut_point, prepare
+from inspector.core.policies.pi.serialising import serialise_messages
 from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.place import moment_at
 from inspector.core.policies.verdict import PolicyInput

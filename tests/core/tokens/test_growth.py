@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.tokens.prediction import Addition, Learner, Ratios, prior
+from inspector.core.tokens.growth_ratios import Ratios
+from inspector.core.tokens.prediction import Addition, Learner, prior
 from inspector.core.tokens.quantiles import quantile
 
 grown = st.tuples(st.integers(-50, 3_000), st.integers(-50, 3_000))

@@ -15,13 +15,19 @@ from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import Session
 
 _SIGNS = FileSigns(
-    FileSign({"parentUuid": "<any>", "uuid": "<any>"}, "any", 0.96),
-    FileSign({"type": "user|assistant", "message": "<object>", "uuid": "<any>"}, "any", 0.9),
-    FileSign({"type": "user|assistant", "message": "<object>", "sessionId": "<any>"}, "any", 0.9),
-    FileSign({"type": "assistant", "message": {"id": "<any>", "content": "<any>"}}, "any", 0.7),
-    FileSign({"type": "summary", "leafUuid": "<any>"}, "any", 0.8),
+    FileSign({"parentUuid": "<any>", "uuid": "<any>"}, "any", sure=0.96),
+    FileSign({"type": "user|assistant", "message": "<object>", "uuid": "<any>"}, "any", sure=0.9),
     FileSign(
-        {"type": "file-history-snapshot|queue-operation|custom-title|last-prompt|mode"}, "any", 0.8
+        {"type": "user|assistant", "message": "<object>", "sessionId": "<any>"}, "any", sure=0.9
+    ),
+    FileSign(
+        {"type": "assistant", "message": {"id": "<any>", "content": "<any>"}}, "any", sure=0.7
+    ),
+    FileSign({"type": "summary", "leafUuid": "<any>"}, "any", sure=0.8),
+    FileSign(
+        {"type": "file-history-snapshot|queue-operation|custom-title|last-prompt|mode"},
+        "any",
+        sure=0.8,
     ),
 )
 

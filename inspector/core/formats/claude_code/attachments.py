@@ -36,8 +36,8 @@ def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None
         return _attached_text(
             record,
             id_,
-            "\n".join(filter(None, (text_at(block, "content") for block in rendered))),
-            role,
+            text="\n".join(filter(None, (text_at(block, "content") for block in rendered))),
+            role=role,
         )
     if kind in _SENT:
         return _attached_text(record, id_, _SENT[kind](attachment))
@@ -47,13 +47,15 @@ def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None
 def _attached_text(
     record: ChainRecord, id_: str, text: str, role: Role = "user"
 ) -> tuple[Message, ...]:
-    return _attached(record, id_, Text(text), role) if text else ()
+    return _attached(record, id_, part=Text(text), role=role) if text else ()
 
 
 def _attached(
     record: ChainRecord, id_: str, part: Part, role: Role = "user"
 ) -> tuple[Message, ...]:
-    return (Message(id_, role, (part,), "", False, "attachment", record.line, record.time),)
+    return (
+        Message(id_, role, parts=(part,), mark="attachment", line=record.line, time=record.time),
+    )
 
 
 def _picture(attachment: Mapping[str, Any]) -> Image | None:

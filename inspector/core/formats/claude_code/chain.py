@@ -349,7 +349,11 @@ def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
                 record.value, "microcompactMetadata"
             )  # its `preTokens` is not the size of the buffer
             micro = Compaction(
-                0, text_at(meta, "trigger") or "auto", "micro", line=record.line, time=record.time
+                before_request=0,
+                trigger=text_at(meta, "trigger") or "auto",
+                kind="micro",
+                line=record.line,
+                time=record.time,
             )
             ids = texts_at(meta, "compactedToolIds") + texts_at(meta, "clearedAttachmentUUIDs")
             chain.clear(micro, ids, saved=count_of(meta.get("tokensSaved")))
@@ -366,7 +370,7 @@ def _cut(chain: ChainState, compaction: Compaction) -> None:
 def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Message, ...]) -> None:
     """Begin the buffer after a boundary with the summary, followed by the messages that the boundary keeps."""
     if not chain.awaits_summary():
-        _cut(chain, Compaction(0, "", line=record.line, time=record.time))
+        _cut(chain, Compaction(before_request=0, trigger="", line=record.line, time=record.time))
     node, keeping = ChainNode(messages), chain.keeping
     chain.keeping = None
     chain.place(node, chain.tail)
@@ -379,9 +383,9 @@ def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Messag
 # ---- boundaries of compactions ---------------------------------------------------------------------------------------
 
 _EARLY = (2, 1, 43)
-_EARLY_ATTACHED = Attached(9_300, -100, 27_000)
+_EARLY_ATTACHED = Attached(usual=9_300, least=-100, most=27_000)
 """Fitted to 28 compactions of versions 2.0.76 to 2.1.42: re-attached files and reminders that are not recorded."""
-_ATTACHED = Attached(1_000, -100, 27_000)
+_ATTACHED = Attached(usual=1_000, least=-100, most=27_000)
 """Later versions record nearly everything that they attach."""
 
 

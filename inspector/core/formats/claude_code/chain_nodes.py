@@ -115,7 +115,7 @@ class AnswerNode(ChainNode):
         tokens = details.get("thinking_tokens") if isinstance(details, dict) else None
         if tokens and type(tokens) is int:  # from 2.1.330 on
             parts = _with_thinking_tokens(parts, tokens)
-        return Message(self.id, "assistant", parts, "", False, "", self.line, self.time)
+        return Message(self.id, role="assistant", parts=parts, line=self.line, time=self.time)
 
     def add_figures(self, message: dict[str, Any], version: Any) -> bool:
         """Take stop reason, usage and edits that one more line reports. False if its token counts are impossible."""
@@ -259,4 +259,13 @@ def _join(messages: list[Message], start: int, end: int) -> None:
     for n in range(start, end):
         m = messages[n]
         if m.together != first:
-            messages[n] = Message(m.id, m.role, m.parts, first, m.summary, m.mark, m.line, m.time)
+            messages[n] = Message(
+                m.id,
+                m.role,
+                m.parts,
+                together=first,
+                summary=m.summary,
+                mark=m.mark,
+                line=m.line,
+                time=m.time,
+            )

@@ -78,7 +78,7 @@ class MessageLayout:
         """Replace the texts of these messages from now on. Return the changed messages of the stretch, in order."""
         self._new_texts.update(texts)
         if self._places is None:
-            self._note_places(self.stretch.view().messages(), 0)
+            self._note_places(self.stretch.view().messages(), start=0)
         assert self._places is not None
         rewritten: dict[int, tuple[Message, Message]] = {}
         for key in texts:

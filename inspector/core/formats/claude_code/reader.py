@@ -354,4 +354,4 @@ def _read_spawn(call: ToolCall, agent: AgentRecords, record: ChainRecord) -> Spa
     words, about, kind = (
         text_at(call.arguments, key) for key in ("prompt", "description", "subagent_type")
     )
-    return Spawn(call.id, agent.id, words, about, kind, record.time)
+    return Spawn(call.id, owner=agent.id, words=words, about=about, kind=kind, time=record.time)

@@ -48,7 +48,7 @@ class ProblemLog:
 
     def add(self, what: str, line: int, value: Any, file: str = "") -> None:
         """Add a problem of a line to the list."""
-        self.problems.append(Problem(line, what, dumps(value)[:_EXCERPT], file))
+        self.problems.append(Problem(line, what, excerpt=dumps(value)[:_EXCERPT], file=file))
 
     def add_kind(self, what: str, line: int, value: Any, file: str = "") -> None:
         """Add a problem that every record of its kind has. Only the first record is listed."""

@@ -309,6 +309,6 @@ class _WireMessage:
         return self.messages[0].role if self.messages else "user"
 
 
-_NOTHING = WirePosition(WireLine(), 0)
-_TAKEN = WirePosition(WireLine(), 1)
+_NOTHING = WirePosition(WireLine(), number=0)
+_TAKEN = WirePosition(WireLine(), number=1)
 """Position of a wire message that belongs to the request being read."""

@@ -66,7 +66,7 @@ def inferred(
         f"{grown:,}, and found {after.cache_read:,} of {cached:,} cached tokens again. By its rule this version clears "
         f"the {len(cleared)} oldest results then, some {saved:,} tokens."
     )
-    return Compaction(0, INFERRED, "micro", evidence=evidence), cleared
+    return Compaction(before_request=0, trigger=INFERRED, kind="micro", evidence=evidence), cleared
 
 
 def oldest_results(

@@ -147,7 +147,10 @@ def _compact(
     rest = [(False, placed[at][1][1:]), *placed[at + 1 :]] if at < len(placed) else []
     summary = replace(placed[at][1][0], summary=True) if at < len(placed) else None
     thread.begin_again(
-        before, Compaction(0, "", summary=summary, kept=kept_count, line=line, time=time)
+        before,
+        Compaction(
+            before_request=0, trigger="", summary=summary, kept=kept_count, line=line, time=time
+        ),
     )
     for is_old, messages in rest:
         (thread.repeat if is_old else thread.say)(messages)
@@ -194,7 +197,14 @@ def _usage(used: Mapping[str, Any], beside: bool) -> Usage | None:
     """
     prompt, read, written, output = _parts(used)
     return (
-        measured(Usage(prompt if beside else prompt - read - written, read, written, output))
+        measured(
+            Usage(
+                prompt if beside else prompt - read - written,
+                read,
+                cache_write=written,
+                output=output,
+            )
+        )
         if used
         else None
     )
@@ -202,11 +212,11 @@ def _usage(used: Mapping[str, Any], beside: bool) -> Usage | None:
 
 FORMAT = Format(
     NAME,
-    "Cline session (4.0 and later)",
-    FileSigns(FileSign(is_messages, "document")),
-    partial(DocumentReader, read),
-    companions,
-    is_companion,
+    title="Cline session (4.0 and later)",
+    sniff=FileSigns(FileSign(is_messages, "document")),
+    start=partial(DocumentReader, read),
+    companions=companions,
+    is_companion=is_companion,
     grows=True,
     folders=(AgentFolder("*/*.messages.json", ".cline/data/sessions", "CLINE_SESSION_DATA_DIR"),),
     contents=Contents(

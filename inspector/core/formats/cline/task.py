@@ -63,7 +63,9 @@ def _read_call(record: Mapping[str, Any]) -> LoggedCall:
     index, about = record.get("conversationHistoryIndex"), object_in(record.get("text"))
     index = index if type(index) is int and index >= -1 else None
     is_cancelled, time = bool(about.get("cancelReason")), iso_time(record.get("ts"))
-    return LoggedCall(time, task_model(record), index, _reported(about), is_cancelled, None)
+    return LoggedCall(
+        time, task_model(record), index, usage=_reported(about), cancelled=is_cancelled, cut=None
+    )
 
 
 def task_model(record: Mapping[str, Any]) -> str:
@@ -80,7 +82,7 @@ def _reported(about: Mapping[str, Any]) -> Usage | None:
     fresh, read, write, output = (count_of(about.get(name)) for name in names)
     if max(fresh + read + write, output) <= 1:
         return None
-    return Usage(fresh, read, write, output) if fresh else Usage(write, read, 0, output)
+    return Usage(fresh, read, write, output) if fresh else Usage(write, read, output=output)
 
 
 def _cut(value: Any) -> Cut | None:
@@ -310,7 +312,14 @@ class _TaskHistory:
     def calls(self) -> list[LoggedCall]:
         """Return one call for each answer of the history, for a task without a log."""
         return [
-            LoggedCall(iso_time(item.get("ts")), task_model(item), n - 2, _usage(item), False, None)
+            LoggedCall(
+                iso_time(item.get("ts")),
+                task_model(item),
+                index=n - 2,
+                usage=_usage(item),
+                cancelled=False,
+                cut=None,
+            )
             for n, item in enumerate(self._items)
             if item.get("role") == "assistant"
         ]
@@ -413,7 +422,11 @@ def _usage(item: Mapping[str, Any]) -> Usage | None:
     prompt, cached, output = (
         count_of(tokens.get(name)) for name in ("prompt", "cached", "completion")
     )
-    return Usage(prompt, cached, 0, output) if max(prompt + cached, output) > 1 else None
+    return (
+        Usage(prompt, cache_read=cached, output=output)
+        if max(prompt + cached, output) > 1
+        else None
+    )
 
 
 def is_log(value: Any) -> bool:
@@ -434,11 +447,11 @@ def is_history(value: Any) -> bool:
 
 FORMAT = Format(
     NAME,
-    "Cline or Roo Code task",
-    sniff,
-    partial(DocumentReader, read),
-    companions,
-    is_companion,
+    title="Cline or Roo Code task",
+    sniff=sniff,
+    start=partial(DocumentReader, read),
+    companions=companions,
+    is_companion=is_companion,
     grows=True,
     of_folder=(_LOG, _HISTORY, "task_metadata.json", "history_item.json", "context_history.json"),
     folders=(

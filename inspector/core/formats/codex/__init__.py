@@ -21,7 +21,7 @@ _SIGNS = FileSigns(
     FileSign(
         {"type": "response_item|event_msg|turn_context|compacted", "payload": "<object>"},
         "most",
-        0.95,
+        sure=0.95,
     ),
 )
 
@@ -60,11 +60,11 @@ def is_companion(head: Head, session: Session) -> bool:
 
 FORMAT = Format(
     NAME,
-    "Codex rollout",
-    _SIGNS,
-    CodexReader,
-    companions,
-    is_companion,
+    title="Codex rollout",
+    sniff=_SIGNS,
+    start=CodexReader,
+    companions=companions,
+    is_companion=is_companion,
     grows=True,
     folders=tuple(
         AgentFolder(f"{inside}/rollout-*.jsonl{packed}", ".codex", "CODEX_HOME")

@@ -163,7 +163,7 @@ class ModelCalls:
                 Message(
                     f"{name}.{ABORTED}{at}",
                     "tool",
-                    (ToolResult(call_id, ABORTED, True),),
+                    (ToolResult(call_id, ABORTED, is_error=True),),
                     mark="meta",
                 )
             )
@@ -217,9 +217,8 @@ class ModelCalls:
         self.side_calls.append(
             SideCall(
                 "compaction",
-                "",
-                at,
-                compaction_number,
+                before_request=at,
+                made=compaction_number,
                 model=model,
                 usage=usage,
                 line=line,
@@ -259,11 +258,12 @@ class ModelCalls:
         """Return the thread so far. The last call may still lack its usage."""
         open_request = (self._request(self._open),) if self._open else ()
         open_compaction = (self._compaction,) if self._compaction else ()
+        messages = Prefix(self._messages, then=self._unsettled())
         return Thread(
             id="main",
             model=self.setting.model,
             requests=Prefix(self._requests, then=open_request),
-            messages=Prefix(self._messages, then=self._unsettled()),
+            messages=messages,
             end=self.buffer(),
             prompt=self.setting.prompt,
             compactions=Prefix(self._compactions, then=open_compaction),
@@ -280,7 +280,7 @@ class ModelCalls:
             call.time,
             finish,
             call.line,
-            call.window if call.usage else setting.window,
+            window=call.window if call.usage else setting.window,
         )
 
     def _response(self) -> tuple[Sequence[Message], Sequence[Message]]:
@@ -293,16 +293,18 @@ class ModelCalls:
         name, line, time = self._said
         call = self._open
         if call is None or call.usage is None:
-            return (), (Message(name, "assistant", tuple(self._parts), "", False, "", line, time),)
+            return (), (
+                Message(name, role="assistant", parts=tuple(self._parts), line=line, time=time),
+            )
         parts = with_reasoning(self._parts, call.usage.reasoning)
         inside, rest = split_at_search(parts)
         if not inside:
-            return (), (Message(name, "assistant", parts, "", False, "", line, time),)
+            return (), (Message(name, role="assistant", parts=parts, line=line, time=time),)
         if call.unexplained is not None:
             inside = with_search_tokens(inside, call.unexplained)
-        first = Message(name, "assistant", tuple(inside), "", False, "", line, time)
+        first = Message(name, role="assistant", parts=tuple(inside), line=line, time=time)
         return (first,), (
-            Message(f"{name}.2", "assistant", tuple(rest), "", False, "", line, time),
+            Message(f"{name}.2", role="assistant", parts=tuple(rest), line=line, time=time),
         ) if rest else ()
 
     def _unsettled(self) -> tuple[Message, ...]:

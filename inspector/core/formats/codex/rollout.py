@@ -258,7 +258,7 @@ class Rollout:
         """Take the thread's metadata. A repeat means a resumed session; metadata of copied threads is ignored."""
         if self.meta is None and not self.headless:
             self.meta = read_meta(payload)
-            self.calls.setting.prompt = Prompt(self.meta.instructions, None)
+            self.calls.setting.prompt = Prompt(self.meta.instructions)
             self._copied = self.meta.copied_before is not None or bool(self.meta.forked_at)
         elif self.meta is not None and payload.get("id") == self.meta.id:
             self.signs.append(Sign("restart", "the session was opened again", line))
@@ -288,7 +288,7 @@ class Rollout:
         elif role == "tool":
             if self._spawning:
                 self._watch_result(parts)
-            self.calls.result(Message(name, role, parts, "", False, "", line, time))
+            self.calls.result(Message(name, role, parts, line=line, time=time))
         elif role == "assistant" and not is_compaction(parts):
             self._watch_calls(parts)
             self.calls.model(parts, name, line, time)
@@ -296,7 +296,9 @@ class Rollout:
             summary, mark = is_compaction(parts), mark_of(item, role, parts)
             if role == "user" and (not mark or item.get("type") == AGENT_MESSAGE):
                 self.calls.abort_calls()
-            self.calls.client(Message(name, role, parts, "", summary, mark, line, time))
+            self.calls.client(
+                Message(name, role, parts, summary=summary, mark=mark, line=line, time=time)
+            )
 
     def _agent_message(
         self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]
@@ -323,11 +325,18 @@ class Rollout:
     ) -> None:
         self.calls.settle_before_compaction()
         before = self.calls.buffer().messages()
-        after = replaced(payload, before, f"{self._prefix}{line}.", line, time)
+        after = replaced(payload, before, prefix=f"{self._prefix}{line}.", line=line, time=time)
         trigger = text_of(payload.get("trigger")) or text_of(payload.get("reason"))
         self.calls.compacted(
             after.messages,
-            Compaction(0, trigger, summary=after.summary, kept=after.kept, line=line, time=time),
+            Compaction(
+                before_request=0,
+                trigger=trigger,
+                summary=after.summary,
+                kept=after.kept,
+                line=line,
+                time=time,
+            ),
         )
 
     def _token_usage_record(

@@ -16,8 +16,10 @@ _SIGNS = FileSigns(
     FileSign(_HEADER, "any"),
     FileSign({"$rewindTo": "<any>"}, "any"),
     FileSign({"$set": "<object>"}, "any"),
-    FileSign({"id": "<any>", "content": "<any>", "type": "gemini"}, "any", 0.95),
-    FileSign({"id": "<any>", "content": "<any>", "type": "user|info|warning|error"}, "most", 0.3),
+    FileSign({"id": "<any>", "content": "<any>", "type": "gemini"}, "any", sure=0.95),
+    FileSign(
+        {"id": "<any>", "content": "<any>", "type": "user|info|warning|error"}, "most", sure=0.3
+    ),
 )
 
 
@@ -38,11 +40,11 @@ def is_companion(head: Head, session: Session) -> bool:
 
 FORMAT = Format(
     NAME,
-    "Gemini CLI session",
-    _SIGNS,
-    GeminiReader,
-    companions,
-    is_companion,
+    title="Gemini CLI session",
+    sniff=_SIGNS,
+    start=GeminiReader,
+    companions=companions,
+    is_companion=is_companion,
     grows=True,
     folders=(AgentFolder(".gemini/tmp/*/chats/session-*.json*", "", "GEMINI_CLI_HOME"),),
     contents=Contents(tokens="yes"),

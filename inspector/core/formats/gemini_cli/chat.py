@@ -82,7 +82,12 @@ def replace_messages(old: Sequence[Message], new: Sequence[Message]) -> Replaced
     kept_count = sum(id(message) in objects for message in old)
     lost = () if summary is not None else _find_lost(old, {message.id for message in messages})
     return ReplacedMessages(
-        messages, same, kept_count, summary if old else None, tuple(changed), lost
+        messages,
+        same,
+        kept_count,
+        summary=summary if old else None,
+        changed=tuple(changed),
+        lost=lost,
     )
 
 
@@ -212,7 +217,7 @@ class Chat(GrowingThread):
             self._answers = True
         else:
             self._settle(_NOBODY)
-            self._open = _OpenCall(value, where, self.view(), self._answers)
+            self._open = _OpenCall(value, where, self.view(), begins=self._answers)
 
     @property
     def shared_ids(self) -> int:

@@ -57,7 +57,15 @@ def _messages(runs: Sequence[Sequence[Part]], where: RecordPosition) -> list[Mes
         mark: Mark = "meta" if isinstance(first, Text) and first.text.startswith(_BY_CLIENT) else ""
         name = f"{where.id}.{n}" if n else where.id
         messages.append(
-            Message(name, role, tuple(run), together, False, mark, where.line, where.time)
+            Message(
+                name,
+                role,
+                parts=tuple(run),
+                together=together,
+                mark=mark,
+                line=where.line,
+                time=where.time,
+            )
         )
     return messages
 
@@ -109,7 +117,7 @@ def _thoughts(thoughts: Any) -> Iterator[Thinking]:
                 text_of(thought.get("description")).strip(),
             )
             if text := "\n".join(filter(None, (subject, description))):
-                yield Thinking(text, "", 0)
+                yield Thinking(text, "", tokens=0)
 
 
 def _listed(content: Any) -> Sequence[Any]:
@@ -125,7 +133,9 @@ def _read_block(block: Any) -> list[Part]:
         return [_opaque("", block)]
     if isinstance(text := block.get("text"), str):
         return (
-            [Thinking(text, "", 0) if block.get("thought") is True else Text(text)] if text else []
+            [Thinking(text, "", tokens=0) if block.get("thought") is True else Text(text)]
+            if text
+            else []
         )
     if isinstance(call := block.get("functionCall"), dict):
         return [ToolCall(text_of(call.get("id")), text_of(call.get("name")), _arguments(call))]
@@ -186,10 +196,8 @@ def read_tokens(value: Mapping[str, Any]) -> Usage | None:
     cached = min(cached, prompt)
     return Usage(
         prompt - cached + tool,
-        cached,
-        0,
-        output + thoughts,
-        thoughts,
-        True,
-        prompt if tool else None,
+        cache_read=cached,
+        output=output + thoughts,
+        reasoning=thoughts,
+        context=prompt if tool else None,
     )

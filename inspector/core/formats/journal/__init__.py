@@ -9,16 +9,16 @@ _SIGNS = FileSigns(
     FileSign(
         {"type": "message|request|answer|tier|running", "thread": "<text>", "time": "<any>"},
         "most",
-        0.6,
+        sure=0.6,
     ),
 )
 
 
 FORMAT = Format(
     NAME,
-    "journal of a run",
-    _SIGNS,
-    JournalReader,
+    title="journal of a run",
+    sniff=_SIGNS,
+    start=JournalReader,
     grows=True,
     contents=Contents(tokens="yes", system="yes", tools="yes", more="our own agent's"),
 )

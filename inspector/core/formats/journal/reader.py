@@ -138,7 +138,13 @@ class ThreadBuilder:
         at = len(self._requests)
         self._open_state = replace(self._state(), believed=whole_of(value.get("calibrated")))
         self._open = Request(
-            at, self._stretch.view(), self.prompt, None, self.model, time, "", line, self.window
+            at,
+            self._stretch.view(),
+            self.prompt,
+            model=self.model,
+            time=time,
+            line=line,
+            window=self.window,
         )
 
     def answer(self, value: Any, line: int, time: str) -> None:
@@ -214,13 +220,12 @@ class ThreadBuilder:
             len(self._requests),
             trigger,
             kind,
-            None,
-            after,
-            summary,
-            kept_count,
-            cleared,
-            line,
-            time,
+            tokens_after=after,
+            summary=summary,
+            kept=kept_count,
+            cleared=cleared,
+            line=line,
+            time=time,
         )
         return (
             compaction
@@ -296,13 +301,13 @@ class ThreadBuilder:
             self.model,
             requests,
             messages,
-            self._stretch.view(),
-            self.prompt,
-            compactions,
-            self.parent,
-            self.parent_call,
-            events,
-            self.window,
+            end=self._stretch.view(),
+            prompt=self.prompt,
+            compactions=compactions,
+            parent=self.parent,
+            parent_call=self.parent_call,
+            events=events,
+            window=self.window,
             states=all_states,
         )
 

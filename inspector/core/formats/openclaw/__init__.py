@@ -44,11 +44,11 @@ def is_companion(head: Head, session: Session) -> bool:
 FORMATS = (
     Format(
         NAME,
-        "OpenClaw session",
-        sniff,
-        OpenClawReader,
-        companions,
-        is_companion,
+        title="OpenClaw session",
+        sniff=sniff,
+        start=OpenClawReader,
+        companions=companions,
+        is_companion=is_companion,
         grows=True,
         folders=(
             AgentFolder(
@@ -67,9 +67,9 @@ FORMATS = (
     ),
     Format(
         TRAJECTORY,
-        "OpenClaw trajectory",
-        _TRAJECTORY_SIGNS,
-        TrajectoryReader,
+        title="OpenClaw trajectory",
+        sniff=_TRAJECTORY_SIGNS,
+        start=TrajectoryReader,
         grows=True,
         contents=Contents(
             tokens="yes", system="yes", tools="yes", more="each run as it was compiled"

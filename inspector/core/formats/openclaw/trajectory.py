@@ -135,7 +135,7 @@ class TrajectoryReader:
     ) -> Message:
         """Return the message of a value: one object for equal contents, because values have no id and times change."""
         names = ("role", "content", "summary", "toolCallId", "customType")
-        name = hash_of([value.get(key) for key in names], 6)
+        name = hash_of([value.get(key) for key in names], size=6)
         counted[name] += 1
         name = f"{name}.{counted[name]}" if counted[name] > 1 else name
         message = self._known.get(name)
@@ -155,7 +155,14 @@ class TrajectoryReader:
             return None
         old = {message.id for message in self._laid}
         kept_count = same + sum(message.id in old for message in new)
-        return Compaction(0, "", summary=summary, kept=kept_count, line=where.line, time=where.time)
+        return Compaction(
+            before_request=0,
+            trigger="",
+            summary=summary,
+            kept=kept_count,
+            line=where.line,
+            time=where.time,
+        )
 
     def session(self) -> Session:
         """Return the session so far."""

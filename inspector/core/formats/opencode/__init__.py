@@ -13,9 +13,9 @@ _SIGNS = FileSigns(
 
 FORMAT = Format(
     NAME,
-    "opencode session",
-    _SIGNS,
-    OpencodeReader,
+    title="opencode session",
+    sniff=_SIGNS,
+    start=OpencodeReader,
     grows=True,
     folders=(AgentFolder("opencode/opencode*.db", ".local/share", "XDG_DATA_HOME"),),
     contents=Contents(tokens="yes", more="export, or its database (1 and 2)"),

@@ -132,7 +132,13 @@ def read_assistant(
             steps.append(step)
         messages += _laid(info, run, n, step.usage if step else None, last)
         pruned += _pruned(run)
-    return MessageUnit(info, tuple(messages), tuple(steps), _is_sent(info, parts), tuple(pruned))
+    return MessageUnit(
+        info,
+        messages=tuple(messages),
+        steps=tuple(steps),
+        sent=_is_sent(info, parts),
+        pruned=tuple(pruned),
+    )
 
 
 def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
@@ -225,7 +231,7 @@ def _laid(
         (string(tool, "id"), _answer(tool, object_of(tool, "state"), last)) for tool in tools
     ]
     results = [
-        Message(result_id, "tool", answer, together, time=time)
+        Message(result_id, role="tool", parts=answer, together=together, time=time)
         for result_id, answer in answers
         if answer
     ]
@@ -262,8 +268,8 @@ def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tu
         about = object_of(state, "metadata")
         if about.get("interrupted") is True and isinstance(output := about.get("output"), str):
             return (ToolResult(call, output),)
-        return (ToolResult(call, string(state, "error"), True),)
-    return () if last else (ToolResult(call, INTERRUPTED, True),)
+        return (ToolResult(call, string(state, "error"), is_error=True),)
+    return () if last else (ToolResult(call, INTERRUPTED, is_error=True),)
 
 
 def cleared_result(message: Message) -> Message:
@@ -326,7 +332,9 @@ def read_step_usage(value: Mapping[str, Any]) -> Usage | None:
         return None
     total = tokens.get("total")
     is_apart = type(total) is int and total == fresh + read + write + output + reasoning
-    return Usage(fresh, read, write, output + (reasoning if is_apart else 0), reasoning)
+    return Usage(
+        fresh, read, write, output=output + (reasoning if is_apart else 0), reasoning=reasoning
+    )
 
 
 def _count(value: Mapping[str, Any], key: str) -> int:

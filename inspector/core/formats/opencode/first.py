@@ -202,7 +202,11 @@ class FirstLayer(ThreadLayer):
             *self._laid_units[tail:question],
         ]
         compaction = Compaction(
-            0, _trigger(marker), summary=summary, kept=len(stays), time=summary.time
+            before_request=0,
+            trigger=_trigger(marker),
+            summary=summary,
+            kept=len(stays),
+            time=summary.time,
         )
         self.thread.begin_again(messages[question_start:], compaction, stays)
         self._marker, self._marked = {}, ""

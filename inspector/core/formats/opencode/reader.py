@@ -70,7 +70,7 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
         session = self._session(string(row, "session_id"))
         named = {**data, "id": name}
         if table == "part":
-            self._take_part(line, session, named, string(row, "message_id"))
+            self._take_part(line, session, part=named, name=string(row, "message_id"))
             return
         self._problems.note_absurd(data.get("tokens"), line, data)
         created = {"created": row.get("time_created")}
@@ -118,7 +118,7 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
                 self._problems.note(line, "not a part of a message", part)
                 continue
             part_name = self._claim(part_names, string(part, "id") or f"{name}-{place:06}")
-            self._take_part(line, session, {**part, "id": part_name}, name)
+            self._take_part(line, session, part={**part, "id": part_name}, name=name)
 
     def _claim(self, names: UniqueIds, name: str) -> str:
         claimed = names.claim(name)

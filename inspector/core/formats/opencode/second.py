@@ -73,7 +73,7 @@ class SecondLayer(ThreadLayer):
 
     def take(self, unit: Stored) -> None:
         _, name, kind, data = unit
-        _take(self.thread, kind, data, RecordPosition(name, 0, time_of(data)))
+        _take(self.thread, kind, data, RecordPosition(name, line=0, time=time_of(data)))
 
 
 def _tools(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -96,7 +96,13 @@ def _take(thread: GrowingThread, kind: str, data: Mapping[str, Any], where: Reco
             words = _CHECKPOINT.format(string(data, "summary"), string(data, "recent"))
             summary = where.message("user", [Text(words)], "meta", summary=True)
             thread.begin_again(
-                (), Compaction(0, text_at(data, "reason"), summary=summary, time=where.time)
+                (),
+                Compaction(
+                    before_request=0,
+                    trigger=text_at(data, "reason"),
+                    summary=summary,
+                    time=where.time,
+                ),
             )
         case "assistant":
             _answer(thread, data, where)

@@ -62,7 +62,7 @@ def _acts(value: Any) -> bool:
 
 
 SIGNS = FileSigns(
-    FileSign([_is_event], "document", 0.97),
+    FileSign([_is_event], "document", sure=0.97),
     FileSign({"trajectory": [_is_event]}, sure=0.97),
     FileSign(_is_run, sure=0.97),
     FileSign(lambda value: not isinstance(value, list) and _is_event(value), sure=0.97),
@@ -197,7 +197,14 @@ class _EventList:
         if forgotten:
             gone = {message for event, message in self._events if str(event) in forgotten}
             offset = args.get("summary_offset")
-            self.thread.condense(gone, text_of(args.get("summary")), offset, name, line, time)
+            self.thread.condense(
+                gone,
+                summary=text_of(args.get("summary")),
+                offset=offset,
+                name=name,
+                line=line,
+                time=time,
+            )
 
 
 def _words(args: Mapping[str, Any]) -> Any:

@@ -50,7 +50,7 @@ def is_companion(head: Head, session: Session) -> bool:
 
 def _start(value: Mapping[str, Any]) -> str:
     messages = value.get("messages")
-    return hash_of(messages[:2] if isinstance(messages, list) else None, 8)
+    return hash_of(messages[:2] if isinstance(messages, list) else None, size=8)
 
 
 def read(fed: FedValues) -> Session:
@@ -79,7 +79,7 @@ def _call(value: Mapping[str, Any]) -> BodyPair:
     answered = CHAT.answer(raw if isinstance(raw, Mapping) else response)
     messages, answer = list_of(value.get("messages")), answered[0] if answered else None
     tools = [] if written else list_of(sent)
-    time = iso_time(value.get("timestamp"), 1)
+    time = iso_time(value.get("timestamp"), unit=1)
     window = count_of(value.get("context_window")) or None
     return chat_call(
         messages,

@@ -201,7 +201,18 @@ class _EventLog:
         }
         for message in CHAT.read({"role": "assistant", "tool_calls": [wire]}, name, line, time):
             parts += message.parts
-        self._thread.say([Message(name, "assistant", tuple(parts), answer, line=line, time=time)])
+        self._thread.say(
+            [
+                Message(
+                    name,
+                    role="assistant",
+                    parts=tuple(parts),
+                    together=answer,
+                    line=line,
+                    time=time,
+                )
+            ]
+        )
 
     def _call(self, answer: str, line: int, time: str) -> None:
         """Add the model call of an answer, with the usage reported last or recorded in the state."""
@@ -293,7 +304,11 @@ def _usage(prompt: int, output: int, read: int, written: int, reasoning: int) ->
     """Return a usage. Cached tokens are part of the prompt unless they exceed it."""
     rest = prompt - read - written
     return Usage(
-        rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning)
+        rest if rest >= 0 else prompt,
+        cache_read=max(0, read),
+        cache_write=max(0, written),
+        output=output,
+        reasoning=max(0, reasoning),
     )
 
 
@@ -309,7 +324,7 @@ def _texts(thought: Any, reasoning: str) -> list[Part]:
         if text:
             texts.append(Text(text))
         elif not isinstance(block, Mapping):
-            texts.append(Opaque("", block, 0))
+            texts.append(Opaque("", block))
     return texts
 
 

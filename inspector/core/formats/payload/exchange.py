@@ -39,7 +39,7 @@ class BodyPair:
 def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
     """Read a request body, a response, `{"request", "response"}`, or a list of messages. None for anything else."""
     if isinstance(value, list):
-        return BodyPair({dialect.key: value}, None, line)
+        return BodyPair({dialect.key: value}, line=line)
     if not isinstance(value, Mapping) or dialect.is_message(value):
         return None
     if request := object_of(value, "request") or object_of(value, "request_body"):
@@ -50,16 +50,16 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
         body = {key: field for key, field in value.items() if key != "response"}
         return BodyPair(body, answer, line)
     if (response := unwrap_response(value)) and dialect.is_response(response):
-        return BodyPair(None, response, line)
+        return BodyPair(request=None, response=response, line=line)
     history = value.get("history")
     if _is_contents(history):
         return _read_history(dialect, history, line)
-    return BodyPair(value, None, line) if is_body else None
+    return BodyPair(value, line=line) if is_body else None
 
 
 def _read_history(dialect: Dialect, history: list[Any], line: int) -> BodyPair | None:
     """Read a chat that Gemini CLI saved; None if its messages are not of this API."""
-    return BodyPair({dialect.key: history}, None, line) if dialect.is_message(history[0]) else None
+    return BodyPair({dialect.key: history}, line=line) if dialect.is_message(history[0]) else None
 
 
 def _read_pair(
@@ -73,7 +73,9 @@ def _read_pair(
         and response is not None
         and (dialect.is_response(response) or _is_count(response))
     )
-    return BodyPair(request, response if is_known else None, line, text_under(value, *_TIMES))
+    return BodyPair(
+        request, response=response if is_known else None, line=line, time=text_under(value, *_TIMES)
+    )
 
 
 def _is_contents(value: Any) -> TypeGuard[list[Any]]:

@@ -110,7 +110,7 @@ class PayloadReader:
         if self._stream:
             response, notes = self._read_stream()
             self._partial.update(notes)
-            self._take(BodyPair(None, response, line))
+            self._take(BodyPair(request=None, response=response, line=line))
             self._stream = []
 
     def _read_stream(self) -> tuple[Mapping[str, Any], list[str]]:
@@ -150,7 +150,7 @@ class PayloadReader:
         pairs, notes = self._held, [f"Not a step of a conversation: {_count_reasons(self._sides)}."]
         if self._stream:
             response, notes = self._read_stream()
-            pairs = [BodyPair(None, response)]
+            pairs = [BodyPair(request=None, response=response)]
         threads = BodyThreads(self._dialect, self._pool)
         for pair in pairs:
             threads.add(pair)
@@ -210,7 +210,7 @@ def _begins_turn(messages: Sequence[Message], n: int) -> bool:
 def _is_row(dialect: Dialect, rows: list[Any]) -> bool:
     """Does the list hold bodies or exchanges, rather than messages?"""
     first = rows[:3]
-    pairs = [body_pair(dialect, row, 0) for row in first if not dialect.is_message(row)]
+    pairs = [body_pair(dialect, row, line=0) for row in first if not dialect.is_message(row)]
     read = [pair for pair in pairs if pair is not None]
     return any(pair.request is not None for pair in read) or (
         bool(read) and len(read) == len(first)
@@ -225,10 +225,12 @@ def _count_reasons(sides: list[tuple[int, str]]) -> str:
 FORMATS = tuple(
     Format(
         dialect.name,
-        f"{dialect.title} payload",
-        partial(sniff_payload, dialect),
-        partial(PayloadReader, dialect),
-        contents=Contents("of a response", "yes", "yes", "body of a request or a response"),
+        title=f"{dialect.title} payload",
+        sniff=partial(sniff_payload, dialect),
+        start=partial(PayloadReader, dialect),
+        contents=Contents(
+            "of a response", system="yes", tools="yes", more="body of a request or a response"
+        ),
     )
     for dialect in DIALECTS.values()
 )

@@ -52,7 +52,7 @@ def _sniff_by_signs(dialect: Dialect, head: Head) -> float:
     if (
         isinstance(first, Mapping)
         and not dialect.is_message(first)
-        and body_pair(dialect, first, 0) is not None
+        and body_pair(dialect, first, line=0) is not None
     ):
         rows = head.document[:60]
     stream = stream_of(head.document if isinstance(head.document, list) else rows)
@@ -66,7 +66,7 @@ def _score(dialect: Dialect, row: Any) -> float:
     """Return how likely a row is a payload of this API: 0 to 0.85."""
     if isinstance(row, Mapping) and not _NOT_PAYLOADS.isdisjoint(row):
         return 0.0
-    pair = body_pair(dialect, [row] if dialect.is_message(row) else row, 0)
+    pair = body_pair(dialect, [row] if dialect.is_message(row) else row, line=0)
     if pair is None:
         return 0.0
     if pair.request is None:
@@ -205,7 +205,7 @@ def _is_payload(dialect: Dialect, row: Any) -> bool:
         return bool(first) and all(
             dialect.is_message(item) and isinstance(item.get("role"), str) for item in first
         )
-    pair = body_pair(dialect, row, 0)
+    pair = body_pair(dialect, row, line=0)
     if pair is None:
         return False
     return pair.request is None or all(

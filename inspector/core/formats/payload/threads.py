@@ -61,13 +61,13 @@ class BodyThreads:
         reply = reply_of(self._dialect, pair.response) if pair.response is not None else Reply()
         where = Endpoint("call", self._dialect)
         exchange = Exchange(
-            0,
-            pair.line,
-            pair.time,
-            "",
-            where,
-            ClientKey(),
-            body,
+            number=0,
+            line=pair.line,
+            time=pair.time,
+            path="",
+            endpoint=where,
+            key=ClientKey(),
+            asked=body,
             window=pair.window,
             reply=reply,
             end=body.view,
@@ -90,7 +90,7 @@ class BodyThreads:
                 same += 1
             if same and self._dialect is not RESPONSES:
                 like, request = (
-                    Likeness(0, frozenset(), {key: same}),
+                    Likeness(exchange=0, all=frozenset(), first={key: same}),
                     {**request, key: items[same:]},
                 )
         body = self._bodies.read(

@@ -8,17 +8,21 @@ _ROLES = "user|assistant|toolResult|bashExecution|system|custom"
 sniff = FileSigns(
     FileSign({"type": "session", "id": "<text>", "cwd": "<any>", "trace_id": "<absent>"}, "any"),
     FileSign(
-        {"type": "session", "id": "<text>", "version": "<any>", "trace_id": "<absent>"}, "any", 0.9
+        {"type": "session", "id": "<text>", "version": "<any>", "trace_id": "<absent>"},
+        "any",
+        sure=0.9,
     ),
-    FileSign({"type": "message", "parentId": "<any>", "message": {"role": _ROLES}}, "most", 0.6),
+    FileSign(
+        {"type": "message", "parentId": "<any>", "message": {"role": _ROLES}}, "most", sure=0.6
+    ),
 )
 
 
 FORMAT = Format(
     NAME,
-    "pi session",
-    sniff,
-    PiReader,
+    title="pi session",
+    sniff=sniff,
+    start=PiReader,
     grows=True,
     folders=(AgentFolder("sessions/*/*.jsonl", ".pi/agent", "PI_CODING_AGENT_DIR"),),
     contents=Contents(tokens="yes", system="since v3, if pi wrote it", tools="as the prompt"),

@@ -84,7 +84,9 @@ def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part
     if len(parts) == 1 and isinstance(only := parts[0], Text):
         return (ToolResult(call_id, only.text, is_error),)
     texts = tuple(part.text for part in parts if isinstance(part, Text))
-    result = ToolResult(call_id, "\n".join(texts), is_error, texts if len(texts) > 1 else ())
+    result = ToolResult(
+        call_id, content="\n".join(texts), is_error=is_error, texts=texts if len(texts) > 1 else ()
+    )
     return (result, *(part for part in parts if not isinstance(part, Text)))
 
 
@@ -166,7 +168,14 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
     final = message.get("stopReason") not in FAILED
     hourly = min(count_of(usage.get("cacheWrite1h")), write)
     return Usage(
-        fresh, read, write, output, count_of(usage.get("reasoning")), final, context, hourly
+        fresh,
+        read,
+        write,
+        output,
+        reasoning=count_of(usage.get("reasoning")),
+        output_is_final=final,
+        context=context,
+        cache_write_1h=hourly,
     )
 
 
@@ -190,7 +199,9 @@ class PiSystemPrompt:
         )
         text, tools = new_text or self.text, self._tools(message)
         whole = "\n\n".join(filter(None, (text, *sections.values())))
-        return PiSystemPrompt(text, tuple(sections.items()), tools, Prompt(whole, tools))
+        return PiSystemPrompt(
+            text, sections=tuple(sections.items()), tools=tools, prompt=Prompt(whole, tools)
+        )
 
     def _tools(self, message: Mapping[str, Any]) -> tuple[Tool, ...]:
         added = tuple(

@@ -124,12 +124,10 @@ class PiReader:
             parent,
             parent.view,
             parent.system,
-            parent.depth + 1,
-            None,
-            None,
-            parent.pending,
-            parent.owed,
-            parent.loose,
+            depth=parent.depth + 1,
+            pending=parent.pending,
+            owed=parent.owed,
+            loose=parent.loose,
         )
 
     def _take(
@@ -201,11 +199,14 @@ class PiReader:
         kind, counted = record_of(message)
         if (sent := self._as_sent(message, read)) is not None:
             self._put(
-                node, sent, Record(kind, read.id, None if sent is read else read, counted), read
+                node,
+                sent,
+                Record(kind, read.id, message=None if sent is read else read, counted=counted),
+                read,
             )
         else:
             unsent = None if message.get("excludeFromContext") is True else read
-            node.loose += (Record(kind, read.id, unsent, counted),)
+            node.loose += (Record(kind, read.id, message=unsent, counted=counted),)
             self._thread.note([read])
 
     def _as_sent(self, message: Mapping[str, Any], read: Message) -> Message | None:

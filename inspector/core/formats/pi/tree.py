@@ -34,7 +34,7 @@ class EntryNode:
     """The records since the last message that was sent."""
 
 
-ROOT = EntryNode(None, Stretch().view(), PiSystemPrompt(), depth=-1)
+ROOT = EntryNode(parent=None, view=Stretch().view(), system=PiSystemPrompt(), depth=-1)
 """The empty node before the first record."""
 
 
@@ -141,7 +141,7 @@ def _mended(answer: Message, results: Sequence[Message]) -> list[Message]:
         Message(
             f"{answer.id}~{n}",
             "tool",
-            (ToolResult(call.id, NO_RESULT, True),),
+            (ToolResult(call.id, NO_RESULT, is_error=True),),
             mark="meta",
             time=answer.time,
         )

@@ -7,16 +7,16 @@ from inspector.core.formats.signs import FileSign, FileSigns
 _SIGNS = FileSigns(
     FileSign({"type": "proxy", "version": "<any>"}),  # first line of a recording
     FileSign(
-        {"type": "request|response", "exchange": "<number>"}, "most", 0.95
+        {"type": "request|response", "exchange": "<number>"}, "most", sure=0.95
     ),  # recording whose beginning was lost
 )
 
 
 FORMAT = Format(
     "proxy",
-    "recording of the proxy",
-    _SIGNS,
-    ProxyReader,
+    title="recording of the proxy",
+    sniff=_SIGNS,
+    start=ProxyReader,
     grows=True,
     contents=Contents(tokens="yes", system="yes", tools="yes"),
 )

@@ -125,7 +125,7 @@ class Bodies:
             time: Time of the record.
         """
         if dialect is None:
-            return Body(None, _fields(body, other, like, ""))
+            return Body(dialect=None, fields=_fields(body, other, like, key=""))
         body = _without_wrapper(dialect, body)
         fields, own = _fields(body, other, like, dialect.key), list(_wire_messages(dialect, body))
         lead: Sequence[Any] = []
@@ -140,7 +140,12 @@ class Bodies:
         with_lead = {**fields, dialect.key: lead} if lead else fields
         prompt = self._pool.prompt(source, lambda: dialect.prompt(with_lead))
         return Body(
-            dialect, fields, prompt, self.add(dialect, base, own, line, time), start.length, lead
+            dialect,
+            fields,
+            prompt,
+            view=self.add(dialect, base, own, line, time),
+            start=start.length,
+            lead=lead,
         )
 
     def cleared(self, body: Body, edits: Sequence[Mapping[str, Any]]) -> Body | None:

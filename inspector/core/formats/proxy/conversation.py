@@ -213,7 +213,9 @@ class Conversation:
         by_provider = SERVER_SIDE if summary is not None and is_summary(summary.parts) else ""
         trigger = next((call.trigger for call in calls if call.trigger), by_provider)
         self.summary_calls = []
-        return ShownCompaction(exchange, summary, kept_count, "summary", calls, trigger)
+        return ShownCompaction(
+            exchange, summary, kept_count, kind="summary", calls=calls, trigger=trigger
+        )
 
     def _as_compaction(self, compaction: ShownCompaction) -> Compaction:
         source = compaction.summary or compaction.by
@@ -269,11 +271,12 @@ class Conversation:
         last = self.steps[-1] if self.steps else None
         model, window = (last.model, last.window) if last else ("", None)
         compactions = [self._as_compaction(compaction) for compaction in self.compactions]
+        requests = self._as_requests()
         thread = Thread(
             id=name,
             title=title,
             model=model,
-            requests=self._as_requests(),
+            requests=requests,
             messages=Prefix(self._messages),
             end=self.end,
             prompt=self.prompt,
@@ -355,7 +358,12 @@ def _made_by_proxy(
     is_by_provider = summary is not None and is_summary(summary.parts)
     kind: CompactionKind = "edit" if summary is None else "summary"
     return ShownCompaction(
-        exchange, summary, kept_count, kind, (), SERVER_SIDE if is_by_provider else _BY_PROXY
+        exchange,
+        summary,
+        kept_count,
+        kind,
+        calls=(),
+        trigger=SERVER_SIDE if is_by_provider else _BY_PROXY,
     )
 
 

@@ -112,7 +112,9 @@ def _claude_code(
     agent = headers.get("x-claude-code-agent-id", "")
     is_sub_agent = bool(agent) or "cc_is_subagent=true" in system
     parent = headers.get("x-claude-code-parent-agent-id", "")
-    return ClientKey(client or "claude-code", session, agent, parent, strong=True, sub=is_sub_agent)
+    return ClientKey(
+        client or "claude-code", session, thread=agent, parent=parent, strong=True, sub=is_sub_agent
+    )
 
 
 def _session_of_user(user_id: Any) -> str:

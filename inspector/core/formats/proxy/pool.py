@@ -70,7 +70,7 @@ class Pool:
         if counted == length:
             return counts
         if min(counted, length) < below:
-            return _add_contents({}, view.messages(), 1)
+            return _add_contents({}, view.messages(), by=1)
         between = stretch.own[min(counted, length) - below : max(counted, length) - below]
         return _add_contents(counts, between, 1 if counted < length else -1)
 
@@ -109,7 +109,7 @@ class Pool:
                 return prompt
         new = read()
         key = hash_of(
-            (new.system, [tool.definition for tool in new.tools or ()], new.tools is None), 8
+            (new.system, [tool.definition for tool in new.tools or ()], new.tools is None), size=8
         )
         prompt = self._prompts.setdefault(key, new)
         self._sources.appendleft((source, prompt))
@@ -152,7 +152,7 @@ def trimmed(view: View) -> View:
 def extended(view: View, more: Sequence[Message]) -> View:
     """Return `view` followed by `more`, on the stretch of `view` as far as that continues with the same messages."""
     if not view.length:
-        return View(Stretch(None, more), len(more)) if more else EMPTY_VIEW
+        return View(Stretch(base=None, own=more), len(more)) if more else EMPTY_VIEW
     view = trimmed(view)
     stretch, length = view.stretch, view.length
     if length < len(stretch):

@@ -96,7 +96,12 @@ class ProxyReader:
         """Return the session so far."""
         problems, is_ours = Prefix(self._problems), self._runs > 0
         return recorded_session(
-            self._all, self._conversations, self._id, problems, self._notes, forwarded=is_ours
+            self._all,
+            self._conversations,
+            name=self._id,
+            problems=problems,
+            proxy_notes=self._notes,
+            forwarded=is_ours,
         )
 
     def exchange(self, number: int) -> Exchange | None:
@@ -162,11 +167,21 @@ class ProxyReader:
         where = self._find_endpoint(record)
         body, missing = self._read_body(line, record, where, None)
         system = (body.prompt.system or "")[:_SYSTEM_HEAD]
-        key = key_of(headers, body.fields, text_of(record.get("tag")), system)
+        key = key_of(headers, body=body.fields, tag=text_of(record.get("tag")), system=system)
         connection = record.get("connection")
         link = self._runs, connection if type(connection) is int else 0
         time, path = text_of(record.get("time")), text_of(record.get("path"))
-        exchange = Exchange(number, line, time, path, where, key, body, link, end=body.view)
+        exchange = Exchange(
+            number,
+            line,
+            time,
+            path,
+            endpoint=where,
+            key=key,
+            asked=body,
+            connection=link,
+            end=body.view,
+        )
         exchange.sent = read_by_model(body)
         exchange.end = exchange.body.view
         asked_window = _MILLION if "context-1m" in headers.get("anthropic-beta", "") else None
@@ -315,7 +330,7 @@ class ProxyReader:
             if (
                 reply.finish != "compaction"
             ):  # a finish of "compaction" is a pause without an answer
-                end = self._cut_at_summary(step_thread, exchange, end, before.length)
+                end = self._cut_at_summary(step_thread, exchange, end, sent_count=before.length)
             step_thread.refresh(exchange)
             self._conversations.add_answer(step_thread, exchange, end)
         exchange.end = end

@@ -29,7 +29,7 @@ def _format(
         name,
         title,
         sniff,
-        partial(TraceReader, name, spans),
+        start=partial(TraceReader, name, spans),
         grows=name == "otel",
         contents=Contents(*contents),
     )
@@ -50,17 +50,17 @@ FORMATS = (
             "yes", "yes", "yes", "`*.chatreplay.json`"),
     Format(
         vscode_log.NAME,
-        "VS Code agent debug log",
-        vscode_log.SIGNS,
-        vscode_log.DebugLogReader,
-        vscode_log.companions,
-        vscode_log.is_companion,
+        title="VS Code agent debug log",
+        sniff=vscode_log.SIGNS,
+        start=vscode_log.DebugLogReader,
+        companions=vscode_log.companions,
+        is_companion=vscode_log.is_companion,
         grows=True,
         of_folder=(vscode_log.MAIN, *vscode_log.PARTS),
         folders=(
             AgentFolder(vscode_log.FILES, ".config", "XDG_CONFIG_HOME"),
             AgentFolder(vscode_log.FILES, "Library/Application Support"),
         ),
-        contents=Contents("yes", "yes", "yes", "`main.jsonl` with the files beside it"),
+        contents=Contents("yes", system="yes", tools="yes", more="`main.jsonl` with the files beside it"),
     ),
 )  # fmt: skip

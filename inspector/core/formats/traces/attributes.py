@@ -125,7 +125,7 @@ def _place_of(name: str) -> tuple[AttributePlace | None, str]:
 @lru_cache(maxsize=1 << 12)
 def _item(flat: str, number: int) -> AttributePlace:
     what, rank, *_ = _PLACES[flat[:-1]]
-    return AttributePlace(what, rank, False, number)
+    return AttributePlace(what, rank, is_text=False, number=number)
 
 
 def read_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,7 +111,10 @@ class CallReader:
                 continue  # the first new item may belong to the last answer
             view = self.pool.after(line.view, self._units(rest, span))
             return InputLine(
-                _without_end(source), rest[-1] if rest else line.last, line.lead, view
+                _without_end(source),
+                last=rest[-1] if rest else line.last,
+                lead=line.lead,
+                view=view,
             ), Logged()
         return None
 
@@ -131,7 +134,9 @@ class CallReader:
         lead, items = logged.items[:count], logged.items[count:]
         view = self.pool.after(EMPTY_VIEW, self._units(items, span))
         source = _without_end(span.input) if logged.is_list and logged.items else ""
-        return InputLine(source, logged.items[-1] if source else None, lead, view), logged
+        return InputLine(
+            source, last=logged.items[-1] if source else None, lead=lead, view=view
+        ), logged
 
     def _units(self, items: Sequence[Any], span: Span) -> Sequence[Sequence[Message]]:
         """Return the messages of items. The items of one answer (Responses: reasoning, text, calls) are one message."""

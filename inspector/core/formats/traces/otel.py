@@ -181,7 +181,9 @@ def _otlp(value: Mapping[str, Any], line: int) -> Span:
     parent = text_of(value.get("parentSpanId"))
     trace = text_of(value["traceId"])
     own = trace + value["spanId"] if value["spanId"] else ""
-    span = Span(own, trace + parent if parent else "", "", text_of(value.get("name")), start)
+    span = Span(
+        own, parent=trace + parent if parent else "", name=text_of(value.get("name")), start=start
+    )
     span.time, span.line, span.end = time, line, read_count(value.get("endTimeUnixNano")) or 0
     span.finished = value.get("endTimeUnixNano") not in (None, "", "0", 0)
     events = objects_of(value.get("events"))
@@ -198,7 +200,9 @@ def _sdk(value: Mapping[str, Any], line: int) -> Span:
     parent = _hex(value.get("parent_id") or value.get("parentSpanId") or above)
     own = _hex(context.get("span_id") or context.get("spanId"))
     span = Span(
-        trace + own if own else "", trace + parent if parent else "", "", text_of(value.get("name"))
+        trace + own if own else "",
+        parent=trace + parent if parent else "",
+        name=text_of(value.get("name")),
     )
     start, end = (
         value.get("start_time", value.get("startTime")),
@@ -279,7 +283,11 @@ def otlp_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
             next(iter(parents), ""),
         )
         return _collected(
-            ids, value.get("startTime"), value.get("duration"), _pairs(value.get("tags")), events
+            ids,
+            start=value.get("startTime"),
+            duration=value.get("duration"),
+            attributes=_pairs(value.get("tags")),
+            events=events,
         )
     if (
         "traceId" in value
@@ -289,7 +297,11 @@ def otlp_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     ):
         ids = value.get("name"), value.get("traceId"), value.get("id"), value.get("parentId")
         return _collected(
-            ids, value.get("timestamp"), value.get("duration"), object_of(value, "tags"), []
+            ids,
+            start=value.get("timestamp"),
+            duration=value.get("duration"),
+            attributes=object_of(value, "tags"),
+            events=[],
         )
     return None
 

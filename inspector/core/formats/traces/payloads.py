@@ -156,7 +156,12 @@ def _read_response(value: dict[str, Any]) -> Logged | None:
             items = tuple(dialect.answer(value))
             system, tools = value.get("instructions"), value.get("tools")
             return Logged(
-                items, system, tools, usage, dialect.finish(value), text_of(value.get("model"))
+                items,
+                system,
+                tools,
+                usage,
+                dialect.finish(value),
+                model=text_of(value.get("model")),
             )
     return None
 

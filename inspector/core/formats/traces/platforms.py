@@ -64,7 +64,12 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
         if not _is_run(row) or not isinstance(row.get("id"), str):
             continue
         kind = _RUNS.get(row["run_type"], "")
-        span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")))
+        span = Span(
+            row["id"],
+            parent=text_of(row.get("parent_run_id")),
+            kind=kind,
+            name=text_of(row.get("name")),
+        )
         if kind:
             _describe_run(span, row, line)
         yield span
@@ -148,7 +153,12 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
             continue
         data = mapping(row.get("span_data"))
         kind = _AGENTS_KINDS.get(text_of(data.get("type")), "")
-        span = Span(row["id"], text_of(row.get("parent_id")), kind, text_of(data.get("name")))
+        span = Span(
+            row["id"],
+            parent=text_of(row.get("parent_id")),
+            kind=kind,
+            name=text_of(data.get("name")),
+        )
         span.place(line, row.get("started_at"), row.get("ended_at"))
         span.finished = row.get("ended_at") is not None
         span.agent = span.name if kind == "agent" else ""
@@ -201,7 +211,7 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
 
 def _replayed_request(log: Mapping[str, Any], at: int, line: int) -> Span:
     metadata = mapping(log.get("metadata"))
-    span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")))
+    span = Span(f"{log.get('id')}-{at}", kind="call", name=text_of(log.get("name")))
     span.place(line, metadata.get("startTime"), metadata.get("endTime"))
     span.first = span.start + 1_000_000 * (read_count(metadata.get("timeToFirstToken")) or 0)
     span.model, span.window = (

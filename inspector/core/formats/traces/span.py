@@ -195,7 +195,13 @@ def usage_from_counts(
     is_beside = input_ < cached
     if all_tokens is not None and cached:
         is_beside = is_beside or all_tokens == input_ + cached + output_
-    return Usage(input_ if is_beside else input_ - cached, read_, written_, output_, reasoning_)
+    return Usage(
+        input_ if is_beside else input_ - cached,
+        read_,
+        cache_write=written_,
+        output=output_,
+        reasoning=reasoning_,
+    )
 
 
 def _is_beside(usage: Usage, prompt: Any, output: Any, *others: Any) -> bool | None:

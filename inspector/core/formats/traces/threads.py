@@ -100,7 +100,11 @@ class TraceThreads:
         conversation = next((span.conversation for span, _ in tree.calls if span.conversation), "")
         session_threads = tuple(threads or self._tool_threads()) or (Thread("main"),)
         notes = tuple(self._notes(len(tree.calls), passed))
-        side_calls = [step.side_call("", 0, None) for single in singles for step in single.steps]
+        side_calls = [
+            step.side_call("", before_request=0, compaction=None)
+            for single in singles
+            for step in single.steps
+        ]
         return Session(
             name, session_threads, problems, id=conversation, notes=notes, side_calls=side_calls
         )
@@ -110,7 +114,7 @@ class TraceThreads:
     def _add_call(self, span: Span, run: AgentRun) -> None:
         spoken = self._calls.read(span, run.id)
         usage = self._usage_of(span) or spoken.response.usage
-        call = TracedCall(span, run, spoken, usage, self._last.get(run.id))
+        call = TracedCall(span, run, spoken, usage, last=self._last.get(run.id))
         base = self._find_base(call)
         view, prompt = (spoken.view, spoken.prompt) if base is None else self._rebuild(base, call)
         self._empty += not view.length
@@ -296,10 +300,19 @@ def _as_exchange(call: TracedCall, view: View, prompt: Prompt, scope: str) -> Ex
     model = span.model or response.model
     is_empty = not view.length
     key = ClientKey("", scope, call.run.id if is_empty else "", strong=is_empty)
-    body = Body(None, {"model": model}, prompt, view)
-    reply = Reply((), call.usage, span.finish or response.finish, model)
+    body = Body(dialect=None, fields={"model": model}, prompt=prompt, view=view)
+    reply = Reply((), call.usage, finish=span.finish or response.finish, model=model)
     exchange = Exchange(
-        0, span.line, span.time, "", _CALL, key, body, window=span.window, reply=reply, end=view
+        number=0,
+        line=span.line,
+        time=span.time,
+        path="",
+        endpoint=_CALL,
+        key=key,
+        asked=body,
+        window=span.window,
+        reply=reply,
+        end=view,
     )
     _note_times(exchange.figures, span)
     return exchange

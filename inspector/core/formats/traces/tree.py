@@ -78,7 +78,7 @@ class SpanTree:
         """Return the spans that enclose a span. Call it for the span's parent first."""
         parent = self._spans.get(span.parent)
         if parent is None:
-            return SpanSurroundings(None, None, span.parent)
+            return SpanSurroundings(above=None, agent=None, root=span.parent)
         above, agent, root = self._around[parent.id]
         if parent.kind:
             above = parent
@@ -137,7 +137,9 @@ class SpanTree:
             inner: How many calls are directly inside each call, by id of the outer call.
             beside: Agents with no call inside them, by id of their parent span.
         """
-        above, agent, root = self._around.get(span.id, SpanSurroundings(None, None, span.parent))
+        above, agent, root = self._around.get(
+            span.id, SpanSurroundings(above=None, agent=None, root=span.parent)
+        )
         agent = agent or _agent_before(span, beside)
         key = agent.id if agent is not None else self._trace(span, root)
         run = runs.setdefault(key, AgentRun(key, agent))

@@ -95,20 +95,22 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     """Return the messages of one item, without ids. Tool results become messages of their own. Never raises."""
     wire = unwrap_message(wire)
     if isinstance(wire, str):
-        return (Message("", "user", (Text(wire),), "", False, "", line, time),) if wire else ()
+        return (
+            (Message("", role="user", parts=(Text(wire),), line=line, time=time),) if wire else ()
+        )
     if not isinstance(wire, dict):
         return ()
     if "role" not in wire and text_of(wire.get("type")) in _ITEMS:
         return (read_item(dict(wire), id="", line=line, time=time),)
     role = role_of(wire) or "user"
     if role != "tool" and _is_plain(wire):  # by far the most common form
-        return (Message("", role, (Text(wire["content"]),), "", False, "", line, time),)
+        return (Message("", role, parts=(Text(wire["content"]),), line=line, time=time),)
     parts = _read_parts(wire, role)
     has_result = ToolResult in map(type, parts)
     if role == "tool" and not has_result:
         parts = _as_result(wire, parts)
     elif not has_result:
-        return (Message("", role, tuple(parts), "", False, "", line, time),)
+        return (Message("", role, parts=tuple(parts), line=line, time=time),)
     split = _split_results(role, parts)
     return tuple(
         Message("", own_role, tuple(own_parts), line=line, time=time)

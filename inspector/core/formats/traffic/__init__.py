@@ -19,7 +19,13 @@ def _format(
 ) -> Format:
     contents = Contents(tokens="of a response", system="yes", tools="yes", more=more)
     return Format(
-        name, title, sniff, partial(reader, name), is_many=True, grows=grows, contents=contents
+        name,
+        title,
+        sniff,
+        start=partial(reader, name),
+        is_many=True,
+        grows=grows,
+        contents=contents,
     )
 
 

@@ -48,7 +48,14 @@ def _read_entry(entry: Mapping[str, Any]) -> CapturedRequest:
         text_of(entry.get("startedDateTime")),
     )
     method, size = text_of(request.get("method")), request.get("bodySize")
-    return CapturedRequest(method, request.get("url"), request.get("headers"), body, time, size)
+    return CapturedRequest(
+        method,
+        url=request.get("url"),
+        headers=request.get("headers"),
+        body=body,
+        time=time,
+        size=size,
+    )
 
 
 def _content(content: Mapping[str, Any]) -> Any:
@@ -81,7 +88,7 @@ class HarReader(TrafficReader):
         request, response = _read_entry(entry), object_of(entry, "response")
         frames = objects_of(entry.get("_webSocketMessages"))
         if any(is_create(frame.get("data")) for frame in frames):
-            pairs = FramePairs(self, "WEBSOCKET", request.url, request.headers)
+            pairs = FramePairs(self, path=request.url, headers=request.headers)
             for frame in frames:
                 (pairs.up if frame.get("type") == "send" else pairs.down)(frame.get("data"), 0)
             pairs.end(0)
@@ -118,7 +125,9 @@ def _read_interaction(row: Mapping[str, Any]) -> CapturedRequest:
     with suppress(ValueError):
         time = parsedate_to_datetime(time).isoformat()  # HTTP's date format (VCR for Ruby)
     method, url = text_of(request.get("method")) or "POST", request.get("uri", request.get("url"))
-    return CapturedRequest(method, url, request.get("headers"), _body(request), time)
+    return CapturedRequest(
+        method, url, headers=request.get("headers"), body=_body(request), time=time
+    )
 
 
 def _body(message: Mapping[str, Any]) -> Any:

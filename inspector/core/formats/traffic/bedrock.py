@@ -295,7 +295,10 @@ def _read_request(request: Mapping[str, Any]) -> AgentCall:
     kind = text_of(request.get("type")).lower().replace("_", "-")
     aside = kind if kind != "orchestration" else ""
     return AgentCall(
-        text_of(request.get("foundationModel")), _prompt(request.get("text")), None, aside
+        text_of(request.get("foundationModel")),
+        request=_prompt(request.get("text")),
+        response=None,
+        aside=aside,
     )
 
 

@@ -17,7 +17,7 @@ from inspector.core.untyped import fields_of, text_of
 _KEYS = frozenset(("ts", "dir", "text"))
 
 
-SIGNS = FileSigns(FileSign(dict.fromkeys(sorted(_KEYS), "<any>"), "every", 0.97))
+SIGNS = FileSigns(FileSign(dict.fromkeys(sorted(_KEYS), "<any>"), "every", sure=0.97))
 
 
 def is_create(frame: Any) -> bool:

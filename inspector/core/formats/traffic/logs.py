@@ -44,7 +44,12 @@ def _read_request(row: Mapping[str, Any], line: int = 0) -> CapturedRequest:
     stamps = (_time(source.get(key)) for source in (row, request) for key in _TIMES)
     time = next(filter(None, stamps), "")
     return CapturedRequest(
-        method, _address(row), request.get("headers"), _named(request, _BODIES), time, line=line
+        method,
+        url=_address(row),
+        headers=request.get("headers"),
+        body=_named(request, _BODIES),
+        time=time,
+        line=line,
     )
 
 
@@ -133,7 +138,7 @@ class ExchangeRows(TrafficReader):
         }
         frames, events = list_of(row["request"].get("ws_events")), _named(response, _STREAMS)
         if any(map(is_create, frames)):
-            self._socket(request, frames, list_of(events), line)
+            self._socket(request, frames, events=list_of(events), line=line)
             return
         body = _named(response, _BODIES)
         content = body if body not in (None, "", {}, []) else events
@@ -161,7 +166,7 @@ class ExchangeRows(TrafficReader):
     ) -> None:
         """Add the exchanges of a WebSocket: each request gets the events up to the end of its answer."""
         pairs, following = (
-            FramePairs(self, request.method, request.url, request.headers),
+            FramePairs(self, request.method, path=request.url, headers=request.headers),
             iter(events),
         )
         for frame in filter(is_create, frames):

@@ -83,13 +83,13 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
     def watermarks(self, settings: LearnSettings) -> tuple[Watermark, ...]:
         limit = max(0, settings.threshold)
         share = share_of(limit, settings.context_window, settings.window_from)
-        return (Watermark(f"{share} auto", limit, "overhead", ("auto",)),)
+        return (Watermark(f"{share} auto", tokens=limit, setting="overhead", tiers=("auto",)),)
 
     def due(self, context: LearnContext) -> Verdicts:
         return (
             _micro(context),
             _auto(context),
-            Verdict("manual", False, "only when the user asks for it (/compact)"),
+            Verdict("manual", due=False, why="only when the user asks for it (/compact)"),
             _spill(context),
         )
 
@@ -157,9 +157,9 @@ def _micro(context: LearnContext) -> Verdict:
         why += " · the list of a sub-agent is compacted as a whole only"
     return Verdict(
         layers.MICRO,
-        bool(indices) and not agent,
-        why,
-        layers.count_freed(context.messages, indices),
+        due=bool(indices) and not agent,
+        why=why,
+        tokens=layers.count_freed(context.messages, indices),
     )
 
 
@@ -171,21 +171,23 @@ def _auto(context: LearnContext) -> Verdict:
     )
     window_note = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
-        return Verdict("auto", False, why + window_note, total, limit)
+        return Verdict("auto", due=False, why=why + window_note, tokens=total, limit=limit)
     worth = savings >= settings.min_savings
     why += f" · saves {savings:,} {'≥' if worth else '<'} {settings.min_savings:,}"
     if not worth:
         why += ": not worth it"
     elif running.open:
         why += f" · {running.failures} summaries failed in a row: none any more in this session"
-    return Verdict("auto", worth and not running.open, why + window_note, total, limit)
+    return Verdict(
+        "auto", due=worth and not running.open, why=why + window_note, tokens=total, limit=limit
+    )
 
 
 def _spill(context: LearnContext) -> Verdict:
     limit = context.settings.large_output_tokens
     large = sum(layers.is_large(message, context.settings) for message in context.messages)
     why = f"{plural(large, 'tool result') if large else 'no tool result'} over {limit:,} tokens"
-    return Verdict(layers.SPILL, bool(large), why, None, limit)
+    return Verdict(layers.SPILL, due=bool(large), why=why, limit=limit)
 
 
 POLICY = LearnClaudeCodePolicy()

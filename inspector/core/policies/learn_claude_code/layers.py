@@ -138,7 +138,11 @@ def spill_large_results(context: LearnContext) -> Done[LearnState]:
         return context.unchanged(SPILL)
     event = Event("output_spilled", {"results": len(changed)})
     return Outcome(
-        SPILL, context.buffer.with_messages(messages), context.running, (event,), changed=changed
+        SPILL,
+        buffer=context.buffer.with_messages(messages),
+        running=context.running,
+        events=(event,),
+        changed=changed,
     )
 
 
@@ -176,7 +180,7 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
         return _failed(layer, another_failure, BLANK, "the summary is blank")
     # the summary has the role of the user, so that the system prompt and its cache stay unchanged
     text = f"{MARKER}\n{answer.text}" + (f"\n\n{files}" if files else "")
-    summary = inserted("learn-claude-code", "user", text, messages)
+    summary = inserted("learn-claude-code", role="user", text=text, made_from=messages)
     recent, acknowledged = choose_kept(messages, settings)
     acknowledgement = Message(f"{summary.id}-ok", "assistant", (Text(ACKNOWLEDGED),), summary=True)
     after = (summary, *([acknowledgement] if acknowledged else ()), *recent)
@@ -194,7 +198,11 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
         message.id: "summarised" for message in messages if message.id not in stays
     }
     return Outcome(
-        layer, context.buffer.with_messages(after), LearnState(), (event,), changed=changed
+        layer,
+        buffer=context.buffer.with_messages(after),
+        running=LearnState(),
+        events=(event,),
+        changed=changed,
     )
 
 
@@ -214,7 +222,9 @@ def _failed(layer: Layer, context: LearnContext, error: str, why: str) -> Outcom
     event = Event(
         "compact_failed", {"layer": layer, "error": error, "why": why, "failures": failures}
     )
-    return Outcome(layer, context.buffer, context.running, (event,), succeeded=False, error=error)
+    return Outcome(
+        layer, context.buffer, context.running, events=(event,), succeeded=False, error=error
+    )
 
 
 def write_readable(messages: Sequence[Message], settings: LearnSettings) -> str:

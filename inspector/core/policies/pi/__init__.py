@@ -59,9 +59,9 @@ class PiPolicy(Policy[PiSettings, PiState]):
     tiers: Sequence[TierName] = (
         TierName(
             TIER,
-            "Compaction",
-            "Has a model summarise all but the newest messages, a long turn in two.",
-            True,
+            title="Compaction",
+            what="Has a model summarise all but the newest messages, a long turn in two.",
+            calls_model=True,
         ),
     )
     settings_type = PiSettings
@@ -127,7 +127,12 @@ class PiPolicy(Policy[PiSettings, PiState]):
             reserve = window // 4
         line = max(0, window - reserve)
         return (
-            Watermark(f"{per_cent(line / window, 1)} compact", line, "reserve_tokens", (TIER,)),
+            Watermark(
+                f"{per_cent(line / window, places=1)} compact",
+                tokens=line,
+                setting="reserve_tokens",
+                tiers=(TIER,),
+            ),
         )
 
     def due(self, context: PiContext) -> Verdicts:
@@ -194,21 +199,22 @@ class PiPolicy(Policy[PiSettings, PiState]):
                 TIER,
                 buffer,
                 running,
-                (Event("auto_compaction_end", fields),),
-                False,
-                SECOND_OVERFLOW,
+                events=(Event("auto_compaction_end", fields),),
+                succeeded=False,
+                error=SECOND_OVERFLOW,
             )
         if not context.settings.enabled:
-            return Outcome(TIER, buffer, running, (), False, "automatic compaction is switched off")
+            return Outcome(
+                TIER, buffer, running, succeeded=False, error="automatic compaction is switched off"
+            )
         refused = _failed_answer(context)
         if refused is not None and refused.model != model:
             return Outcome(
                 TIER,
                 buffer,
                 running,
-                (),
-                False,
-                "a model that is no longer selected refused the buffer",
+                succeeded=False,
+                error="a model that is no longer selected refused the buffer",
             )
         live = context.with_running(replace(running, overflowed=True))
         if refused is not None:

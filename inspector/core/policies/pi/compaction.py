@@ -1,11 +1,10 @@
 """Run one compaction of Pi: judge whether it is due, make its summary calls, and build the new buffer."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from inspector.core.jsontext import dumps
-from inspector.core.message import Json, Message, Text, Thinking, ToolCall
+from inspector.core.message import Json, Message
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.pi.context_size import (
@@ -31,12 +30,12 @@ from inspector.core.policies.pi.entries import (
     find_border,
     prepare,
 )
-from inspector.core.policies.pi.rules import SEED, PiRules
+from inspector.core.policies.pi.rules import PiRules
+from inspector.core.policies.pi.serialising import serialise_messages
 from inspector.core.policies.pi.settings import PiContext, PiSettings, PiState
 from inspector.core.policies.settings import WHOSE
 from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import Verdict, compare_to_limit
-from inspector.core.tokens.harnesses import u16
 from inspector.core.words import plural
 
 TIER = "compact"
@@ -89,8 +88,6 @@ TURN_PREFIX = (
     "## Early Progress\nWhat was done and decided in this part.\n\n"
     "## Context for Suffix\nWhat the kept end builds on."
 )
-TOOL_RESULT_MAX = 2_000
-"""Longest tool result that the summariser reads, in UTF-16 units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +156,12 @@ def _costs_more(fill: Fill, limit: int, settings: PiSettings) -> bool:
     if fill.tokens <= limit:
         return False
     continuing = continue_cost(fill.tokens, settings.keep_recent_tokens, settings.expected_calls)
-    return not is_compaction_cheaper(fill.tokens, limit, compaction_cost(fill.tokens), continuing)
+    return not is_compaction_cheaper(
+        fill.tokens,
+        threshold=limit,
+        compaction_cost=compaction_cost(fill.tokens),
+        continue_cost=continuing,
+    )
 
 
 def give_verdict(context: PiContext) -> Verdict:
@@ -182,7 +184,9 @@ def give_verdict(context: PiContext) -> Verdict:
         notes.append("nothing can be summarised")
     notes.append(f"by the rules of pi {settings.rules.version}")
     is_due = judgement.due or bool(overflow)
-    return Verdict(TIER, is_due, " · ".join(filter(None, [overflow, *notes])), tokens, limit)
+    return Verdict(
+        TIER, is_due, why=" · ".join(filter(None, [overflow, *notes])), tokens=tokens, limit=limit
+    )
 
 
 def _describe_source(fill: Fill) -> str:
@@ -231,25 +235,27 @@ def run_compaction(job: Job, context: PiContext) -> Done[PiState]:
     prepared = _prepare(job, context)
     events = [Event("auto_compaction_start", {"reason": job.reason})]
     if prepared is None:
-        return _end_unchanged(job, context, events, "", False)
+        return _end_unchanged(job, context, events, error="", aborted=False)
     events.append(_describe_preparation(prepared, context))
     ruling = job.extension(prepared) if job.extension else None
     if isinstance(ruling, Veto):
-        return _end_unchanged(job, context, events, "", True)
+        return _end_unchanged(job, context, events, error="", aborted=True)
     if ruling is not None:
-        return _append_summary(job, prepared, ruling, context, events)
+        return _append_summary(job, prepared, supplied=ruling, context=context, events=events)
     settings, running, moment = context.settings, context.running, context.moment
     try:
         if not moment.router:
             raise SummarizationFailed(NO_MODEL)
         reserve = choose_reserve(settings, context.messages)
         summary = yield from request_summary(
-            prepared, settings.rules, reserve, moment.instructions.strip()
+            prepared, settings.rules, reserve, focus=moment.instructions.strip()
         )
     except SummarizationFailed as failure:
         failed = context.with_running(replace(running, failures=running.failures + 1))
-        return _end_unchanged(job, failed, events, str(failure), False)
-    return _append_summary(job, prepared, Supplied(summary, prepared.files, False), context, events)
+        return _end_unchanged(job, context=failed, events=events, error=str(failure), aborted=False)
+    return _append_summary(
+        job, prepared, Supplied(summary, prepared.files, by_extension=False), context, events
+    )
 
 
 def _prepare(job: Job, context: PiContext) -> Preparation | None:
@@ -298,7 +304,12 @@ def _end_unchanged(
         context.buffer.with_messages((*context.messages, *job.rest)) if job.rest else context.buffer
     )
     return Outcome(
-        TIER, buffer, context.running, (*events, Event("auto_compaction_end", fields)), False, error
+        TIER,
+        buffer,
+        context.running,
+        events=(*events, Event("auto_compaction_end", fields)),
+        succeeded=False,
+        error=error,
     )
 
 
@@ -343,7 +354,7 @@ def _append_summary(
         failures=0,
         compactions=count,
     )
-    return Outcome(TIER, buffer, running, (*events, *after_events), changed=changed)
+    return Outcome(TIER, buffer, running, events=(*events, *after_events), changed=changed)
 
 
 def _find_pinned(removed: Sequence[Message], prepared: Preparation) -> tuple[Message, ...]:
@@ -434,55 +445,3 @@ def _ask_model(need: Summarize, failure_text: str, rules: PiRules) -> Conversati
     if rules.refuses_empty_summary and not answer.text.strip():
         raise SummarizationFailed(f"{failure_text}: the summary is empty")
     return answer.text
-
-
-def serialise_messages(messages: Iterable[Message], rules: PiRules = SEED) -> str:
-    """Return messages as text: labelled blocks separated by blank lines. This is Pi's serializeConversation."""
-    return "\n\n".join(
-        block for message in messages for block in _serialise_message(message, rules)
-    )
-
-
-def _serialise_message(message: Message, rules: PiRules) -> Iterator[str]:
-    match message.role:
-        case "assistant":
-            yield from _serialise_answer(message, rules)
-        case "tool":
-            if message.result is None:
-                return
-            content = "".join(message.result.blocks or (message.result.content,))
-            if content:
-                yield f"[Tool result]: {truncate_result(content)}"
-        case _:
-            text = "".join(part.text for part in message.parts if isinstance(part, Text))
-            if text:
-                yield f"[User]: {text}"
-
-
-def _serialise_answer(message: Message, rules: PiRules) -> Iterator[str]:
-    thinking = [part.text for part in message.parts if isinstance(part, Thinking)]
-    texts = [part.text for part in message.parts if isinstance(part, Text)]
-    if thinking and rules.serialises_thinking:
-        yield "[Assistant thinking]: " + "\n".join(thinking)
-    if texts:
-        yield "[Assistant]: " + "\n".join(texts)
-    if message.calls:
-        yield "[Assistant tool calls]: " + "; ".join(map(_serialise_call, message.calls))
-
-
-def _serialise_call(call: ToolCall) -> str:
-    arguments = call.arguments
-    if isinstance(arguments, Mapping):
-        return (
-            f"{call.name}({', '.join(f'{key}={dumps(value)}' for key, value in arguments.items())})"
-        )
-    return f"{call.name}({dumps(arguments)})"
-
-
-def truncate_result(text: str, limit: int = TOOL_RESULT_MAX) -> str:
-    """Return the first `limit` UTF-16 units of a text, with a note on how many were left out."""
-    length = u16(text)
-    if length <= limit:
-        return text
-    head = text.encode("utf-16-le", "surrogatepass")[: 2 * limit].decode("utf-16-le", "replace")
-    return f"{head}\n\n[... {length - limit} more characters truncated]"

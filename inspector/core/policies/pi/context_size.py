@@ -48,7 +48,7 @@ _NO_BODY = re.compile(r"(?i)^4(?:00|13)\s*(?:status code)?\s*\(no body\)")
 
 def make_summary_message(summary: str, removed: Sequence[Message]) -> Message:
     """Return the user message with a summary that replaces the messages `removed` in the buffer."""
-    return inserted("pi", "user", f"{_BEFORE}{summary}{_AFTER}", removed)
+    return inserted("pi", role="user", text=f"{_BEFORE}{summary}{_AFTER}", made_from=removed)
 
 
 def read_summary(message: Message) -> str:
@@ -124,14 +124,14 @@ def estimate_messages(
     messages: Iterable[Message], filed: Filed = NOTHING_FILED, rules: PiRules = SEED
 ) -> int:
     """Return Pi's estimate of the messages and of the unsent records between them in Pi's file, in tokens."""
-    total = sum(estimate_record(record, None, rules) for record in filed.trailing)
+    total = sum(estimate_record(record, message=None, rules=rules) for record in filed.trailing)
     first_kept = ""
     for message in messages:
         *between, own = filed.records.get(message.id) or (_PLAIN_RECORD,)
         if first_kept:
             between = _records_from(between, first_kept)
         first_kept = own.first_kept
-        total += sum(estimate_record(record, None, rules) for record in between)
+        total += sum(estimate_record(record, message=None, rules=rules) for record in between)
         total += estimate_record(own, message, rules)
     return total
 
@@ -267,7 +267,10 @@ def measure_context(context: PiContext, border: str = "") -> Fill:
     buffer, settings, filed = context.buffer, context.settings, context.moment.filed
     rules = settings.rules
     last = find_last_usage(
-        buffer.messages, read_reports(context), rules if rules.counts_as_code else None, border
+        buffer.messages,
+        read_reports(context),
+        rules=rules if rules.counts_as_code else None,
+        border=border,
     )
     if last is None:
         return Fill(estimate_buffer(buffer, settings, filed))

@@ -155,7 +155,7 @@ def _sent_entry(message: Message, record: Record | None) -> Entry:
     kind: EntryKind = "custom" if message.role == "system" else "message"
     if message.role == "user" and message.mark == "meta":
         kind = "branch_summary" if message.text.startswith(BRANCH) else "custom_message"
-    return Entry(kind, message.id, message, 0 if is_made_up(message) else None)
+    return Entry(kind, message.id, message, counted=0 if is_made_up(message) else None)
 
 
 def _unsent_entry(record: Record) -> Entry:
@@ -231,7 +231,9 @@ def _find_openings(
     entries: Sequence[Entry], start: int, end: int, owed: Collection[str], rules: PiRules
 ) -> list[int]:
     """Return the positions at which the kept part may begin without separating a call from its result."""
-    change = _count_waiting(entries, start, end, owed, rules.keeps_results_with_calls)
+    change = _count_waiting(
+        entries, start, end, owed, includes_answered=rules.keeps_results_with_calls
+    )
     waiting, openings = 0, list[int]()
     for at in range(start, end):
         waiting += change.get(at, 0)
@@ -413,7 +415,7 @@ def prepare(
     if not entries or entries[-1].kind == "compaction":
         return None
     start, previous = _find_start(entries, legacy_start)
-    cut = find_cut_point(entries, start, len(entries), keep, owed, rules)
+    cut = find_cut_point(entries, start, end=len(entries), keep=keep, owed=owed, rules=rules)
     if not entries[cut.first_kept].id:
         return None
     removed = entries[start : cut.first_kept]
@@ -426,16 +428,17 @@ def prepare(
     prefix_count = len(prefix) + _count_private(turn)
     summary = _read_entry_summary(previous)
     files = files_of((*to_summarise, *prefix), files_in(summary or ""))
+    kept = _sent_messages(entries[cut.first_kept :])
     return Preparation(
         entries[cut.first_kept].id,
         to_summarise,
         prefix,
-        (history_count, prefix_count),
-        _sent_messages(entries[cut.first_kept :]),
-        cut.split,
-        tokens_before,
-        summary,
-        files,
+        counts=(history_count, prefix_count),
+        kept=kept,
+        split=cut.split,
+        tokens_before=tokens_before,
+        previous_summary=summary,
+        files=files,
         lost=_sent_messages(entries[:start]),
     )
 

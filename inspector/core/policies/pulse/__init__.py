@@ -10,7 +10,7 @@ result. So a call and its results are always in the same turn.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from inspector.core.errors import InspectorError
@@ -19,6 +19,7 @@ from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
+from inspector.core.policies.pulse.settings import PulseSettings, is_usable
 from inspector.core.policies.pulse.turns import (
     prune,
     split_by_turns,
@@ -27,16 +28,10 @@ from inspector.core.policies.pulse.turns import (
 )
 from inspector.core.policies.replacements import inserted, remove_parts
 from inspector.core.policies.settings import (
-    DERIVED,
-    MODEL,
-    WindowFrom,
     apply_pairs,
     describe_window,
-    plain_name,
-    setting,
     share_of,
     take_window,
-    window_setting,
 )
 from inspector.core.policies.turn import AllDone, Done, TurnContext
 from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark, compare_to_limit
@@ -72,83 +67,6 @@ _SPACE = (
 )
 """The characters that JavaScript's `trim` removes."""
 TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.50
-WINDOW_NAMES = frozenset({"window", "contextwindow", "contextwindowtokens"})
-NUMBERS = WINDOW_NAMES | {
-    "compacttrigger",
-    "compacttarget",
-    "keeplastturns",
-    "maxcompactionattempts",
-    "compactsummarymaxtokens",
-}
-"""Plain names of the numbers that Pulse Coder reads from its environment."""
-
-
-@dataclass(frozen=True, slots=True)
-class PulseSettings:
-    """All settings of Pulse Coder, in tokens unless the name says another unit."""
-
-    context_window_tokens: int = window_setting(64_000)
-    window_from: WindowFrom = field(default="own", metadata=DERIVED)
-    compact_trigger: int = setting(
-        48_000,
-        "compacts from this size; default 75% of the window",
-        names=["COMPACT_TRIGGER"],
-        low=0,
-    )
-    compact_target: int = setting(
-        32_000, "largest result; default 50% of the window", names=["COMPACT_TARGET"], low=1
-    )
-    keep_last_turns: int = setting(
-        6, "newest user turns that stay unchanged", names=["KEEP_LAST_TURNS"], low=1
-    )
-    max_compaction_attempts: int = setting(
-        2, "compactions in one call of the loop", names=["MAX_COMPACTION_ATTEMPTS"], low=1
-    )
-    compact_summary_max_tokens: int = setting(
-        1_200, "longest summary", names=["COMPACT_SUMMARY_MAX_TOKENS"], low=1
-    )
-    prune_on_oversize: bool = setting(
-        False, "if a summary is too large, also prune before the newest turns are taken"
-    )
-    estimator: Literal["chars4", "roku", "tiktoken", "tiktoken-cl100k"] = setting(
-        "chars4", "what counts tokens: characters / 4, or a tokenizer", names=["tokenizer"]
-    )
-    summary_part_tokens: int = setting(
-        0,
-        "summarise the old part in parts of this size, then the summaries; 0 = all at once",
-        low=0,
-    )
-    summary_role: Literal["assistant", "user"] = setting(
-        "assistant", "role of the message with the summary"
-    )
-    length_ratio: float = setting(
-        0.0,
-        "`length` is trouble with the context only above this share of the window; 0 = always",
-        low=0,
-        high=1,
-    )
-    write_back: bool = setting(
-        True, "the caller adopts the new list; off = its callback forgets to"
-    )
-    mode: Literal["faithful", "safe"] = setting(
-        "faithful", "as upstream, bugs and all; or with the safety proposals"
-    )
-
-    @property
-    def safe(self) -> bool:
-        return self.mode == "safe"
-
-
-def _is_usable(key: str, text: str) -> bool:
-    """Would Pulse Coder use this value rather than ignore it?"""
-    name = plain_name(key)
-    if name not in NUMBERS or (name in WINDOW_NAMES and plain_name(text) == MODEL):
-        return True
-    try:
-        number = int(text.replace("_", "").replace(",", ""))
-    except ValueError:
-        return False
-    return number > 0 or (number == 0 and name == "compacttrigger")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +81,7 @@ class PulseState:
         """Return the state for these messages. A new prompt starts a new run of the loop with 0 attempts."""
         prompts = [m.id for m in messages if m.role == "user" and not m.summary]
         newest = prompts[-1] if prompts else ""
-        return self if newest == self.prompt else PulseState(0, newest)
+        return self if newest == self.prompt else PulseState(attempts=0, prompt=newest)
 
 
 PulseContext: TypeAlias = PolicyContext[PulseSettings, PulseState]
@@ -187,7 +105,7 @@ def summarise_old(old: Sequence[Message], settings: PulseSettings) -> Conversati
             text = yield from _request_summary(part, settings)
             if not text:
                 return ""
-            level.append(inserted("pulse-part", settings.summary_role, text, part))
+            level.append(inserted("pulse-part", settings.summary_role, text, made_from=part))
         joined = _split_into_parts(level, settings)
         parts = joined if len(joined) < len(parts) else [tuple(level)]
     return (yield from _request_summary(parts[0], settings))
@@ -195,7 +113,10 @@ def summarise_old(old: Sequence[Message], settings: PulseSettings) -> Conversati
 
 def _request_summary(messages: Sequence[Message], settings: PulseSettings) -> Conversation[str]:
     answer: Answer = yield Summarize(
-        INSTRUCTIONS, REQUEST, tuple(messages), settings.compact_summary_max_tokens
+        INSTRUCTIONS,
+        text=REQUEST,
+        messages=tuple(messages),
+        max_tokens=settings.compact_summary_max_tokens,
     )
     text = answer.text.strip(_SPACE)
     if not text or (settings.safe and text == PREFIX):
@@ -271,7 +192,14 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
         reason, trigger, before, measure_messages(after, settings), parts, why
     )
     changed = _find_changes(messages, after, "dropped" if reason else "summarised")
-    return Outcome(TIER, buffer.with_messages(after), running, (event,), True, reason, changed)
+    return Outcome(
+        TIER,
+        buffer=buffer.with_messages(after),
+        running=running,
+        events=(event,),
+        error=reason,
+        changed=changed,
+    )
 
 
 def _replace_old(
@@ -280,7 +208,7 @@ def _replace_old(
     """Return (reason for a fallback, new messages). The reason is empty if the summary replaces the old turns."""
     if not text:
         return FALLBACK, _keep_newest_turns(parts, FALLBACK, settings)
-    summary = inserted("pulse", settings.summary_role, text, parts.old)
+    summary = inserted("pulse", settings.summary_role, text, made_from=parts.old)
     after = (*parts.lead, summary, *parts.recent)
     if measure_messages(after, settings) > settings.compact_target:
         return TOO_LARGE, _keep_newest_turns(parts, TOO_LARGE, settings)
@@ -373,7 +301,7 @@ def attempt_compaction(context: PulseContext, trigger: Trigger) -> AllDone[Pulse
         return ()
     running = replace(outcome.running, attempts=attempts + 1)
     if not settings.write_back:
-        return (Outcome(TIER, context.buffer, running, outcome.events, True, outcome.error),)
+        return (Outcome(TIER, context.buffer, running, outcome.events, error=outcome.error),)
     return (replace(outcome, running=running),)
 
 
@@ -403,7 +331,7 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
 
         Safe mode refuses a target at which the next compaction would be due immediately.
         """
-        usable = [pair for pair in values if _is_usable(*pair)]
+        usable = [pair for pair in values if is_usable(*pair)]
         first, others = take_window(PulseSettings(), usable, window, follows=False)
         trigger = math.floor(first.context_window_tokens * TRIGGER_SHARE)
         target = max(1, math.floor(first.context_window_tokens * TARGET_SHARE))
@@ -424,7 +352,15 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
     def watermarks(self, settings: PulseSettings) -> tuple[Watermark, ...]:
         limit = settings.compact_trigger
         share = share_of(limit, settings.context_window_tokens, settings.window_from)
-        return (Watermark(f"{share} compact", limit, "compact_trigger", (TIER,), fires_on=True),)
+        return (
+            Watermark(
+                f"{share} compact",
+                tokens=limit,
+                setting="compact_trigger",
+                tiers=(TIER,),
+                fires_on=True,
+            ),
+        )
 
     def due(self, context: PulseContext) -> Verdicts:
         messages, settings = context.messages, context.settings
@@ -444,7 +380,7 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
             turns = len(turn_starts(messages))
             why += f" · nothing older than the {settings.keep_last_turns} turns kept (there are {turns})"
             is_due = False
-        return (Verdict(TIER, is_due, why, total, limit),)
+        return (Verdict(TIER, is_due, why, tokens=total, limit=limit),)
 
     def tier(self, name: str, context: PulseContext) -> Done[PulseState]:
         """Compact, forced and without using an attempt of the loop. Raises InspectorError for an unknown name."""

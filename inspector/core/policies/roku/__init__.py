@@ -92,7 +92,11 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         detector = from_json(Detector, data.get("cache") or {})
         history = tuple(from_json(StepRecord, record) for record in data.get("history", ()))
         return RokuState(
-            calibration, breaker, detector, history, str(data.get("working_summary", ""))
+            calibration,
+            breaker,
+            detector,
+            history,
+            working_summary=str(data.get("working_summary", "")),
         )
 
     def dump(self, running: RokuState) -> dict[str, Any]:
@@ -136,7 +140,10 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         overflow = context.moment.overflow
         total = total_tokens(context.buffer, context.running)
         l4 = Verdict(
-            "L4", bool(overflow), overflow or "only after the model refuses the buffer", total
+            "L4",
+            due=bool(overflow),
+            why=overflow or "only after the model refuses the buffer",
+            tokens=total,
         )
         return (
             _judge_l0(context),
@@ -263,7 +270,7 @@ def _judge_l0(context: RokuContext) -> Verdict:
         why = f"{plural(len(old), 'old tool result')} can be cleared"
     else:
         why = f"no tool result older than the newest {context.settings.microcompact_retain_recent} would shrink"
-    return Verdict("L0", bool(old), why, freed)
+    return Verdict("L0", due=bool(old), why=why, tokens=freed)
 
 
 def _judge_mid_tier(context: RokuContext, total: int) -> Verdicts:
@@ -279,8 +286,8 @@ def _judge_mid_tier(context: RokuContext, total: int) -> Verdicts:
     else:
         l2 += " · no session memory: L1 runs"
     return (
-        Verdict("L1", is_due and not has_memory, l1, total, line.tokens),
-        Verdict("L2", is_due and has_memory, l2, total, line.tokens),
+        Verdict("L1", due=is_due and not has_memory, why=l1, tokens=total, limit=line.tokens),
+        Verdict("L2", due=is_due and has_memory, why=l2, tokens=total, limit=line.tokens),
     )
 
 
@@ -292,8 +299,12 @@ def _judge_high_tier(context: RokuContext, total: int) -> Verdicts:
     path = compaction.choose_path(context)
     remote, local = _explain_path(path, context)
     return (
-        Verdict("L3a", is_due and path == "L3a", why + remote, total, line.tokens),
-        Verdict("L3b", is_due and path != "L3a", why + local, total, line.tokens),
+        Verdict(
+            "L3a", due=is_due and path == "L3a", why=why + remote, tokens=total, limit=line.tokens
+        ),
+        Verdict(
+            "L3b", due=is_due and path != "L3a", why=why + local, tokens=total, limit=line.tokens
+        ),
     )
 
 
@@ -370,11 +381,16 @@ def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[Step
     text = "\n".join(message.text for message in answer.messages)
     names = {call.id: call.name for message in answer.messages for call in message.calls}
     if not names:
-        return [StepRecord(step, None, "", "final", message=text)]
+        return [StepRecord(step, kind="final", message=text)]
     results_given = [message.result for message in results if message.result is not None]
     return [
         StepRecord(
-            step, names.get(result.call_id), text, "tool", not result.is_error, result.content
+            step,
+            tool=names.get(result.call_id),
+            reason=text,
+            kind="tool",
+            ok=not result.is_error,
+            message=result.content,
         )
         for result in results_given
     ]

@@ -95,7 +95,7 @@ def clear_old_results(context: RokuContext) -> Outcome[RokuState]:
     if freed:
         running = replace(running, detector=running.detector.notify_compaction())
     after = context.buffer.with_messages(messages) if indices else context.buffer
-    return Outcome("L0", after, running, events, changed=changed)  # type: ignore[arg-type]
+    return Outcome("L0", buffer=after, running=running, events=events, changed=changed)  # type: ignore[arg-type]
 
 
 def collapse_older_half(context: RokuContext) -> Outcome[RokuState]:
@@ -158,13 +158,15 @@ def _replaced(
     removed = buffer.messages[1:split]
     if not removed:
         return None
-    summary = inserted(tier.lower(), "user", text, removed)
-    after = buffer.with_messages(replace_segment(buffer.messages, split, (summary,), settings))
+    summary = inserted(tier.lower(), role="user", text=text, made_from=removed)
+    after = buffer.with_messages(
+        replace_segment(buffer.messages, split, inserted=(summary,), settings=settings)
+    )
     if settings.safe and raw_tokens(after) >= raw_tokens(buffer):
         return None
     running = replace(running, detector=running.detector.notify_compaction())
     changed: dict[str, FateName] = {message.id: "summarised" for message in removed}
-    return Outcome(tier, after, running, (event,), changed=changed)
+    return Outcome(tier, buffer=after, running=running, events=(event,), changed=changed)
 
 
 def run_mid_tier(context: RokuContext) -> AllDone[RokuState]:
@@ -226,7 +228,15 @@ def compact_segment(tier: str, path: Path, context: RokuContext) -> Done[RokuSta
         changed |= {message.id: "summarised" for message in removed}
     finished = {"step": moment.step, "llm_succeeded": succeeded, "elapsed_ms": attempt.elapsed_ms}
     events.append(Event("CompactComplete", finished))
-    return Outcome(tier, after, running, tuple(events), is_replaced, attempt.error, changed)
+    return Outcome(
+        tier,
+        buffer=after,
+        running=running,
+        events=tuple(events),
+        succeeded=is_replaced,
+        error=attempt.error,
+        changed=changed,
+    )
 
 
 def _start_compaction(tier: str, context: RokuContext) -> tuple[RokuState, list[Event]]:
@@ -287,7 +297,9 @@ def _insert_summary(
     if not removed:
         return buffer
     if attempt.messages:
-        stem = inserted("l3a", "user", "", removed).id  # new ids that no kept message has
+        stem = inserted(
+            "l3a", role="user", text="", made_from=removed
+        ).id  # new ids that no kept message has
         new = tuple(
             replace(message, id=f"{stem}-{n}", summary=True)
             for n, message in enumerate(attempt.messages)
@@ -297,10 +309,15 @@ def _insert_summary(
         prefix = "" if path == "mechanical" else PREFIX
         new = (
             inserted(
-                "l3" if path == "mechanical" else path.lower(), "user", prefix + text, removed
+                "l3" if path == "mechanical" else path.lower(),
+                role="user",
+                text=prefix + text,
+                made_from=removed,
             ),
         )
-    return buffer.with_messages(replace_segment(buffer.messages, split, new, settings))
+    return buffer.with_messages(
+        replace_segment(buffer.messages, split, inserted=new, settings=settings)
+    )
 
 
 def _describe_attempt(attempt: Attempt, succeeded: bool, step: int) -> Event:

@@ -251,9 +251,8 @@ def make_boundary(step: int, removed: Sequence[StepRecord], text: str) -> StepRe
     count = len(removed)
     return StepRecord(
         step,
-        None,
-        str(count),
-        "boundary",
+        reason=str(count),
+        kind="boundary",
         discarded=count,
         preview=cut_to_bytes(text, PREVIEW_BYTES),
     )

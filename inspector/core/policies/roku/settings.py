@@ -114,9 +114,9 @@ class RokuSettings:
         ratio = getattr(self, setting)
         return Watermark(
             f"{per_cent(ratio)} {label}",
-            math.floor(self.context_window_tokens * ratio),
-            setting,
-            tiers,
+            tokens=math.floor(self.context_window_tokens * ratio),
+            setting=setting,
+            tiers=tiers,
         )
 
 

@@ -28,18 +28,18 @@ COLUMNS: Sequence[Column[PartChange]] = (
     Column(
         "before",
         lambda row: grouped(row.before),
-        9,
+        width=9,
         figures=True,
         about="Tokens at the earlier request",
     ),
     Column(
         "after",
         lambda row: grouped(row.after),
-        9,
+        width=9,
         figures=True,
         about="Tokens at the request that is shown",
     ),
-    Column("change", lambda row: signed(row.change), 9, figures=True),
+    Column("change", lambda row: signed(row.change), width=9, figures=True),
 )
 _FIELD = 9
 """Width of the field for a request, in digits."""

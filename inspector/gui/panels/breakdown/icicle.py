@@ -309,7 +309,7 @@ def shown_name(node: BreakdownNode) -> str:
 
 def about(node: BreakdownNode, part: PartPath, total: int) -> str:
     """Return `tool results › Read › src/a.py` and, in a second line, its tokens, share, calls and messages."""
-    share = f" · {per_cent(node.tokens / total, 1)}" if total else ""
+    share = f" · {per_cent(node.tokens / total, places=1)}" if total else ""
     calls = f" · {plural(node.calls, 'call')}" if node.calls else ""
     message_count = f" · {plural(len(node.messages), 'message')}" if node.messages else ""
     where = " › ".join((*part[:-1], shown_name(node))) if part else "all of the buffer"

@@ -119,7 +119,7 @@ class BreakdownTree(Guarded, QTreeWidget):
         total = self._tree.tokens if self._tree is not None else 0
         calls = grouped(node.calls) if node.calls else ""
         message_count = grouped(len(node.messages)) if node.messages else ""
-        share = per_cent(node.tokens / total, 1) if total else ""
+        share = per_cent(node.tokens / total, places=1) if total else ""
         item = QTreeWidgetItem(
             [shown_name(node), grouped(node.tokens), share, calls, message_count]
         )
@@ -218,26 +218,26 @@ the new breakdown usually takes less; while a key is held down, it is not comput
 _REPEATED, _OFFERED = 2, 3
 """Indices of the tabs whose names contain a number."""
 _REPEATS: tuple[Column[Repeat], ...] = (
-    Column("duplicate tokens", lambda row: grouped(row.free), 9, figures=True),
-    Column("tokens each", lambda row: grouped(row.tokens_each), 8, figures=True),
-    Column("times", lambda row: grouped(row.times), 5, figures=True),
+    Column("duplicate tokens", lambda row: grouped(row.free), width=9, figures=True),
+    Column("tokens each", lambda row: grouped(row.tokens_each), width=8, figures=True),
+    Column("times", lambda row: grouped(row.times), width=5, figures=True),
     Column("content", lambda row: row.what),
 )
 _TOOLS: tuple[Column[OfferedTool], ...] = (
     Column(
         "tool", lambda row: row.name if row.server in row.name else f"{row.server} · {row.name}"
     ),
-    Column("tokens", lambda row: grouped(row.tokens), 6, figures=True),
+    Column("tokens", lambda row: grouped(row.tokens), width=6, figures=True),
     Column(
         "calls",
         lambda row: f"{grouped(row.calls_in_buffer)} of {grouped(row.calls)}",
-        8,
+        width=8,
         figures=True,
     ),
     Column(
         "schema",
         lambda row: "–" if row.schema_tokens is None else grouped(row.schema_tokens),
-        6,
+        width=6,
         figures=True,
     ),
 )
@@ -357,11 +357,11 @@ class BreakdownPanel(Panel):
             self._show_part(self.desk.workbench.state)
         elif self._job.busy:
             self.says.show_text("working out …")
-            self.icicle.fade(True)
+            self.icicle.fade(out=True)
 
     def _show_filling(self) -> None:
         self._late.stop()
-        self.icicle.fade(False)
+        self.icicle.fade(out=False)
         filling = self.filling
         self.repeats.empty = "This buffer holds no duplicates." if filling else ""
         self.tools.empty = "No tool was offered, and none was called." if filling else ""

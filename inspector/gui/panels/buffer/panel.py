@@ -85,7 +85,10 @@ class BufferPanel(Panel):
         )
         self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
         self.order = _menu_button(
-            "Sort the messages", ORDERS, self._choose_order, _remembered_order(desk.settings)
+            "Sort the messages",
+            choices=ORDERS,
+            chosen=self._choose_order,
+            at_first=_remembered_order(desk.settings),
         )
         self.two_lines = small_button(
             "2 lines",
@@ -109,7 +112,7 @@ class BufferPanel(Panel):
         self._looking = LatestJob(desk.bridge)
         self._measured: MeasuredMessages | None = None
         self._why_empty = ""
-        self._timer = delayed(self, 120, self._filter)
+        self._timer = delayed(self, milliseconds=120, call=self._filter)
         self.setFocusProxy(self.view)
         self.model.arrange(_remembered_order(desk.settings))
         self._lay_out()
@@ -290,7 +293,7 @@ class BufferPanel(Panel):
             self._show_rows(buffer, picked)
             return
         self._filtering.run(
-            lambda task: with_text(buffer, text, picked, task.cancelled),
+            lambda task: with_text(buffer, text, among=picked, cancelled=task.cancelled),
             lambda rows: self._show_rows(buffer, rows),
             lane="answer",
         )

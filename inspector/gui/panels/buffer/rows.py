@@ -188,7 +188,9 @@ class BufferModel(PaintedModel):
             cached = self._rows[id(message)] = message, message_row(message, self._calls)
         is_fresh = number >= self._fresh_from
         fate = self._fates.get(message.id, "kept")
-        return BufferRow(number, message, cached[1], self.tokens(message), is_fresh, fate)
+        return BufferRow(
+            number, message, row=cached[1], tokens=self.tokens(message), fresh=is_fresh, fate=fate
+        )
 
     def size(self) -> int:
         return len(self._shown)
@@ -224,7 +226,7 @@ class BufferDelegate(PaintedRow):
 
     def columns(self, rect: QRect, metrics: QFontMetrics) -> "BufferColumns":
         """Return the rectangles of the columns in a row."""
-        return buffer_columns(rect, metrics, self.tool, self._lettered)
+        return buffer_columns(rect, metrics, self.tool, has_fates=self._lettered)
 
     def key(self, row: BufferRow) -> tuple[object, ...]:
         return id(row.message), row.number, row.tokens, row.fresh, row.fate
@@ -235,23 +237,25 @@ class BufferDelegate(PaintedRow):
         metrics = painter.fontMetrics()
         top = rect.adjusted(0, 0, 0, -metrics.lineSpacing()) if self.has_two_lines else rect
         columns = self.columns(top, metrics)
-        paint_text(painter, columns.number, str(row.number), c.quiet, RIGHT)
+        paint_text(painter, room=columns.number, text=str(row.number), colour=c.quiet, how=RIGHT)
         self._paint_change(painter, rect, columns, row, c)
         self._paint_role(painter, columns, row.row, c)
         if columns.size is not None:
-            paint_text(painter, columns.size, row.row.size, c.quiet, RIGHT)
+            paint_text(painter, room=columns.size, text=row.row.size, colour=c.quiet, how=RIGHT)
         if columns.bar is not None:
-            self._paint_bar(painter, QRectF(columns.bar), row, c)
-        paint_text(painter, columns.tokens, grouped(row.tokens), c.text, RIGHT)
+            self._paint_bar(painter, room=QRectF(columns.bar), row=row, c=c)
+        paint_text(painter, room=columns.tokens, text=grouped(row.tokens), colour=c.text, how=RIGHT)
         subject = columns.subject
-        right = self._paint_badges(painter, top, subject.right(), row, c)
+        right = self._paint_badges(painter, rect=top, right=subject.right(), row=row, c=c)
         room = subject.adjusted(0, 0, right - subject.right(), 0)
         if self.has_two_lines:
             below = QRect(subject.left(), 0, columns.tokens.right() - subject.left(), rect.height())
             below.setTop(top.bottom() - PAINTED_ROW // 2)
-            paint_subject_above(painter, room, below, row.row, c.text, c.quiet)
+            paint_subject_above(
+                painter, above=room, below=below, row=row.row, colour=c.text, quiet=c.quiet
+            )
         else:
-            paint_subject(painter, room, row.row, c.text, c.quiet)
+            paint_subject(painter, room, row.row, colour=c.text, quiet=c.quiet)
 
     def _paint_change(
         self, painter: QPainter, rect: QRect, columns: "BufferColumns", row: BufferRow, c: Colours
@@ -261,7 +265,7 @@ class BufferDelegate(PaintedRow):
             colour = fate_colour(c, row.fate)
             painter.fillRect(QRect(0, 0, 3, rect.height()), ink(colour))
             if columns.fate is not None:
-                paint_bold(painter, columns.fate, LETTERS[row.fate], colour)
+                paint_bold(painter, room=columns.fate, text=LETTERS[row.fate], colour=colour)
         elif row.fresh:
             painter.fillRect(QRect(0, 0, 3, rect.height()), ink(c.accent))
 
@@ -272,21 +276,23 @@ class BufferDelegate(PaintedRow):
         tool = visible(row.tool).text
         name: str = row.role
         if columns.tool is not None:
-            paint_text(painter, columns.tool, tool, c.quiet)
+            paint_text(painter, room=columns.tool, text=tool, colour=c.quiet)
         elif tool and row.role == "result":
             name = tool
-        paint_text(painter, columns.role, name, role_colour(c, row.role))
+        paint_text(painter, room=columns.role, text=name, colour=role_colour(c, row.role))
 
     def _paint_bar(self, painter: QPainter, room: QRectF, row: BufferRow, c: Colours) -> None:
         """Paint a bar whose length is the share of the largest message's tokens."""
         top = room.center().y() - BAR_HEIGHT / 2
         bar = QRectF(room.left(), top, room.width(), BAR_HEIGHT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_rounded(painter, bar, c.faint, BAR_HEIGHT / 2)
+        paint_rounded(painter, room=bar, colour=c.faint, radius=BAR_HEIGHT / 2)
         if row.tokens:
             share = min(1.0, row.tokens / max(1, self.largest))
             bar.setWidth(max(float(BAR_HEIGHT), bar.width() * share))
-            paint_rounded(painter, bar, c.categories[row.row.category], BAR_HEIGHT / 2)
+            paint_rounded(
+                painter, room=bar, colour=c.categories[row.row.category], radius=BAR_HEIGHT / 2
+            )
 
     def _paint_badges(
         self, painter: QPainter, rect: QRect, right: int, row: BufferRow, c: Colours
@@ -363,7 +369,16 @@ def buffer_columns(rect: QRect, metrics: QFontMetrics, tool: int, has_fates: boo
     if figures > ROOMY:
         size = column(right - SIZE * digit, SIZE * digit)
         right = size.left() - GAP
-    return BufferColumns(number, fate, role, names, column(left, right - left), size, bar, tokens)
+    return BufferColumns(
+        number,
+        fate,
+        role,
+        tool=names,
+        subject=column(left, right - left),
+        size=size,
+        bar=bar,
+        tokens=tokens,
+    )
 
 
 def buffer_heads(columns: BufferColumns) -> Iterable[ColumnHead]:

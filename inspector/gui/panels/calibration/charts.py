@@ -89,7 +89,7 @@ class SegmentChart(Chart):
         if at in self._predicted:
             error = self._predicted[at] / sample.reported - 1
             words.append(
-                f"{grouped(self._predicted[at])} predicted ({per_cent(error, 2, '+').replace('-', '−')})"
+                f"{grouped(self._predicted[at])} predicted ({per_cent(error, places=2, sign='+').replace('-', '−')})"
             )
         words.append(f"estimate {grouped(sample.estimated)}")
         residual = self.segments[number].residual(sample)
@@ -147,7 +147,12 @@ class SegmentChart(Chart):
         sample, number = self._samples[self._at]
         point = self.place_of(sample, number)
         if point is not None:
-            paint_ring(painter, point, 7, solid_pen(self._theme.colours.playhead, 1.6))
+            paint_ring(
+                painter,
+                middle=point,
+                radius=7,
+                pen=solid_pen(self._theme.colours.playhead, width=1.6),
+            )
 
 
 class ScatterChart(SegmentChart):
@@ -179,8 +184,8 @@ class ScatterChart(SegmentChart):
         samples = [sample for sample, _ in self._samples.values()]
         right = robust_reach([sample.estimated for sample in samples]) * HEADROOM
         top = robust_reach([sample.reported for sample in samples]) * HEADROOM
-        across = LinearScale(0, right, area.left(), area.right())
-        up = LinearScale(0, top, area.bottom(), area.top())
+        across = LinearScale(low=0, high=right, start=area.left(), end=area.right())
+        up = LinearScale(low=0, high=top, start=area.bottom(), end=area.top())
         return across, up
 
     @property
@@ -201,15 +206,20 @@ class ScatterChart(SegmentChart):
     def paint_data(self, painter: QPainter) -> None:
         (across, up), area, colours = self.scales, self.area, self._theme.colours
         values = round_values(up, 2 * NUMBERS_APART * self.metrics.height(), least=1)
-        paint_grid(painter, area, up, values, colours.faint)
+        paint_grid(painter, area, scale=up, values=values, colour=colours.faint)
         paint_axis_numbers(
-            painter, area, up, values, colours.quiet, lambda value: grouped(round(value))
+            painter,
+            area,
+            scale=up,
+            values=values,
+            colour=colours.quiet,
+            spell=lambda value: grouped(round(value)),
         )
         self.paint_bottom_numbers(
-            painter, area, across, lambda value: grouped(round(value)), least=1
+            painter, area, across, spell=lambda value: grouped(round(value)), least=1
         )
         name = f"Estimated by {self.estimator} (tokens)"
-        self.paint_titles(painter, area, name, "Reported by the provider (tokens)")
+        self.paint_titles(painter, area, below=name, beside="Reported by the provider (tokens)")
         painter.setClipRect(area)
         self._paint_diagonal(painter, across, up)
         for number in range(len(self.segments)):
@@ -241,7 +251,7 @@ class ScatterChart(SegmentChart):
         ends = list[QPointF]()
         for size in (min(sizes), max(sizes)):
             ends.append(QPointF(across.pixel(size), up.pixel(fit.overhead + fit.slope * size)))
-        painter.setPen(solid_pen(segment_colour(self._theme.colours, number), 1.4))
+        painter.setPen(solid_pen(segment_colour(self._theme.colours, number), width=1.4))
         painter.drawLine(*ends)
 
     def _paint_equations(self, painter: QPainter) -> None:
@@ -252,7 +262,7 @@ class ScatterChart(SegmentChart):
             top += metrics.height() + 3
         painter.setFont(self.font_small)
         middle = top + metrics.height() / 2
-        paint_horizontal(painter, middle, left, left + 13, self._diagonal_pen)
+        paint_horizontal(painter, y=middle, left=left, right=left + 13, pen=self._diagonal_pen)
         words = "reported = estimated"
         more = len(self.segments) - len(self._listed)
         if more:
@@ -267,7 +277,9 @@ class ScatterChart(SegmentChart):
         segment, baseline = self.segments[number], top + metrics.ascent()
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(ink(colour))
-        paint_point(painter, QPointF(left + 6, top + metrics.height() / 2), number, 3.4)
+        paint_point(
+            painter, place=QPointF(left + 6, top + metrics.height() / 2), number=number, half=3.4
+        )
         words = segment_words(segment, number)
         models = {other.model for other in self.segments}
         if len(models) > 1:
@@ -322,8 +334,8 @@ class ResidualChart(SegmentChart):
 
     def make_scales(self) -> tuple[LinearScale, LinearScale]:
         area, last = self.area, max(self._samples, default=1)
-        across = LinearScale(-0.5, last + 0.5, area.left(), area.right())
-        up = LinearScale(-self._reach, self._reach, area.bottom(), area.top())
+        across = LinearScale(low=-0.5, high=last + 0.5, start=area.left(), end=area.right())
+        up = LinearScale(-self._reach, high=self._reach, start=area.bottom(), end=area.top())
         return across, up
 
     def place_of(self, sample: Sample, number: int) -> QPointF | None:
@@ -339,13 +351,20 @@ class ResidualChart(SegmentChart):
         whole = QRectF(
             area.left(), area.top(), self.histogram_area.right() - area.left(), area.height()
         )
-        paint_grid(painter, whole, up, values, colours.faint)
-        paint_grid(painter, whole, up, [0.0], colours.quiet)
+        paint_grid(painter, area=whole, scale=up, values=values, colour=colours.faint)
+        paint_grid(painter, area=whole, scale=up, values=[0.0], colour=colours.quiet)
         paint_axis_numbers(
-            painter, area, up, values, colours.quiet, lambda value: signed(round(value))
+            painter,
+            area,
+            scale=up,
+            values=values,
+            colour=colours.quiet,
+            spell=lambda value: signed(round(value)),
         )
-        self.paint_bottom_numbers(painter, area, across, lambda value: f"{round(value):,}", least=1)
-        self.paint_titles(painter, area, "Request", "Residual (tokens)")
+        self.paint_bottom_numbers(
+            painter, area, across, spell=lambda value: f"{round(value):,}", least=1
+        )
+        self.paint_titles(painter, area, below="Request", beside="Residual (tokens)")
         self.paint_points(painter)
         self._paint_histogram(painter, up)
 
@@ -423,12 +442,14 @@ class CoverageChart(Chart):
 
     def paint_data(self, painter: QPainter) -> None:
         area, metrics = self.area, self.metrics
-        across = LinearScale(0, 1, area.left(), area.right())
+        across = LinearScale(low=0, high=1, start=area.left(), end=area.right())
         pen = solid_pen(self._theme.colours.faint)
         for share in (0, 0.25, 0.5, 0.75, 1):
-            paint_vertical(painter, across.pixel(share), area.top(), area.bottom(), pen)
-        self.paint_bottom_numbers(painter, area, across, per_cent, least=0.25)
-        self.paint_titles(painter, area, "Share of the reports inside the band", "")
+            paint_vertical(
+                painter, x=across.pixel(share), top=area.top(), bottom=area.bottom(), pen=pen
+            )
+        self.paint_bottom_numbers(painter, area, across, spell=per_cent, least=0.25)
+        self.paint_titles(painter, area, below="Share of the reports inside the band", beside="")
         most = max(1, int(area.height() // metrics.height()))
         painted = self.rows[:most]
         row_height = area.height() / max(1, len(painted))
@@ -452,10 +473,10 @@ class CoverageChart(Chart):
         alignment = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(name_room, alignment, _band_name(row))
         bar = QRectF(across.start, middle - 5, row.share * across.per_value, 10)
-        paint_rounded(painter, bar, colours.missing, 2)
+        paint_rounded(painter, room=bar, colour=colours.missing, radius=2)
         x = across.pixel(row.expected)
-        for pen in (solid_pen(colours.window, 4), solid_pen(colours.text, 2)):
-            paint_vertical(painter, x, middle - 9, middle + 9, pen)
+        for pen in (solid_pen(colours.window, width=4), solid_pen(colours.text, width=2)):
+            paint_vertical(painter, x, top=middle - 9, bottom=middle + 9, pen=pen)
         painter.setPen(ink(colours.text))
         painter.drawText(QPointF(across.end + 14, top + metrics.ascent()), _inside_words(row))
 
@@ -464,7 +485,7 @@ def _band_name(row: BandCoverage) -> str:
     """Return `50% band, ±0.09%`, or the name of the range on the gauge."""
     if row.width is None:
         return "Range on the gauge"
-    return f"{per_cent(row.expected)} band, ±{per_cent(row.width, 2)}"
+    return f"{per_cent(row.expected)} band, ±{per_cent(row.width, places=2)}"
 
 
 def _inside_words(row: BandCoverage) -> str:

@@ -96,5 +96,9 @@ def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
         if pressure.predicted is not None and pressure.reported
     ]
     return EstimatorFit(
-        overall, by_class(thread, overall), predicted, segments, prediction_coverage(pairs)
+        overall,
+        shares=by_class(thread, overall),
+        predicted=predicted,
+        segments=segments,
+        coverage=prediction_coverage(pairs),
     )

@@ -53,14 +53,16 @@ COLUMNS: Sequence[Column[EstimatorRow]] = (
     Column(
         "Estimator",
         lambda row: f"{'● ' if row.used else ''}{ESTIMATOR_TITLES[row.name]}",
-        17,
+        width=17,
         about=USE,
     ),
-    Column("Median error", lambda row: _median_error(row), 11, figures=True, about=MEDIAN),
-    Column("90% below", lambda row: _ninety(row), 9, figures=True, about=NINETY),
-    Column("After compaction", lambda row: _after(row), 14, figures=True, about=AFTER),
-    Column("Slope", lambda row: _slopes(row.segments), 13, figures=True, about=SLOPE),
-    Column("Intercept", lambda row: _intercepts(row.segments), 15, figures=True, about=INTERCEPT),
+    Column("Median error", lambda row: _median_error(row), width=11, figures=True, about=MEDIAN),
+    Column("90% below", lambda row: _ninety(row), width=9, figures=True, about=NINETY),
+    Column("After compaction", lambda row: _after(row), width=14, figures=True, about=AFTER),
+    Column("Slope", lambda row: _slopes(row.segments), width=13, figures=True, about=SLOPE),
+    Column(
+        "Intercept", lambda row: _intercepts(row.segments), width=15, figures=True, about=INTERCEPT
+    ),
 )
 _TABLE, _ABOUT = 100, 42
 """Width of the table, and the least width of the text about its columns, in digits."""
@@ -181,7 +183,7 @@ class CalibrationPanel(Panel):
         is_working = name in self._tasks
         fitted = self._found.get(name)
         if fitted is None:
-            return EstimatorRow(name, None, is_used, is_working)
+            return EstimatorRow(name, fit=None, used=is_used, working=is_working)
         return EstimatorRow(name, fitted.fit, is_used, is_working, fitted.segments)
 
     # -- the charts ----------------------------------------------------------------------------------------------------
@@ -254,7 +256,7 @@ def title_words(estimator_fit: EstimatorFit) -> str:
     if prediction.median is not None:
         requests = plural(prediction.requests, "request")
         words.append(
-            f"The next request is predicted within {per_cent(prediction.median, 2)} (median of {requests})."
+            f"The next request is predicted within {per_cent(prediction.median, places=2)} (median of {requests})."
         )
     if len(estimator_fit.segments) > 1:
         words.append(

@@ -221,7 +221,9 @@ class ComparePanel(PlotPanel):
             return runs(self._state, self.bar.chosen, window)
         try:
             self.sweep.offer(sweepable(self._state, self.sweep.policy, window))
-            return sweep_runs(self._state, self.sweep.policy, self.sweep.grid, window)
+            return sweep_runs(
+                self._state, name=self.sweep.policy, grid=self.sweep.grid, window=window
+            )
         except InspectorError as failure:
             self._refused = str(failure)
             return ()
@@ -287,7 +289,7 @@ class ComparePanel(PlotPanel):
         self._stopped_by_user = ()
         self._job.run(job, ended, reported=self._hear, lane="wait")
         self._underway = ComparisonProgress(
-            missing[0].policy, 0, len(thread.requests), 0, len(missing)
+            missing[0].policy, done=0, requests=len(thread.requests), before=0, runs=len(missing)
         )
         self._unasked, self._driven = unasked, missing
         self._show()

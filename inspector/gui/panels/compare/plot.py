@@ -75,7 +75,7 @@ class ComparePlot(Plot):
             fitted = compacting or self._reports
         highest = max((report.peak for report in fitted), default=1)
         window = self._reports[0].window if self._reports else None
-        set_height(self.plot, max(highest, 1), window, HEADROOM)
+        set_height(self.plot, top=max(highest, 1), window=window, headroom=HEADROOM)
 
     def about(self, at: int) -> str:
         words = [f"request {at}"]
@@ -226,7 +226,7 @@ class CompareOverlay(Overlay):
         for at in {regret.needed_by for regret in report.losses.regrets}:
             point = self._point(at, report.rows[min(at, last)].tokens)
             crosses[round(point.x() / 3)] = point
-        painter.setPen(solid_pen(self._theme.colours.high, 1.5))
+        painter.setPen(solid_pen(self._theme.colours.high, width=1.5))
         for point in crosses.values():
             painter.drawLine(point + QPointF(-3, -3), point + QPointF(3, 3))
             painter.drawLine(point + QPointF(-3, 3), point + QPointF(3, -3))

@@ -32,37 +32,40 @@ from inspector.workbench.compare import NAMES
 _NAMED = 6
 """Most files that are named; of further files, only the number is shown."""
 _COLUMNS: Sequence[Column[PolicySummary]] = (
-    Column("Policy", lambda row: NAMES.get(row.policy, row.policy), 26, least=14),
-    Column("Sessions", lambda row: f"{row.sessions:,}", 9, figures=True),
+    Column("Policy", lambda row: NAMES.get(row.policy, row.policy), width=26, least=14),
+    Column("Sessions", lambda row: f"{row.sessions:,}", width=9, figures=True),
     Column(
         "Infeasible in",
         lambda row: f"{row.infeasible:,}",
-        12,
+        width=12,
         figures=True,
         about="Sessions in which a request would not have fitted into the window",
     ),
     Column(
         "Cost",
         lambda row: spell_cost(row.cost)[0],
-        9,
+        width=9,
         figures=True,
         about="Mean cost, as a share of the recorded cost of the same session",
     ),
-    Column("95% interval of cost", lambda row: spell_cost(row.cost)[1], 20, figures=True),
+    Column("95% interval of cost", lambda row: spell_cost(row.cost)[1], width=20, figures=True),
     Column(
         "Needed again",
         lambda row: spell_needed(row.needed_per_1000)[0],
-        13,
+        width=13,
         figures=True,
         about="Mean of the facts that were needed again for each 1,000 tokens freed",
     ),
     Column(
-        "95% interval of needs", lambda row: spell_needed(row.needed_per_1000)[1], 20, figures=True
+        "95% interval of needs",
+        lambda row: spell_needed(row.needed_per_1000)[1],
+        width=20,
+        figures=True,
     ),
     Column(
         "In front",
         lambda row: f"{row.in_front:,}",
-        9,
+        width=9,
         figures=True,
         about="Sessions in which no other policy was better on both counts",
     ),
@@ -133,10 +136,12 @@ class SessionsPage(QWidget):
             def report(path: str, share: float) -> None:
                 task.report(_Progress(path, share))
 
-            return compare_over_sessions(paths, names, report, task.cancelled)
+            return compare_over_sessions(
+                paths, policies=names, progress=report, cancelled=task.cancelled
+            )
 
         self._job.run(job, self._show_result, reported=self._hear, lane="wait")
-        self._hear(_Progress(paths[0], 0.0))
+        self._hear(_Progress(paths[0], share=0.0))
         self._show()
         self.changed.emit()
 

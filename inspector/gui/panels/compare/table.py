@@ -52,17 +52,17 @@ class PolicyStyle:
 
 
 STYLES: Mapping[str, PolicyStyle] = {
-    "roku": PolicyStyle("R", (), "#56b4e9", "#0072b2"),
-    "pulse": PolicyStyle("P", (7, 3), "#e69f00", "#a86f00"),
-    "pi": PolicyStyle("π", (2, 2), "#2fb888", "#007a58"),
-    "learn-claude-code": PolicyStyle("L", (9, 3, 2, 3), "#cc79a7", "#a8447d"),
-    "claude-code": PolicyStyle("CC", (5, 2), "#9cc3dd", "#35657f"),
-    "codex": PolicyStyle("C", (14, 4), "#e8743b", "#c04f00"),
-    "anthropic-editing": PolicyStyle("A", (4, 4), "#a394f0", "#6a55d0"),
-    "opencode": PolicyStyle("O", (1, 3), "#f0e442", "#7a7200"),
-    "gemini": PolicyStyle("G", (7, 3, 2, 3, 2, 3), "#c79a6b", "#7a4a12"),
+    "roku": PolicyStyle("R", strokes=(), dark="#56b4e9", light="#0072b2"),
+    "pulse": PolicyStyle("P", strokes=(7, 3), dark="#e69f00", light="#a86f00"),
+    "pi": PolicyStyle("π", strokes=(2, 2), dark="#2fb888", light="#007a58"),
+    "learn-claude-code": PolicyStyle("L", strokes=(9, 3, 2, 3), dark="#cc79a7", light="#a8447d"),
+    "claude-code": PolicyStyle("CC", strokes=(5, 2), dark="#9cc3dd", light="#35657f"),
+    "codex": PolicyStyle("C", strokes=(14, 4), dark="#e8743b", light="#c04f00"),
+    "anthropic-editing": PolicyStyle("A", strokes=(4, 4), dark="#a394f0", light="#6a55d0"),
+    "opencode": PolicyStyle("O", strokes=(1, 3), dark="#f0e442", light="#7a7200"),
+    "gemini": PolicyStyle("G", strokes=(7, 3, 2, 3, 2, 3), dark="#c79a6b", light="#7a4a12"),
     PLAIN: PolicyStyle("N", ()),
-    BASE: PolicyStyle("S", (18, 3, 2, 3), "#ffffff", "#000000"),
+    BASE: PolicyStyle("S", strokes=(18, 3, 2, 3), dark="#ffffff", light="#000000"),
 }
 """Okabe and Ito's colours, darker on a light background."""
 
@@ -97,7 +97,12 @@ def sample_icon(name: str, colours: Colours, scale: float) -> QIcon:
     picture.setDevicePixelRatio(scale)
     picture.fill(Qt.GlobalColor.transparent)
     with QPainter(picture) as painter:
-        paint_sample(painter, QRectF(0, 0, SAMPLE.width() - 3, SAMPLE.height()), name, colours)
+        paint_sample(
+            painter,
+            room=QRectF(0, 0, SAMPLE.width() - 3, SAMPLE.height()),
+            name=name,
+            colours=colours,
+        )
     return QIcon(picture)
 
 
@@ -164,7 +169,7 @@ def difference_text(figure: Figure, row: PolicyRow) -> str:
     recorded = (figure.of(row.report) or 0) - gap
     if figure.unit != "count" and recorded:
         sign = "−" if gap < 0 else "+"
-        return f"{sign}{per_cent(abs(float(gap / recorded)), 1)}"
+        return f"{sign}{per_cent(abs(float(gap / recorded)), places=1)}"
     if figure.unit == "money":
         sign = "+" if gap > 0 else ""
         return f"{sign}{dollars(Decimal(gap))}"
@@ -199,7 +204,7 @@ _WIDTHS = {
 }
 
 COLUMNS: Sequence[Column[PolicyRow]] = (
-    Column("policy", _policy_text, 27, least=21),
+    Column("policy", _policy_text, width=27, least=21),
     *(
         Column(figure.name, _cell_text(figure), _WIDTHS.get(figure.name, 11), figures=True)
         for figure in FIGURES
@@ -321,9 +326,11 @@ class _TwoLines(PaintedCell):
         painter.setPen(ink(c.line))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         if index.column() == 0:
-            self._paint_name(painter, inner, row, chosen, c)
+            self._paint_name(painter, room=inner, row=row, picked=chosen, c=c)
         else:
-            self._paint_figure(painter, inner, row, FIGURES[index.column() - 1], c)
+            self._paint_figure(
+                painter, room=inner, row=row, figure=FIGURES[index.column() - 1], c=c
+            )
 
     def _paint_name(
         self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool, c: Colours
@@ -332,10 +339,10 @@ class _TwoLines(PaintedCell):
         style = style_of(row.name)
         bold = bold_font(painter.font())
         painter.setFont(bold)
-        paint_text(painter, room, style.letter, style.colour(c))
+        paint_text(painter, room, text=style.letter, colour=style.colour(c))
         room = room.adjusted(painter.fontMetrics().horizontalAdvance("CC") + _APART, 0, 0, 0)
         sample = QRectF(room.left(), room.top(), SAMPLE.width(), room.height())
-        paint_sample(painter, sample, row.name, c)
+        paint_sample(painter, room=sample, name=row.name, colours=c)
         room = room.adjusted(SAMPLE.width() + _APART, 0, 0, 0)
         if not picked:
             bold.setWeight(QFont.Weight.Normal)
@@ -344,9 +351,9 @@ class _TwoLines(PaintedCell):
             self._paint_title(painter, room, row.title, c)
             return
         upper, lower = _split_room(room)
-        paint_text(painter, upper, row.title, c.quiet if row.too_large else c.text)
+        paint_text(painter, room=upper, text=row.title, colour=c.quiet if row.too_large else c.text)
         painter.setFont(ui_font(self._theme.small))
-        paint_text(painter, lower, row.mark, c.high if row.too_large else c.good)
+        paint_text(painter, room=lower, text=row.mark, colour=c.high if row.too_large else c.good)
 
     def _paint_title(self, painter: QPainter, room: QRect, title: str, c: Colours) -> None:
         """Paint a title, on two lines if it needs exactly two."""
@@ -357,7 +364,7 @@ class _TwoLines(PaintedCell):
             painter.setPen(ink(c.text))
             painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter) | int(wraps), title)
         else:
-            paint_text(painter, room, title, c.text)
+            paint_text(painter, room, text=title, colour=c.text)
 
     def _paint_figure(
         self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours
@@ -369,14 +376,14 @@ class _TwoLines(PaintedCell):
             is_cause = figure.name in ("fullest request", "overflows")
             colour = c.high if is_cause else c.quiet
         if not gap:
-            paint_text(painter, room, value, colour, RIGHT)
+            paint_text(painter, room, text=value, colour=colour, how=RIGHT)
             return
         upper, lower = _split_room(room)
-        paint_text(painter, upper, value, colour, RIGHT)
+        paint_text(painter, room=upper, text=value, colour=colour, how=RIGHT)
         small = QFont(painter.font())
         small.setPointSizeF(self._theme.small)
         painter.setFont(small)
-        paint_text(painter, lower, gap, c.quiet, RIGHT)
+        paint_text(painter, room=lower, text=gap, colour=c.quiet, how=RIGHT)
 
 
 def _split_room(room: QRect) -> tuple[QRect, QRect]:
@@ -389,21 +396,23 @@ LOST = 1
 """Index of the column in which a click goes to the compaction that lost the fact, not to the request that needed it."""
 
 REGRETS: Sequence[Column[Regret]] = (
-    Column("needed by", lambda regret: f"{regret.needed_by} ({regret.how})", 11, least=12),
+    Column("needed by", lambda regret: f"{regret.needed_by} ({regret.how})", width=11, least=12),
     Column(
         "lost by",
         lambda regret: f"{regret.at.tier} before {regret.at.before_request}",
-        19,
+        width=19,
         least=17,
     ),
     Column("fact needed again", lambda regret: regret.fact.text, least=34, lines=3),
     Column(
         "read again",
         lambda regret: f"{regret.price:,} tokens" if regret.repaired else "",
-        12,
+        width=12,
         figures=True,
     ),
-    Column("kind", lambda regret: "URL" if regret.fact.kind == "url" else regret.fact.kind, 9),
+    Column(
+        "kind", lambda regret: "URL" if regret.fact.kind == "url" else regret.fact.kind, width=9
+    ),
 )
 
 

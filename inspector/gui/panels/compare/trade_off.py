@@ -113,8 +113,8 @@ class TradeOffChart(Chart):
         margin = (highest - lowest) * BESIDE or highest * BESIDE
         left = lowest - margin if lowest > FROM_ZERO * highest else 0.0
         top = max(needs, default=0.0) or 1.0
-        across = LinearScale(left, highest + margin, area.left(), area.right())
-        up = LinearScale(0, top * HEADROOM, area.bottom(), area.top())
+        across = LinearScale(left, high=highest + margin, start=area.left(), end=area.right())
+        up = LinearScale(low=0, high=top * HEADROOM, start=area.bottom(), end=area.top())
         return across, up
 
     def place_of(self, standing: Standing) -> QPointF:
@@ -132,15 +132,25 @@ class TradeOffChart(Chart):
             painter.drawText(area, CENTRED, NO_STANDINGS)
             return
         values = round_values(up, 1.4 * NUMBERS_APART * self.metrics.height())
-        paint_grid(painter, area, up, values, colours.faint)
-        paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: f"{value:.2f}")
-        self.paint_bottom_numbers(painter, area, across, dollars_up_to(across.high))
+        paint_grid(painter, area, scale=up, values=values, colour=colours.faint)
+        paint_axis_numbers(
+            painter,
+            area,
+            scale=up,
+            values=values,
+            colour=colours.quiet,
+            spell=lambda value: f"{value:.2f}",
+        )
+        self.paint_bottom_numbers(painter, area, across, spell=dollars_up_to(across.high))
         self.paint_titles(
-            painter, area, "Cost (US dollars)", "Needed again for each 1,000 tokens freed"
+            painter,
+            area,
+            below="Cost (US dollars)",
+            beside="Needed again for each 1,000 tokens freed",
         )
         self._paint_key(painter)
         front_line = self._front_line(area)
-        painter.setPen(dashed_pen(colours.good, 1.4))
+        painter.setPen(dashed_pen(colours.good, width=1.4))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawPolyline(QPolygonF(front_line))
         for standing in self.standings:
@@ -180,11 +190,16 @@ class TradeOffChart(Chart):
     def _paint_point(self, painter: QPainter, standing: Standing) -> None:
         place, colours = self.place_of(standing), self._theme.colours
         colour = self._colour(standing)
-        painter.setPen(solid_pen(colour, 1.6))
+        painter.setPen(solid_pen(colour, width=1.6))
         painter.setBrush(ink(colour if standing.in_front else colours.window))
         painter.drawEllipse(place, RADIUS - 1, RADIUS - 1)
         if standing.policy == self._chosen:
-            paint_ring(painter, place, RADIUS + 2.5, solid_pen(colours.playhead, 1.4))
+            paint_ring(
+                painter,
+                middle=place,
+                radius=RADIUS + 2.5,
+                pen=solid_pen(colours.playhead, width=1.4),
+            )
 
     def _paint_letter(self, painter: QPainter, standing: Standing, labels: LabelSpace) -> None:
         """Write the letter of a policy beside its point, unless there is no free place."""
@@ -213,14 +228,16 @@ class TradeOffChart(Chart):
         metrics, colours = self.metrics, self._theme.colours
         left, baseline = self.area.left(), 4 + metrics.ascent()
         middle = 4 + metrics.height() / 2
-        paint_horizontal(painter, middle, left, left + 20, dashed_pen(colours.good, 1.4))
+        paint_horizontal(
+            painter, y=middle, left=left, right=left + 20, pen=dashed_pen(colours.good, width=1.4)
+        )
         painter.setPen(ink(colours.quiet))
         words = "front: no policy beats these on both"
         painter.drawText(QPointF(left + 26, baseline), words)
         left += 26 + metrics.horizontalAdvance(words) + 16
         has_room = left + 14 + metrics.horizontalAdvance("infeasible") < self.width()
         if has_room and any(not standing.is_feasible for standing in self.standings):
-            painter.setPen(solid_pen(colours.missing, 1.6))
+            painter.setPen(solid_pen(colours.missing, width=1.6))
             painter.setBrush(ink(colours.window))
             painter.drawEllipse(QPointF(left + 4, middle), RADIUS - 1, RADIUS - 1)
             painter.setPen(ink(colours.quiet))

@@ -75,7 +75,14 @@ def _group_misses(misses: Sequence[Rebilling]) -> Iterator[CostRow]:
         cost = _dollars(sum_prices(miss.usd for miss in misses))
         tokens = grouped(sum(miss.tokens for miss in misses))
         what = f"{CAUSE_NAMES[cause]}: {len(misses):,} misses"
-        yield CostRow(None, what, tokens, cost, saved, "The sum of the rows below.")
+        yield CostRow(
+            request=None,
+            what=what,
+            tokens=tokens,
+            cost=cost,
+            saved=saved,
+            evidence="The sum of the rows below.",
+        )
     yield from map(_miss, misses)
 
 
@@ -84,13 +91,13 @@ def _miss(miss: Rebilling) -> CostRow:
     cost, tokens = _dollars(miss.usd), grouped(miss.tokens)
     return CostRow(
         miss.request,
-        CAUSE_NAMES[miss.cause],
-        tokens,
-        cost,
-        saved,
-        miss.evidence,
-        miss.message,
-        miss.diff,
+        what=CAUSE_NAMES[miss.cause],
+        tokens=tokens,
+        cost=cost,
+        saved=saved,
+        evidence=miss.evidence,
+        message=miss.message,
+        diff=miss.diff,
     )
 
 
@@ -104,11 +111,11 @@ def _compaction(compaction: Compacted) -> CostRow:
     sizes = f"{grouped(compaction.tokens_before)} → {grouped(compaction.tokens_after)}"
     return CostRow(
         compaction.at.before_request,
-        f"{compaction.at.tier} compaction: {_payback_verdict(compaction)}",
-        sizes,
-        _dollars(money.cost_usd),
-        each,
-        _payback_sentences(compaction),
+        what=f"{compaction.at.tier} compaction: {_payback_verdict(compaction)}",
+        tokens=sizes,
+        cost=_dollars(money.cost_usd),
+        saved=each,
+        evidence=_payback_sentences(compaction),
     )
 
 

@@ -38,13 +38,16 @@ HINT = "Select a row to see its evidence; double-click it to go to its request."
 
 
 COLUMNS: Sequence[Column[CostRow]] = (
-    Column("Cause", lambda row: row.what, 26, least=14),
+    Column("Cause", lambda row: row.what, width=26, least=14),
     Column(
-        "Request", lambda row: "" if row.request is None else grouped(row.request), 7, figures=True
+        "Request",
+        lambda row: "" if row.request is None else grouped(row.request),
+        width=7,
+        figures=True,
     ),
-    Column("Re-sent", lambda row: row.tokens, 10, figures=True),
-    Column("Cost", lambda row: row.cost, 7, figures=True),
-    Column("Avoidable", lambda row: row.saved, 9, figures=True),
+    Column("Re-sent", lambda row: row.tokens, width=10, figures=True),
+    Column("Cost", lambda row: row.cost, width=7, figures=True),
+    Column("Avoidable", lambda row: row.saved, width=9, figures=True),
     Column("Evidence", lambda row: row.evidence, least=18, lines=3),
 )
 
@@ -129,7 +132,7 @@ class CostPanel(PlotPanel):
             whole = cached or session_cost(session)
             for cost in whole.threads:
                 if cost.thread.id == thread.id:
-                    advice = session_advice(session, thread, whole, window)
+                    advice = session_advice(session, thread, cost=whole, window=window)
                     return whole, cost_figures(whole, cost, advice)
             return whole, None
 

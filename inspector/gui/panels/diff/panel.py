@@ -190,7 +190,7 @@ class DiffPanel(Panel):
         of = self.model.row_at(place).of if place >= 0 else None
         has_changed = of is not None and of.fate.name != "kept"
         if former is None and not has_changed:
-            place = self.model.change_after(-1, 1)
+            place = self.model.change_after(place=-1, steps=1)
         return max(0, place)
 
     def _filter(self) -> None:

@@ -206,13 +206,24 @@ class DiffDelegate(PaintedRow):
         painter.drawText(columns.number, RIGHT, str(side.number))
         role, tool = side.row.role, visible(side.row.tool).text
         first = role if columns.tool is not None or role != "result" else tool or role
-        paint_text(painter, columns.role, first, role_colour(c, role))
+        paint_text(painter, room=columns.role, text=first, colour=role_colour(c, role))
         if columns.tool is not None:
-            paint_text(painter, columns.tool, tool, c.quiet)
-        paint_subject(painter, columns.subject, side.row, colour, c.quiet)
+            paint_text(painter, room=columns.tool, text=tool, colour=c.quiet)
+        paint_subject(painter, room=columns.subject, row=side.row, colour=colour, quiet=c.quiet)
         if row.before is not None:
-            paint_text(painter, columns.before, grouped(of.tokens_before), colour, RIGHT)
-        paint_bold(painter, columns.fate, LETTERS[of.fate.name], fate_colour(c, of.fate.name))
+            paint_text(
+                painter,
+                room=columns.before,
+                text=grouped(of.tokens_before),
+                colour=colour,
+                how=RIGHT,
+            )
+        paint_bold(
+            painter,
+            room=columns.fate,
+            text=LETTERS[of.fate.name],
+            colour=fate_colour(c, of.fate.name),
+        )
         if row.after is not None:
             paint = paint_bold if is_changed else paint_text
             paint(painter, columns.after, grouped(of.tokens_after), colour, RIGHT)
@@ -255,7 +266,13 @@ def diff_columns(rect: QRect, metrics: QFontMetrics, tool: int) -> DiffColumns:
     before = column(fate.left() - GAP - TOKENS * digit, TOKENS * digit)
     left = (names or role).right() + GAP
     return DiffColumns(
-        number, role, names, column(left, before.left() - GAP - left), before, fate, after
+        number,
+        role,
+        tool=names,
+        subject=column(left, before.left() - GAP - left),
+        before=before,
+        fate=fate,
+        after=after,
     )
 
 

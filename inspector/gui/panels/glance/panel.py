@@ -48,24 +48,24 @@ class CardText:
 CARDS: dict[Question, CardText] = {
     "filled": CardText(
         "WHAT FILLED IT",
-        "Breakdown",
-        "Go to request {} ›",
-        "pressure",
-        "Looking for the fullest request…",
+        panel="Breakdown",
+        link="Go to request {} ›",
+        term="pressure",
+        pending="Looking for the fullest request…",
     ),
     "lost": CardText(
         "WHAT WAS LOST",
-        "What was lost",
-        "Show what was lost ›",
-        "compaction",
-        "Comparing the conversation before and after each compaction…",
+        panel="What was lost",
+        link="Show what was lost ›",
+        term="compaction",
+        pending="Comparing the conversation before and after each compaction…",
     ),
     "cost": CardText(
         "WHAT IT COST",
-        "Cost",
-        "Show cost ›",
-        "cache miss",
-        "Adding up the requests and looking for cache misses…",
+        panel="Cost",
+        link="Show cost ›",
+        term="cache miss",
+        pending="Adding up the requests and looking for cache misses…",
     ),
 }
 READING = "Reading the file…"
@@ -96,7 +96,7 @@ class GlancePanel(Panel):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._soon = delayed(self, 0, self._fit)
+        self._soon = delayed(self, milliseconds=0, call=self._fit)
         self._state = State()
         self._jobs = {question: PacedJob(desk.bridge, self) for question in QUESTIONS}
         self._late = delayed(self, LATE_MS, self._say_late)
@@ -110,7 +110,9 @@ class GlancePanel(Panel):
         if self.is_new("file", state.session.path if state.session is not None else ""):
             for question, card in self.cards.items():
                 self._jobs[question].cancel()
-                card.show_answer(None, READING if state.session is not None else NO_SESSION)
+                card.show_answer(
+                    answer=None, pending=READING if state.session is not None else NO_SESSION
+                )
             self._fit()
         for question in QUESTIONS:
             if state.session is None:
@@ -140,7 +142,7 @@ class GlancePanel(Panel):
             len(thread.requests) - 1,
         )
         if card.answer is None:
-            card.show_answer(None, CARDS[question].pending)
+            card.show_answer(answer=None, pending=CARDS[question].pending)
             self._fit()
 
         def show(answer: ShortAnswer) -> None:
@@ -265,7 +267,7 @@ class AnswerCard(Guarded, QFrame):
         column(
             head, self.headline, self.detail, ..., of=self, margins=(_INSET, 7, _INSET, 8), gap=3
         )
-        self.show_answer(None, NO_SESSION)
+        self.show_answer(answer=None, pending=NO_SESSION)
 
     @property
     def words(self) -> str:

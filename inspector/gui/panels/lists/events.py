@@ -45,11 +45,11 @@ class EventsPanel(ListPanel[EventRow]):
     TITLE: ClassVar[str] = "Events"
     NAME = "Events"
     COLUMNS: ClassVar[Sequence[Column[EventRow]]] = (
-        Column("step", lambda row: row.sender, 13),
-        Column("tier", lambda row: row.tier, 5),
-        Column("event", lambda row: row.event.name, 27, least=16),
+        Column("step", lambda row: row.sender, width=13),
+        Column("tier", lambda row: row.tier, width=5),
+        Column("event", lambda row: row.event.name, width=27, least=16),
         Column("meaning", lambda row: event_words(row.event), least=34, lines=3),
-        Column("fields", lambda row: dumps(dict(row.event.fields)), 40, least=10),
+        Column("fields", lambda row: dumps(dict(row.event.fields)), width=40, least=10),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -126,12 +126,12 @@ def recorded_events(state: State) -> Sequence[EventRow]:
     events = state.thread.events if state.thread is not None else ()
     return [
         EventRow(
-            None,
-            f"request {recorded.before_request}",
-            recorded.tier,
-            recorded.event,
-            current is not None and recorded.before_request > current,
-            recorded.before_request,
+            at=None,
+            step=f"request {recorded.before_request}",
+            tier=recorded.tier,
+            event=recorded.event,
+            ahead=current is not None and recorded.before_request > current,
+            request=recorded.before_request,
         )
         for recorded in events
     ]
@@ -142,9 +142,13 @@ def step_events(steps: Steps) -> Sequence[EventRow]:
     path, end = set(steps.path()), steps
     while (further := end.redo()) is not end:
         end = further
-    return [
-        EventRow(at, steps.taken[at].name, outcome.tier, event, at not in path)
-        for at in end.path()
-        for outcome in steps.taken[at].outcomes
-        for event in outcome.events
-    ]
+    rows = list[EventRow]()
+    for at in end.path():
+        taken, ahead = steps.taken[at], at not in path
+        for outcome in taken.outcomes:
+            tier = outcome.tier
+            rows += [
+                EventRow(at, step=taken.name, tier=tier, event=event, ahead=ahead)
+                for event in outcome.events
+            ]
+    return rows

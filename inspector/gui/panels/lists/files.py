@@ -80,10 +80,10 @@ def file_rows(files: Sequence[SessionFile], state: State, size: Sizer) -> list[F
         rows.append(
             FileRow(
                 known_file,
-                line(names.shown_path(file.path), 300),
-                known_file.state_in(buffer),
-                held,
-                tokens,
+                name=line(names.shown_path(file.path), 300),
+                state=known_file.state_in(buffer),
+                held=held,
+                tokens=tokens,
             )
         )
     return sorted(rows, key=lambda row: (_ORDER[row.state], -row.tokens))
@@ -99,11 +99,13 @@ class FilesPanel(ListPanel[FileRow]):
     NAME = "Files of the session"
     COLUMNS: ClassVar[Sequence[Column[FileRow]]] = (
         Column("File", lambda row: row.name, least=18),
-        Column("In the buffer", lambda row: row.state_words, 22, least=14),
-        Column("Tokens", lambda row: grouped(row.tokens) if row.held else "", 7, figures=True),
-        Column("Reads", lambda row: row.count("read", "attached"), 5, figures=True),
-        Column("Edits", lambda row: row.count("written"), 5, figures=True),
-        Column("Versions begin at request", lambda row: row.version_words, 26, least=10),
+        Column("In the buffer", lambda row: row.state_words, width=22, least=14),
+        Column(
+            "Tokens", lambda row: grouped(row.tokens) if row.held else "", width=7, figures=True
+        ),
+        Column("Reads", lambda row: row.count("read", "attached"), width=5, figures=True),
+        Column("Edits", lambda row: row.count("written"), width=5, figures=True),
+        Column("Versions begin at request", lambda row: row.version_words, width=26, least=10),
     )
 
     def __init__(self, desk: Desk) -> None:

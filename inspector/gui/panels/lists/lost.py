@@ -77,14 +77,17 @@ class LostPanel(ListPanel[LossRow]):
     TITLE: ClassVar[str] = "Lost"
     NAME = "What was lost"
     COLUMNS: ClassVar[Sequence[Column[LossRow]]] = (
-        Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 10, least=11),
+        Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], width=10, least=11),
         Column(
-            "message", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True
+            "message",
+            lambda loss: f"{loss.number}" if loss.number >= 0 else "",
+            width=7,
+            figures=True,
         ),
-        Column("of", lambda loss: f"{loss.role} {loss.subject}".rstrip(), 19, least=12),
+        Column("of", lambda loss: f"{loss.role} {loss.subject}".rstrip(), width=19, least=12),
         Column("lost text", lambda loss: loss.lost.fact.text, least=34),
-        Column("needed again", lambda loss: loss.again, 15, least=14),
-        Column("verdict", lambda loss: VERDICT_WORDS[loss.lost.verdict], 9, least=10),
+        Column("needed again", lambda loss: loss.again, width=15, least=14),
+        Column("verdict", lambda loss: VERDICT_WORDS[loss.lost.verdict], width=9, least=10),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -100,7 +103,7 @@ class LostPanel(ListPanel[LossRow]):
         """Number of different comparisons wanted so far, by which jobs of former comparisons are recognised."""
         self._losses: Sequence[LossRow] = ()
         self._kind: FactKind | None = None
-        self._soon = delayed(self, 150, self._look)
+        self._soon = delayed(self, milliseconds=150, call=self._look)
         self._group = QButtonGroup(self)
         self.kinds: dict[FactKind | None, QToolButton] = {
             kind: self._chip(kind) for kind in (None, *KINDS)

@@ -78,7 +78,7 @@ def _recorded(
         evidence,
         compaction.line,
         compaction.time,
-        summary_id,
+        shows=summary_id,
     )
 
 
@@ -106,16 +106,16 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     TITLE: ClassVar[str] = "Compactions"
     NAME = "Recorded compactions"
     COLUMNS: ClassVar[Sequence[Column[CompactionRow]]] = (
-        Column("request", lambda row: grouped(row.request), 6, figures=True),
-        Column("trigger", lambda row: row.trigger, 7, least=8),
-        Column("kind", lambda row: row.kind, 9, least=9),
-        Column("before", lambda row: _tokens(row.sizes.before), 8, figures=True),
-        Column("after", lambda row: _tokens(row.sizes.after), 8, figures=True),
-        Column("freed", lambda row: _freed(row.sizes), 8, figures=True),
-        Column("what stayed", lambda row: row.stayed, 24, least=14, lines=3),
+        Column("request", lambda row: grouped(row.request), width=6, figures=True),
+        Column("trigger", lambda row: row.trigger, width=7, least=8),
+        Column("kind", lambda row: row.kind, width=9, least=9),
+        Column("before", lambda row: _tokens(row.sizes.before), width=8, figures=True),
+        Column("after", lambda row: _tokens(row.sizes.after), width=8, figures=True),
+        Column("freed", lambda row: _freed(row.sizes), width=8, figures=True),
+        Column("what stayed", lambda row: row.stayed, width=24, least=14, lines=3),
         Column("evidence", lambda row: row.evidence, least=13, lines=3),
-        Column("line", lambda row: grouped(row.line) if row.line else "", 5, figures=True),
-        Column("time", lambda row: row.time[:16].replace("T", " "), 16, least=16),
+        Column("line", lambda row: grouped(row.line) if row.line else "", width=5, figures=True),
+        Column("time", lambda row: row.time[:16].replace("T", " "), width=16, least=16),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -202,11 +202,14 @@ class ProblemsPanel(ListPanel[Problem]):
     NAME = "Problems"
     COLUMNS: ClassVar[Sequence[Column[Problem]]] = (
         Column(
-            "line", lambda problem: f"{problem.line:,}" if problem.line else "", 7, figures=True
+            "line",
+            lambda problem: f"{problem.line:,}" if problem.line else "",
+            width=7,
+            figures=True,
         ),
-        Column("what", lambda problem: problem.what, 42, lines=2),
+        Column("what", lambda problem: problem.what, width=42, lines=2),
         Column("excerpt", lambda problem: problem.excerpt),
-        Column("file", lambda problem: problem.file, 20),
+        Column("file", lambda problem: problem.file, width=20),
     )
 
     def __init__(self, desk: Desk) -> None:

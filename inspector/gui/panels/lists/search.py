@@ -73,14 +73,19 @@ class SearchPanel(ListPanel[MessageHit]):
     HEADED: ClassVar[bool] = True
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
-        Column("Role", lambda match: match.row.role, 7, least=9),
-        Column("About", lambda match: _about(match.row), 38, least=16, lines=2),
+        Column("Role", lambda match: match.row.role, width=7, least=9),
+        Column("About", lambda match: _about(match.row), width=38, least=16, lines=2),
         Column("Text", lambda match: _excerpt(match.hit), least=32, lines=2),
-        Column("Size", lambda match: match.row.size, 10, figures=True),
-        Column("First", lambda match: _request(match, match.came, "in no buffer"), 4, figures=True),
-        Column("Last", lambda match: _request(match, match.last, ""), 4, figures=True),
-        Column("Removed by", lambda match: _by(match), 15, least=15),
-        Column("Thread", lambda match: match.thread.title or match.thread.id, 16, least=8),
+        Column("Size", lambda match: match.row.size, width=10, figures=True),
+        Column(
+            "First",
+            lambda match: _request(match, match.came, "in no buffer"),
+            width=4,
+            figures=True,
+        ),
+        Column("Last", lambda match: _request(match, match.last, ""), width=4, figures=True),
+        Column("Removed by", lambda match: _by(match), width=15, least=15),
+        Column("Thread", lambda match: match.thread.title or match.thread.id, width=16, least=8),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -88,7 +93,7 @@ class SearchPanel(ListPanel[MessageHit]):
         self._state = State()
         self._job = LatestJob(desk.bridge)
         self._searched: tuple[object, ...] = ()
-        self._soon = delayed(self, 180, self._search)
+        self._soon = delayed(self, milliseconds=180, call=self._search)
         self.field = field("Search the messages", "Search")
         self.field.textChanged.connect(self._soon.start)
         self.field.returnPressed.connect(self._first)
@@ -159,7 +164,9 @@ class SearchPanel(ListPanel[MessageHit]):
         case = self.case.isChecked()
         self.says.setText("searching …")
         self._job.run(
-            lambda task: found_in(threads, text, case, ids, task), self._show_found, lane="answer"
+            lambda task: found_in(threads, text, case, only=ids, task=task),
+            self._show_found,
+            lane="answer",
         )
 
     def _show_found(self, matches: Sequence[MessageHit]) -> None:

@@ -40,12 +40,12 @@ class SessionsPanel(ListPanel[SessionRow]):
     TITLE: ClassVar[str] = "Sessions"
     NAME = "Transcripts on this machine"
     COLUMNS: ClassVar[Sequence[Column[SessionRow]]] = (
-        Column("title", lambda row: row.name, 34, least=18, lines=3),
+        Column("title", lambda row: row.name, width=34, least=18, lines=3),
         Column("project", lambda row: row.session.project, lines=2),
-        Column("format", lambda row: row.session.format, 13, least=15, lines=2),
-        Column("size", lambda row: size_words(row.session.size), 8, figures=True),
-        Column("changed", lambda row: row.session.when, 16, least=18),
-        Column("found", lambda row: row.origin, 12, least=12),
+        Column("format", lambda row: row.session.format, width=13, least=15, lines=2),
+        Column("size", lambda row: size_words(row.session.size), width=8, figures=True),
+        Column("changed", lambda row: row.session.when, width=16, least=18),
+        Column("found", lambda row: row.origin, width=12, least=12),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -130,7 +130,12 @@ def held_rows(held: Sequence[HeldSession], format_name: str) -> list[SessionRow]
             continue
         changed = datetime.fromtimestamp(status.st_mtime, UTC)
         session = FoundSession(
-            path, format_name, status.st_size, changed, str(file.parent), inner.title
+            path,
+            format_name,
+            status.st_size,
+            modified=changed,
+            project=str(file.parent),
+            title=inner.title,
         )
         rows.append(SessionRow(session, f"{inner.id}  {inner.title}".strip(), HELD))
     return rows

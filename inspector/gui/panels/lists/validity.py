@@ -28,10 +28,10 @@ class ValidityPanel(ListPanel[Invalid]):
 
     NAME = "Why a provider would refuse this buffer"
     COLUMNS: ClassVar[Sequence[Column[Invalid]]] = (
-        Column("rule", lambda invalid: invalid.rule, 17),
+        Column("rule", lambda invalid: invalid.rule, width=17),
         Column("why", lambda invalid: invalid.why, lines=3),
-        Column("refused by", lambda invalid: ", ".join(invalid.providers), 20),
-        Column("message", lambda invalid: invalid.message, 10),
+        Column("refused by", lambda invalid: ", ".join(invalid.providers), width=20),
+        Column("message", lambda invalid: invalid.message, width=10),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -45,7 +45,7 @@ class ValidityPanel(ListPanel[Invalid]):
         self.lay_out((self.says, 1), column(self.mend, ...), margins=LIST_HEAD)
         self.table.hide()
         self._latest = State()
-        self._soon = delayed(self, 200, lambda: self.show_state(self._latest))
+        self._soon = delayed(self, milliseconds=200, call=lambda: self.show_state(self._latest))
 
     def receive(self, state: State) -> None:
         """Show the verdict in the title even while the panel is hidden; it is then computed after a short delay."""

@@ -38,30 +38,36 @@ from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[LossEntry]] = (
     Column(
-        "Kind", lambda entry: entry.kind_group.removesuffix("s") or entry.kind_group, 11, least=11
+        "Kind",
+        lambda entry: entry.kind_group.removesuffix("s") or entry.kind_group,
+        width=11,
+        least=11,
     ),
     Column("Fact", lambda entry: entry.row.fact.text, least=30),
     Column(
         "In the summary",
         lambda entry: VERDICT_WORDS[entry.row.verdict],
-        14,
+        width=14,
         about="What it still says of the fact",
     ),
     Column(
         "Compaction",
         lambda entry: grouped(entry.loss.before_request),
-        10,
+        width=10,
         figures=True,
         about="Its next request",
     ),
     Column(
-        "Needed at", lambda entry: grouped(entry.use.request) if entry.use else "", 9, figures=True
+        "Needed at",
+        lambda entry: grouped(entry.use.request) if entry.use else "",
+        width=9,
+        figures=True,
     ),
-    Column("Call that needed it", lambda entry: entry.caller, 32, least=20),
+    Column("Call that needed it", lambda entry: entry.caller, width=32, least=20),
     Column(
         "Tokens",
         lambda entry: grouped(entry.tokens_again) if entry.tokens_again else "",
-        8,
+        width=8,
         figures=True,
         about="Of the results that brought it back",
     ),

@@ -63,7 +63,7 @@ class MessageHeader(QWidget):
             self.forms, *tools, self.counter, self.together, self.more, margins=(0, 0, 0, 0)
         )
         column(who, self._tokens, buttons, of=self, margins=LIST_HEAD, gap=LINE_GAP)
-        self.be_low(False)
+        self.be_low(low=False)
 
     def show_message(
         self,

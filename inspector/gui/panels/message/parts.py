@@ -180,7 +180,13 @@ def _text_section(message: Message, text: str) -> Section:
     if not path:
         return Section(f"text · {length}", text)
     first_line = len(text.partition("\n")[0]) + 1
-    return Section(f"attached file · {length}", text, "code", _language_of_path(path), first_line)
+    return Section(
+        f"attached file · {length}",
+        text,
+        look="code",
+        language=_language_of_path(path),
+        before=first_line,
+    )
 
 
 _DEPTH = 4
@@ -213,7 +219,8 @@ def _move_texts(value: Json, texts: list[Section], path: str = "", depth: int = 
         return value
     if isinstance(value, list):
         return [
-            _move_texts(inner, texts, f"{path}[{n}]", depth - 1) for n, inner in enumerate(value)
+            _move_texts(inner, texts, path=f"{path}[{n}]", depth=depth - 1)
+            for n, inner in enumerate(value)
         ]
     if not isinstance(value, Mapping):
         return value
@@ -229,10 +236,15 @@ def _move_texts(value: Json, texts: list[Section], path: str = "", depth: int = 
         if _has_lines(inner):
             remaining[name] = f"↓ {plural(len(inner), 'character')}"
             texts.append(
-                Section(line(inner_path), inner, "code", argument_language(str(name), value))
+                Section(
+                    line(inner_path),
+                    text=inner,
+                    look="code",
+                    language=argument_language(str(name), value),
+                )
             )
         else:
-            remaining[name] = _move_texts(inner, texts, inner_path, depth - 1)
+            remaining[name] = _move_texts(inner, texts, inner_path, depth=depth - 1)
     return remaining
 
 

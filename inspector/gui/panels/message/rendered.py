@@ -60,7 +60,7 @@ def align_words(rendered: str, source: str) -> Iterator[Word]:
     missed = 0
     for word, following in zip(words, following_names, strict=False):
         name = word.group()
-        place = _find_word(names, next_place, name, following, missed)
+        place = _find_word(names, first=next_place, name=name, following=following, missed=missed)
         if place is None:
             missed += 1
             continue

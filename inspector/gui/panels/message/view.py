@@ -99,7 +99,11 @@ class MessageView(Panel):
             return
         self._number = number
         self.header.show_message(
-            message, number, companions(state.thread, message), size, state.estimator
+            message,
+            number,
+            others=companions(state.thread, message),
+            size=size,
+            name=state.estimator,
         )
         self._pair_tools(state)
         partners = (
@@ -238,7 +242,7 @@ class MessageView(Panel):
         source = self.markdown.source
         start, end = self.markdown.selected()
         if start < end:
-            stretch = source_of_selection(rendered, source.text, start, end)
+            stretch = source_of_selection(rendered, source=source.text, start=start, end=end)
         else:
             stretch = source_of_sentence(rendered, source.text, start)
         if stretch is None:

@@ -89,11 +89,11 @@ class PinsPanel(ListPanel[PinLine]):
     TITLE: ClassVar[str] = "Pins"
     NAME = "Pins over all requests"
     COLUMNS: ClassVar[Sequence[Column[PinLine]]] = (
-        Column("Request", lambda line: line.first_request, 6, figures=True),
-        Column("Source", lambda line: line.source, 9),
+        Column("Request", lambda line: line.first_request, width=6, figures=True),
+        Column("Source", lambda line: line.source, width=9),
         Column("Text", lambda line: line.text, lines=2),
-        Column("Policy", lambda line: line.policy, 10, least=10),
-        Column("All requests", _spans, 24, least=17),
+        Column("Policy", lambda line: line.policy, width=10, least=10),
+        Column("All requests", _spans, width=24, least=17),
         Column("What happened to it", lambda line: describe_fate(line.history), least=21, lines=3),
     )
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -81,22 +80,35 @@ def _calls(session: Session) -> Iterator[ListedExchange]:
     for thread in session.threads:
         for request in thread.requests:
             exchange = ExchangeSummary(
-                0, request.line, request.time, "", "", thread.client, request.model or thread.model,
+                number=0,
+                line=request.line,
+                time=request.time,
+                method="",
+                path="",
+                client=thread.client,
+                model=request.model or thread.model,
                 first_byte_ms=request.first_byte_ms,
                 elapsed_ms=request.elapsed_ms,
                 ended="complete",
                 usage=request.usage,
-            )  # fmt: skip
-            place = ExchangePlace(thread.id, request.index, "", bool(thread.parent))
+            )
+            place = ExchangePlace(thread.id, request=request.index, is_sub=bool(thread.parent))
             yield ListedExchange(exchange, place, request)
     subs = {thread.id for thread in session.threads if thread.parent}
     for side in session.side_calls:
         exchange = ExchangeSummary(
-            0, side.line, side.time, "", side.what, model=side.model, status=side.status, ended="complete",
+            number=0,
+            line=side.line,
+            time=side.time,
+            method="",
+            path=side.what,
+            model=side.model,
+            status=side.status,
+            ended="complete",
             usage=side.usage,
-        )  # fmt: skip
+        )
         yield ListedExchange(
-            exchange, ExchangePlace(side.thread, None, side.kind, side.thread in subs)
+            exchange, ExchangePlace(side.thread, kind=side.kind, is_sub=side.thread in subs)
         )
 
 
@@ -357,9 +369,11 @@ def arrange_rows(
         places.setdefault((row.place.thread, row.place.request), n)
     places.update(zip(ids, range(len(ids)), strict=True))
     if not old or more < 0 or ids[more:] != [row.id for row in old]:
-        return Arrangement(rows, None, None, places)
+        return Arrangement(rows, more=None, changed=None, places=places)
     changed = [more + n for n, row in enumerate(old) if rows[more + n] != row]
-    return Arrangement(rows, more, (changed[0], changed[-1]) if changed else None, places)
+    return Arrangement(
+        rows, more, changed=(changed[0], changed[-1]) if changed else None, places=places
+    )
 
 
 class ExchangeModel(TableModel[ListedExchange]):
@@ -437,64 +451,3 @@ class ExchangeModel(TableModel[ListedExchange]):
         if self._by in same_order:
             return self._by
         return next(iter(same_order), None)
-
-
-# -- the waterfall -----------------------------------------------------------------------------------------------------
-
-_GAP = 0.03
-"""Share of the column's width that an idle time takes, regardless of its length."""
-
-
-@dataclass(frozen=True, slots=True)
-class _BarTimes:
-    """The id of a row, and the times of its exchange in seconds."""
-
-    id: object
-    start: float
-    first_byte: float
-    end: float
-
-
-def waterfall(rows: Sequence[ListedExchange]) -> dict[object, tuple[float, float, float]]:
-    """Return start, first byte and end of each bar, from 0 to 1, by the row's id. O(n log n).
-
-    All bars share one axis, on which every idle time is a small gap, regardless of its length. Holding is idle time.
-    Rows without times have no bar.
-    """
-    spans = sorted(
-        filter(None, map(_span, rows)), key=lambda span: (span.start, span.first_byte, span.end)
-    )
-    lefts = list[tuple[float, int]]()  # busy seconds, and number of gaps before each span
-    idle, busy_until, gaps = 0.0, 0.0, 0
-    for n, span in enumerate(spans):
-        if n == 0:
-            idle = busy_until = span.start
-        if span.start > busy_until:
-            idle += span.start - busy_until
-            gaps += 1
-        busy_until = max(busy_until, span.end)
-        lefts.append((span.start - idle, gaps))
-    ends = [busy + span.end - span.start for span, (busy, _) in zip(spans, lefts, strict=True)]
-    gap = min(_GAP, 0.5 / gaps) if gaps else 0.0
-    per_second = (1 - gaps * gap) / (max(ends, default=0.0) or 1.0)
-    bars = dict[object, tuple[float, float, float]]()
-    for span, (busy, gaps_before) in zip(spans, lefts, strict=True):
-        left = busy * per_second + gaps_before * gap
-        first_byte = left + (span.first_byte - span.start) * per_second
-        bars[span.id] = (left, first_byte, left + (span.end - span.start) * per_second)
-    return bars
-
-
-def _span(row: ListedExchange) -> _BarTimes | None:
-    """Return when an exchange was forwarded, got its first byte and ended; None if these times are not recorded."""
-    exchange = row.what
-    if exchange.elapsed_ms is None:
-        return None
-    try:
-        start = datetime.fromisoformat(exchange.time).timestamp() + (exchange.held_ms or 0.0) / 1000
-    except ValueError:
-        return None
-    first_byte_ms = min(exchange.first_byte_ms or exchange.elapsed_ms, exchange.elapsed_ms)
-    return _BarTimes(
-        row.id, start, start + first_byte_ms / 1000, start + exchange.elapsed_ms / 1000
-    )

@@ -19,8 +19,8 @@ from inspector.gui.panels.proxy.exchange_rows import (
     WATERFALL,
     ExchangeModel,
     ListedExchange,
-    waterfall,
 )
+from inspector.gui.panels.proxy.exchange_waterfall import waterfall
 from inspector.gui.widgets.chips import Chips, flow
 from inspector.gui.widgets.painted import MIDDLE, RIGHT, PaintedCell, paint_text
 from inspector.gui.widgets.table import FittedTable, Index
@@ -215,12 +215,12 @@ class _ExchangeCell(PaintedCell):
         row = self._table.rows[index.row()]
         inner = rect.adjusted(_PAD, 0, -_PAD, 0)
         if index.column() == WATERFALL:
-            self._paint_bar(painter, inner, row, c)
+            self._paint_bar(painter, room=inner, row=row, c=c)
             return
         text = str(index.data() or "")
         colour = _colour(c, row, index.column())
         alignment = RIGHT if COLUMNS[index.column()].figures else MIDDLE
-        paint_text(painter, inner, text, colour, alignment)
+        paint_text(painter, room=inner, text=text, colour=colour, how=alignment)
 
     def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange, c: Colours) -> None:
         """Paint the bar of an exchange, in one colour before and another after its first byte, and its duration beside
@@ -233,7 +233,7 @@ class _ExchangeCell(PaintedCell):
             left, first, right = (room.left() + share * bar_width for share in shares)
             right = max(right, left + 2)
             colours = (c.high, c.high) if row.what.has_failed else (c.missing, c.accent)
-            _paint_phases(painter, room, (left, first, right), colours)
+            _paint_phases(painter, room, edges=(left, first, right), colours=colours)
             text_left = int(right) + _GAP
         painter.setPen(ink(c.quiet))
         text_room = QRect(text_left, room.top(), text_width, room.height())

@@ -205,7 +205,7 @@ def hold_size(hold: HoldInfo) -> str:
     if hold.tokens is None:
         return count
     of = (
-        f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, 1)})"
+        f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, places=1)})"
         if hold.window
         else ""
     )

@@ -47,7 +47,7 @@ class HoldChoice:
         """The tokens, and their share of the context window."""
         if self.tokens is None:
             return "…"
-        share = f" ({per_cent(self.tokens / self.window, 1)})" if self.window else ""
+        share = f" ({per_cent(self.tokens / self.window, places=1)})" if self.window else ""
         return f"about {grouped(self.tokens)}{share}"
 
     @property
@@ -64,14 +64,20 @@ class HoldChoice:
             return "waiting for the answer" if self.is_taken else ""
         if not self.tokens:
             return grouped(self.reported)
-        error = per_cent((self.reported - self.tokens) / self.tokens, 1, "+")
+        error = per_cent((self.reported - self.tokens) / self.tokens, places=1, sign="+")
         return f"{grouped(self.reported)} ({error})"
 
 
 def list_hold_choices(hold: HoldInfo, prospect: Prospect) -> list[HoldChoice]:
     """Return the ways to forward a held request: unchanged first, then with steps, then by tiers."""
     unchanged = HoldChoice(
-        UNCHANGED, "Unchanged", hold.tokens, hold.tokens, hold.window, "nothing", 0
+        UNCHANGED,
+        title="Unchanged",
+        before=hold.tokens,
+        tokens=hold.tokens,
+        window=hold.window,
+        changes="nothing",
+        lost=0,
     )
     if hold.cannot:
         return [unchanged]
@@ -84,7 +90,15 @@ def _choose_steps(hold: HoldInfo, steps: Steps, left: int | None) -> HoldChoice:
     changes = ", ".join(count_fates(steps.fates(since=steps.base(steps.at)))) or "nothing"
     title = f"With your {plural(len(steps.path()), 'step')}"
     facts = len(lost(steps.origin.messages, steps.buffer.messages))
-    return HoldChoice(STEPPED, title, hold.tokens, left, hold.window, changes, facts)
+    return HoldChoice(
+        STEPPED,
+        title,
+        before=hold.tokens,
+        tokens=left,
+        window=hold.window,
+        changes=changes,
+        lost=facts,
+    )
 
 
 def _choose_tiers(hold: HoldInfo, prospect: Prospect) -> Iterator[HoldChoice]:
@@ -92,10 +106,15 @@ def _choose_tiers(hold: HoldInfo, prospect: Prospect) -> Iterator[HoldChoice]:
     proposals = {key: each for key, each in prospect.proposals.items() if each.after is not None}
     together = proposals.pop(DUE, None)
     if together is not None and not any(_is_same(each, together) for each in proposals.values()):
-        yield _choose_proposal(hold, DUE, f"All due tiers of {prospect.policy}", together)
+        yield _choose_proposal(
+            hold, key=DUE, title=f"All due tiers of {prospect.policy}", proposal=together
+        )
     for name, proposal in proposals.items():
         yield _choose_proposal(
-            hold, name, f"{name} {prospect.titles.get(name, '')}".strip(), proposal
+            hold,
+            key=name,
+            title=f"{name} {prospect.titles.get(name, '')}".strip(),
+            proposal=proposal,
         )
 
 
@@ -114,25 +133,25 @@ def _choose_proposal(hold: HoldInfo, key: str, title: str, proposal: Proposal) -
         proposal.tokens_before,
         proposal.tokens_after,
         hold.window,
-        ", ".join(proposal.gone),
-        proposal.lost,
-        proposal.summaries,
+        changes=", ".join(proposal.gone),
+        lost=proposal.lost,
+        summaries=proposal.summaries,
     )
 
 
 _COLUMNS: Sequence[Column[HoldChoice]] = (
-    Column("Forward", lambda choice: choice.title, 26, least=17),
+    Column("Forward", lambda choice: choice.title, width=26, least=17),
     Column(
         "Tokens",
         lambda choice: choice.size,
-        17,
+        width=17,
         figures=True,
         about="Predicted tokens of the request, and their share of the window",
     ),
     Column(
         "Freed",
         lambda choice: choice.freed,
-        7,
+        width=7,
         figures=True,
         about="Tokens fewer than the client sent",
     ),
@@ -140,20 +159,20 @@ _COLUMNS: Sequence[Column[HoldChoice]] = (
     Column(
         "Facts lost",
         lambda choice: "" if choice.lost is None else grouped(choice.lost),
-        8,
+        width=8,
         figures=True,
         about="Paths, values, names and instructions that no message would hold any more",
     ),
     Column(
         "Summary",
         lambda choice: "made offline" if choice.summaries else "none",
-        12,
+        width=12,
         about="Model calls of the policy, which are answered offline: no model is asked",
     ),
     Column(
         "Reported",
         lambda choice: choice.result,
-        20,
+        width=20,
         figures=True,
         about="What the provider reported, and how far that is from the prediction",
     ),
@@ -169,7 +188,7 @@ class HoldTable(Rows[HoldChoice]):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.leave_out(_REPORTED, True)
+        self.leave_out(_REPORTED, out=True)
 
     def sizeHint(self) -> QSize:
         """Return a size that shows all rows and the headings."""

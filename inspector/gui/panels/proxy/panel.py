@@ -431,7 +431,9 @@ class ProxyPanel(Panel):
         if session is None:
             return
         name = f"{Path(session.path).stem}.har"
-        path = ask_new_file(self, self.desk.settings, "Save as HAR", name, "HTTP archives (*.har)")
+        path = ask_new_file(
+            self, self.desk.settings, title="Save as HAR", name=name, kinds="HTTP archives (*.har)"
+        )
         if path:
             words = f"{plural(len(session.exchanges), 'exchange')} written to {Path(path).name}."
             self.desk.bridge.run(

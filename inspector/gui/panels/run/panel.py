@@ -3,60 +3,47 @@
 It shows only the current activity. The journal, which the other panels show, records everything.
 """
 
-import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from PySide6.QtCore import QSignalBlocker, QTimer, Signal
-from PySide6.QtGui import QResizeEvent, QTextCursor, QTextOption
+from PySide6.QtGui import QTextCursor, QTextOption
 from PySide6.QtWidgets import (
-    QApplication,
     QCheckBox,
     QComboBox,
-    QFrame,
     QGridLayout,
     QPlainTextEdit,
-    QPushButton,
     QWidget,
 )
 
-from inspector.agent.status import ANY, Breakpoints, Permission, TurnReport
+from inspector.agent.status import ANY, Breakpoints, TurnReport
 from inspector.agent.tools.toolbox import TOOLS
 from inspector.core.message import ToolCall
 from inspector.core.policies.verdict import Verdict
-from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 from inspector.gui.desk import Desk
-from inspector.gui.guard import Guarded
 from inspector.gui.look.build import (
     button,
     choice,
     column,
-    delayed,
     empty_page,
     holding,
     line_field,
     pages,
-    row,
-    small_button,
     splitter,
 )
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.theme import Theme
-from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, LINE_GAP, LIST_HEAD, PANEL_INSETS
+from inspector.gui.look.tokens import BOX_GAP, LINE_GAP, LIST_HEAD, PANEL_INSETS
 from inspector.gui.look.visible import line, visible
 from inspector.gui.panels.message.parts import part_original
 from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.pieces import Section
+from inspector.gui.panels.run.question_box import QuestionBox
 from inspector.gui.widgets.table import Column, Rows
-from inspector.gui.widgets.text import PlainText
 from inspector.workbench.state import State
 
 if TYPE_CHECKING:
     from inspector.agent.plan import Plan
-    from inspector.agent.status import Permit
 
 
 LONGEST = 200_000
@@ -80,9 +67,9 @@ def prompt_size(report: TurnReport) -> str:
 
 
 COLUMNS: Sequence[Column[TurnReport]] = (
-    Column("turn", lambda report: str(report.turn), 4, figures=True),
-    Column("tokens", prompt_size, 8, figures=True),
-    Column("own count", lambda report: grouped(report.calibrated), 9, figures=True),
+    Column("turn", lambda report: str(report.turn), width=4, figures=True),
+    Column("tokens", prompt_size, width=8, figures=True),
+    Column("own count", lambda report: grouped(report.calibrated), width=9, figures=True),
     Column(
         "what",
         lambda report: ("sub-agent · " if report.thread != "main" else "") + happened(report),
@@ -349,7 +336,14 @@ class BreakRows(QWidget):
         watermark = _percent(self.share.text()) if on["watermark"] else None
         tiers = _named(self.tiers) if on["tiers"] else frozenset[str]()
         tools = _named(self.tools) if on["tools"] else frozenset[str]()
-        return Breakpoints(on["requests"], watermark, tiers, on["overflow"], tools, on["errors"])
+        return Breakpoints(
+            on["requests"],
+            watermark,
+            tiers,
+            overflow=on["overflow"],
+            tools=tools,
+            errors=on["errors"],
+        )
 
     def show_breakpoints(self, now: Breakpoints) -> None:
         """Show these breakpoints without emitting `chosen`."""
@@ -389,105 +383,3 @@ def _named(names: QComboBox) -> frozenset[str]:
     if name in (EVERY, ""):
         name = ANY
     return frozenset({name})
-
-
-ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
-    ("once", "&Once", "This call, this time (Alt+O)"),
-    (
-        "always",
-        "&Always in this run",
-        "This call, and what the text above says that it covers (Alt+A)",
-    ),
-    ("no", "&No", "The call is refused; the model learns so, and continues (Alt+N)"),
-)
-
-
-_BLANKS = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
-"""A long run of blanks between two words, after which text is easily overlooked."""
-
-
-class QuestionBox(Guarded, QFrame):
-    """Asks whether a tool call may run; hidden while there is no question."""
-
-    def __init__(self, theme: Theme, permit: "Callable[[str, Permit], None]") -> None:
-        super().__init__()
-        self.setObjectName("AskedBox")
-        self._permission: Permission | None = None
-        self._permit = permit
-        self._again = delayed(self, QApplication.doubleClickInterval(), lambda: self._allow(True))
-        self.says, self.about, self.covers = (
-            label(role=role, wrap=True) for role in ("strong", "", "small")
-        )
-        self.what = PlainText(theme)
-        self.what.setAccessibleName("What the call would do")
-        self.what.filled.connect(self._show_rest)
-        seen = self.what.document().defaultTextOption()
-        flags = QTextOption.Flag  # marks the ends of lines, so that wrapped lines can be recognised
-        seen.setFlags(seen.flags() | flags.ShowTabsAndSpaces | flags.ShowLineAndParagraphSeparators)
-        self.what.document().setDefaultTextOption(seen)
-        self.rest = small_button("", self.what.show_all)
-        self.rest.hide()
-        self.buttons: dict[Permit, QPushButton] = {}
-        for how, words, means in ANSWERS:
-            self.buttons[how] = button(words, partial(self._answer, how), about=means)
-            self.buttons[how].setAutoDefault(False)
-        answers = row(*self.buttons.values(), ..., gap=CHIP_GAP)
-        parts = (self.says, self.about, (self.what, 1), self.rest, self.covers, answers)
-        column(*parts, of=self, margins=PANEL_INSETS, gap=CHIP_GAP)
-        self.hide()
-
-    def show_permission(self, permission: Permission | None) -> bool:
-        """Show a permission request, or hide the box if there is none. Return True if the request is new."""
-        before, self._permission = self._permission, permission
-        self.setVisible(permission is not None)
-        if permission is None or (before is not None and before.id == permission.id):
-            return False
-        self._allow(not self._again.isActive())
-        question = permission.what
-        blanks = max(map(len, _BLANKS.findall(question.exact)), default=0)
-        size = f" ({plural(question.exact.count(chr(10)) + 1, 'line')}, {plural(len(question.exact), 'character')}"
-        size += f"; with {blanks:,} blanks in a row)" if blanks else ")"
-        self.says.setText(f"May it use {line(permission.call.name, 60)}?")
-        self.about.setText(
-            visible(question.says, strict=True).text + (size if question.exact else "")
-        )
-        self.covers.setText(question.covers)
-        self.what.setVisible(bool(question.exact))
-        self.what.setMinimumHeight(
-            self.fontMetrics().height() * min(7, question.exact.count("\n") + 2)
-        )
-        self.what.show_sections(
-            (Section("", question.exact, "diff" if question.is_diff else "exact", strict=True),)
-        )
-        self._fit()
-        return True
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the box as high as its wrapped lines need, which a splitter does not do."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        layout = self.layout()
-        if layout is not None and self._permission is not None:
-            height = layout.minimumHeightForWidth(self.width())
-            self.setMinimumHeight(max(0, height))
-
-    def _answer(self, how: "Permit", checked: bool = False) -> None:
-        """Answer the question shown. The second click of a double click does not answer the next question."""
-        if self._permission is not None:
-            self._again.start()
-            self._permit(self._permission.id, how)
-
-    def _allow(self, may: bool) -> None:
-        for answer_button in self.buttons.values():
-            answer_button.setEnabled(may)
-
-    def _show_rest(self) -> None:
-        """Offer to show all of a very long call, of which only the first part is shown initially."""
-        self.rest.setVisible(self.what.has_rest)
-        if self.what.has_rest and self._permission is not None:
-            whole = len(self._permission.what.exact)
-            self.rest.setText(
-                f"Cut: only the first part of {whole:,} characters is shown. Show all"
-            )

@@ -56,9 +56,9 @@ class StepsFiles:
         source = _source(state)
         self._save(
             "Save steps",
-            f"{_stem(state)}.steps.json",
-            "steps",
-            lambda: dumps(write_steps(steps, source)) + "\n",
+            name=f"{_stem(state)}.steps.json",
+            kind="steps",
+            text=lambda: dumps(write_steps(steps, source)) + "\n",
         )
 
     def export_pytest(self) -> None:
@@ -69,7 +69,10 @@ class StepsFiles:
         source = _source(state)
         name = "".join(char if char.isalnum() else "_" for char in _stem(state))
         self._save(
-            "Export as pytest", f"test_{name}.py", "pytest", lambda: pytest_text(steps, source)
+            "Export as pytest",
+            name=f"test_{name}.py",
+            kind="pytest",
+            text=lambda: pytest_text(steps, source),
         )
 
     def export_buffer(self, shape: str) -> None:
@@ -84,7 +87,7 @@ class StepsFiles:
             "Export the buffer",
             name,
             kind,
-            lambda: buffer_text(buffer, shape, session.format, model),
+            text=lambda: buffer_text(buffer, shape, session.format, model),
         )
 
     def _save(self, title: str, name: str, kind: str, text: Callable[[], str]) -> None:

@@ -160,10 +160,12 @@ class StepsDelegate(PaintedRow):
         middle = first.center().y() + 0.5
         self._paint_branches(painter, rect, middle, row, c)
         dot = QPointF(_column(rect, row.depth), middle)
-        self._paint_mark(painter, dot, row, is_current, c)
-        self._paint_first(painter, first, row, is_current, c)
+        self._paint_mark(painter, at=dot, row=row, is_current=is_current, c=c)
+        self._paint_first(painter, room=first, row=row, is_current=is_current, c=c)
         offers_compare = bool(marked) and not is_current
-        self._paint_second(painter, second, rect, row, offers_compare, c)
+        self._paint_second(
+            painter, room=second, rect=rect, row=row, offers_compare=offers_compare, c=c
+        )
 
     def _paint_branches(
         self, painter: QPainter, rect: QRect, middle: float, row: StepRow, c: Colours
@@ -173,13 +175,15 @@ class StepsDelegate(PaintedRow):
         pen = solid_pen(c.missing)
         own = _column(rect, row.depth)
         for depth in lines.through:
-            paint_vertical(painter, _column(rect, depth), rect.top(), rect.bottom(), pen)
+            paint_vertical(
+                painter, x=_column(rect, depth), top=rect.top(), bottom=rect.bottom(), pen=pen
+            )
         if lines.above is not None:
             x = _column(rect, lines.above)
-            paint_vertical(painter, x, rect.top(), middle, pen)
-            paint_horizontal(painter, middle, x, own, pen)
+            paint_vertical(painter, x, rect.top(), bottom=middle, pen=pen)
+            paint_horizontal(painter, y=middle, left=x, right=own, pen=pen)
         if lines.below:
-            paint_vertical(painter, own, middle, rect.bottom(), pen)
+            paint_vertical(painter, x=own, top=middle, bottom=rect.bottom(), pen=pen)
 
     def _paint_mark(
         self, painter: QPainter, at: QPointF, row: StepRow, is_current: bool, c: Colours
@@ -224,7 +228,7 @@ class StepsDelegate(PaintedRow):
         text = f"{grouped(row.tokens)} tokens"
         if row.before is not None:
             text = f"{grouped(row.before)} → {grouped(row.tokens)} · {line(row.words)}"
-        paint_text(painter, room, text, c.quiet if row.succeeded else c.high)
+        paint_text(painter, room, text, colour=c.quiet if row.succeeded else c.high)
 
 
 def _column(rect: QRect, depth: int) -> float:

@@ -270,7 +270,9 @@ class SettingsForm(Panel):
             return
         by = policy_of(state)
         changed = {name for name, _ in state.choices.settings}
-        self.settings.show_values(by.name, now, by.settings(preset_of(state, by), window), changed)
+        self.settings.show_values(
+            by.name, now, own=by.settings(preset_of(state, by), window), changed=changed
+        )
         self.all_back.setVisible(bool(changed))
         count = plural(len(changed), "setting")
         self.says.setText(f"{count} changed" if changed else f"{by.title}'s own settings")

@@ -43,10 +43,10 @@ class CallRow:
 
 
 COLUMNS: Sequence[Column[CallRow]] = (
-    Column("#", lambda row: str(row.number), 3, figures=True),
+    Column("#", lambda row: str(row.number), width=3, figures=True),
     Column("asked for", lambda row: need_words(row.answered.need), least=18, lines=2),
-    Column("answer", lambda row: row.reply_words, 20, least=16, lines=3),
-    Column("length", lambda row: row.size, 16, figures=True),
+    Column("answer", lambda row: row.reply_words, width=20, least=16, lines=3),
+    Column("length", lambda row: row.size, width=16, figures=True),
 )
 
 

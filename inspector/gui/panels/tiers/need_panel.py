@@ -100,7 +100,7 @@ class NeedPanel(Panel):
         self._make_buttons()
         self._moment = delayed(self, A_MOMENT, self._come)
         self._lay_out()
-        self._show_asking(None)
+        self._show_asking(asking=None)
 
     def _fill_failures(self, menu: QMenu) -> None:
         for words, reply in FAILURES:

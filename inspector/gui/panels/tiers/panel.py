@@ -68,7 +68,7 @@ class TierPanel(Panel):
         self._chips = self.answers.chips.buttons.values()
         self.cost = CostBlock(holding(flow(self._answerer, *self._chips, gap=4)))
         self._cost_job = LatestJob(desk.bridge)
-        self._soon = delayed(self, 60, desk.workbench.previews.look)
+        self._soon = delayed(self, milliseconds=60, call=desk.workbench.previews.look)
         self._lay_out()
 
     def _fill_more(self, menu: QMenu) -> None:

@@ -85,7 +85,7 @@ class TimelineFrame(QObject):
     def across(self, width: int) -> LinearScale:
         """Return the horizontal scale of the requests, for a part of `width` pixels."""
         end = max(self.left + 1, width - self.right)
-        return LinearScale(self.range.first, self.range.last, self.left, end)
+        return LinearScale(self.range.first, high=self.range.last, start=self.left, end=end)
 
     def turn_wheel(self, event: QWheelEvent, width: int) -> None:
         """Zoom at the mouse position; with Shift or a horizontal wheel, move.

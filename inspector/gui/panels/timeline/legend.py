@@ -132,7 +132,7 @@ class Legend(Guarded, QWidget):
                 if at == self._at and self.hasFocus():
                     painter.fillRect(room, ink(self._theme.colours.hover))
                 swatch = QRectF(0, room.top() + (high - _SWATCH) / 2, _SWATCH, _SWATCH)
-                paint_rounded(painter, swatch, colour, 2)
+                paint_rounded(painter, room=swatch, colour=colour, radius=2)
                 room.setLeft(_NAME_LEFT)
                 self._paint_words(painter, room, name, number)
 

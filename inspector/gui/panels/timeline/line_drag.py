@@ -64,7 +64,7 @@ class LineDrag(Guarded, QObject):
     def give_back(self, line: GaugeLine) -> None:
         """Restore the policy's own value of a line."""
         self.drop()
-        self._set(line, None)
+        self._set(line, value=None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Cancel the drag on Escape, regardless of the focus."""

@@ -69,24 +69,56 @@ def label_lines(
             if lines.is_assumed
             else f"Window {grouped(lines.window)}"
         )
-        labels.append(LineLabel(lines.window, "", name, colours.quiet, explain("window"), 3))
+        labels.append(
+            LineLabel(
+                lines.window,
+                name="",
+                about=name,
+                colour=colours.quiet,
+                explanation=explain("window"),
+                rank=3,
+            )
+        )
     for line, colour in zip(lines.watermarks, line_colours(colours, lines.watermarks), strict=True):
         tokens = grouped(line.tokens) if is_roomy else ""
         rank, words = 0 if line.is_scale else 2, explain("watermark", line.about)
-        labels.append(LineLabel(line.tokens, line.label, tokens, colour, words, rank))
-    if (trigger := lines.trigger) is not None:
         labels.append(
             LineLabel(
-                trigger.tokens[-1], trigger.label, "", colours.good, trigger_words(trigger), 1
+                line.tokens,
+                name=line.label,
+                about=tokens,
+                colour=colour,
+                explanation=words,
+                rank=rank,
             )
         )
+    if (trigger := lines.trigger) is not None:
+        labels.append(_label_trigger(trigger, colours))
     if effect is not None:
-        words = f"{effect.name}: {grouped(effect.before)} → {grouped(effect.after)} tokens"
-        name = f"after {effect.name}"
-        labels.append(
-            LineLabel(effect.after, name, grouped(effect.after), colours.accent, words, 1)
-        )
+        labels.append(_label_effect(effect, colours))
     return sorted(labels, key=lambda label: -label.tokens)
+
+
+def _label_trigger(trigger: ClientTrigger, colours: Colours) -> LineLabel:
+    return LineLabel(
+        trigger.tokens[-1],
+        name=trigger.label,
+        about="",
+        colour=colours.good,
+        explanation=trigger_words(trigger),
+        rank=1,
+    )
+
+
+def _label_effect(effect: StepEffect, colours: Colours) -> LineLabel:
+    return LineLabel(
+        effect.after,
+        name=f"after {effect.name}",
+        about=grouped(effect.after),
+        colour=colours.accent,
+        explanation=f"{effect.name}: {grouped(effect.before)} → {grouped(effect.after)} tokens",
+        rank=1,
+    )
 
 
 class LabelGutter:

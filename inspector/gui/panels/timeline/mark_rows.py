@@ -288,7 +288,7 @@ class MarkRows(Guarded, QWidget):
                     self._paint_folds(painter, folds)
             for n, bands in enumerate(self.bands, len(self._rows)):
                 if bands.title not in self.hidden:
-                    self._paint_bands(painter, bands, n * high, across)
+                    self._paint_bands(painter, row=bands, top=n * high, across=across)
         return picture
 
     def _paint_words(self, painter: QPainter, top: int, title: str, count: str) -> None:
@@ -319,7 +319,12 @@ class MarkRows(Guarded, QWidget):
         """Paint the marks of a row, with a number beside a mark that represents several."""
         colours, metrics = self._frame.theme.colours, self._frame.metrics
         if folds:
-            paint_marks(painter, [fold.room.topLeft() for fold in folds], folds[0].kind, colours)
+            paint_marks(
+                painter,
+                corners=[fold.room.topLeft() for fold in folds],
+                kind=folds[0].kind,
+                colours=colours,
+            )
         painter.setPen(ink(colours.quiet))
         middle = (metrics.ascent() - metrics.descent()) / 2
         for fold in folds:

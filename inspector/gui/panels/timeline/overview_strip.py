@@ -77,7 +77,7 @@ class OverviewStrip(Guarded, QWidget):
         """The horizontal scale of the whole session."""
         first, last = self._frame.range.whole
         part = self._frame.across(self.width())
-        return LinearScale(first, last, part.start, part.end)
+        return LinearScale(first, high=last, start=part.start, end=part.end)
 
     @property
     def room(self) -> QRectF:
@@ -108,7 +108,7 @@ class OverviewStrip(Guarded, QWidget):
             painter.drawPixmap(0, 0, self._picture)
             self._paint_brush(painter)
             x = self.across.pixel(frame.place(frame.at))
-            pen = solid_pen(frame.theme.colours.playhead, 1.5)
+            pen = solid_pen(frame.theme.colours.playhead, width=1.5)
             paint_vertical(painter, x, room.top(), room.bottom(), pen)
             if frame.left > 2 * GUTTER_INSET:
                 self._paint_words(painter)
@@ -151,7 +151,7 @@ class OverviewStrip(Guarded, QWidget):
             return
         first, last = self._frame.range.whole
         frame = Frame(first, last, self._top, width, height, ratio)
-        colour = mixed(colours.window, colours.missing, 0.6).name()
+        colour = mixed(colours.window, colours.missing, share=0.6).name()
         painter.drawImage(QPointF(room.left(), room.top() + 2), areas.image(frame, [colour]))
 
     def _paint_brush(self, painter: QPainter) -> None:
@@ -164,13 +164,13 @@ class OverviewStrip(Guarded, QWidget):
         behind.setLeft(brush.right())
         painter.fillRect(before, veil)
         painter.fillRect(behind, veil)
-        painter.setPen(solid_pen(colours.accent, 1.5))
+        painter.setPen(solid_pen(colours.accent, width=1.5))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(brush, 3, 3)
         handle = QRectF(0, 0, *_HANDLE)
         for x in (brush.left(), brush.right()):
             handle.moveCenter(QPointF(x, brush.center().y()))
-            paint_rounded(painter, handle, colours.accent, 2)
+            paint_rounded(painter, room=handle, colour=colours.accent, radius=2)
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 

@@ -265,7 +265,11 @@ class Timeline(PlotPanel):
             return
         window = state.window.tokens if state.window is not None else None
         trigger = client_trigger(session, thread, pressures, window)
-        self.plot.show_lines(TimelineLines(window or assumed_window(), not window, lines, trigger))
+        self.plot.show_lines(
+            TimelineLines(
+                window or assumed_window(), is_assumed=not window, watermarks=lines, trigger=trigger
+            )
+        )
 
     def _draw_curves(self, state: State, thread: Thread | None) -> bool:
         """Draw the curves; a job computes those of a long session.
@@ -311,7 +315,7 @@ class Timeline(PlotPanel):
             kind,
         ):
             self._filling.cancel()
-            self._show_areas(None)
+            self._show_areas(areas=None)
         if not self.is_new("areas", state.thread, state.pressures, kind):
             return
         if kind is None or state.pressures is None or state.session is None or state.thread is None:
@@ -341,10 +345,14 @@ class Timeline(PlotPanel):
             for name, title in CURVE_NAMES.items():
                 colour = colours.missing if name == "believed" else colours.accent
                 entries.append(
-                    LegendEntry(name, title, colour, styles.get(name, Qt.PenStyle.SolidLine))
+                    LegendEntry(name, title, colour, stroke=styles.get(name, Qt.PenStyle.SolidLine))
                 )
         if self.plot.canvas.effects and self.plot.is_low:
-            entries.append(LegendEntry("steps", "steps", colours.accent, Qt.PenStyle.DashLine))
+            entries.append(
+                LegendEntry(
+                    "steps", title="steps", colour=colours.accent, stroke=Qt.PenStyle.DashLine
+                )
+            )
         self.legend.show_entries(entries)
         self.legend.hide_names(self._hidden)
         self.fit()

@@ -228,7 +228,12 @@ class TimelinePlot(Guarded, QWidget):
         self.parts_changed.emit()
 
     def _fit_gutters(self) -> None:
-        labels = label_lines(self.canvas.lines, None, self._theme.colours, is_roomy(self.width()))
+        labels = label_lines(
+            self.canvas.lines,
+            effect=None,
+            colours=self._theme.colours,
+            is_roomy=is_roomy(self.width()),
+        )
         beside = self.frame.metrics.horizontalAdvance("All requests shown")
         self.frame.fit_gutters(self.width(), max(self.canvas.gutter.label_width(labels), beside))
 
@@ -250,7 +255,7 @@ class TimelinePlot(Guarded, QWidget):
         tokens = "unknown size" if height is None else f"{grouped(height)} tokens"
         window = self.canvas.lines.window
         if height is not None and window and not self.canvas.lines.is_assumed:
-            tokens += f" ({per_cent(height / window, 1)})"
+            tokens += f" ({per_cent(height / window, places=1)})"
         time = self.canvas.ruler.times[at][11:19]
         return f"Request {at:,}: {tokens}" + (f", {time}" if time else "")
 
@@ -290,7 +295,7 @@ def _band_row(title: str, firings: Sequence[tuple[Firing, str]]) -> BandRow:
     for band in bands:
         requests.update(range(band.first, band.last + 1))
     words = "\n".join(fired_words(firing) for firing, _ in firings)
-    return BandRow(title, tuple(sorted(requests)), tuple(bands), words)
+    return BandRow(title, requests=tuple(sorted(requests)), bands=tuple(bands), words=words)
 
 
 def _share(line: GaugeLine) -> str:

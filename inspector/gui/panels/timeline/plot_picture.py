@@ -137,7 +137,7 @@ class PlotPicture(Guarded, QWidget):
     @property
     def up(self) -> LinearScale:
         """The vertical scale, in tokens."""
-        return LinearScale(0, self.top, self.area.bottom(), self.area.top())
+        return LinearScale(low=0, high=self.top, start=self.area.bottom(), end=self.area.top())
 
     def sizeHint(self) -> QSize:
         return QSize(400, 148 + SPACE_ABOVE + self.ruler.height)
@@ -179,7 +179,7 @@ class PlotPicture(Guarded, QWidget):
     def _paint(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
         colours = self._frame.theme.colours
         values = self._axis_values(up)
-        paint_grid(painter, area, up, values, colours.faint)
+        paint_grid(painter, area, scale=up, values=values, colour=colours.faint)
         self._paint_selection_ground(painter, area)
         painter.setClipRect(area)
         self._paint_data(painter, area)
@@ -191,7 +191,12 @@ class PlotPicture(Guarded, QWidget):
         painter.setClipping(False)
         if self._frame.left > SMALLEST_GUTTER:
             paint_axis_numbers(
-                painter, area, up, values, colours.quiet, lambda value: grouped(round(value))
+                painter,
+                area,
+                scale=up,
+                values=values,
+                colour=colours.quiet,
+                spell=lambda value: grouped(round(value)),
             )
             above_flag = QRectF(0, 0, self.width(), area.bottom())
             self.gutter.paint(painter, area, up, self.labels, above_flag)
@@ -236,10 +241,10 @@ class PlotPicture(Guarded, QWidget):
 
     def _pens(self) -> Mapping[str, QPen]:
         colours = self._frame.theme.colours
-        dashes = solid_pen(colours.accent, 1.6)
+        dashes = solid_pen(colours.accent, width=1.6)
         dashes.setDashPattern([4, 3])
         return {
-            "reported": solid_pen(colours.accent, 1.6),
+            "reported": solid_pen(colours.accent, width=1.6),
             "unreported": dashes,
             "believed": solid_pen(colours.missing),
         }
@@ -260,11 +265,11 @@ class PlotPicture(Guarded, QWidget):
         if edges is not None:
             left, right = edges
             colours = self._frame.theme.colours
-            ground = mixed(colours.window, colours.accent, 0.16)
+            ground = mixed(colours.window, colours.accent, share=0.16)
             painter.fillRect(QRectF(left, area.top(), right - left, area.height()), ground)
 
     def _paint_selection_edges(self, painter: QPainter, area: QRectF) -> None:
-        pen = solid_pen(self._frame.theme.colours.accent, 1.5)
+        pen = solid_pen(self._frame.theme.colours.accent, width=1.5)
         for x in self._chosen_edges() or ():
             paint_vertical(painter, x, area.top(), area.bottom(), pen)
 
@@ -275,13 +280,13 @@ class PlotPicture(Guarded, QWidget):
             pen = solid_pen(colours.quiet)
             if lines.is_assumed:
                 pen.setStyle(Qt.PenStyle.DotLine)
-            _paint_across(painter, area, up.pixel(lines.window), pen)
+            _paint_across(painter, area, y=up.pixel(lines.window), pen=pen)
         for line, colour in zip(
             lines.watermarks, line_colours(colours, lines.watermarks), strict=True
         ):
             y = up.pixel(line.tokens)
             _paint_across(painter, area, y, solid_pen(colours.window, EDGE))
-            pen = solid_pen(colour, 1.5) if line.is_scale else dashed_pen(colour, 1.5)
+            pen = solid_pen(colour, width=1.5) if line.is_scale else dashed_pen(colour, width=1.5)
             _paint_across(painter, area, y, pen)
 
     def _paint_handles(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
@@ -296,7 +301,7 @@ class PlotPicture(Guarded, QWidget):
         sizes = lines.trigger.notches if lines.trigger is not None else ()
         for y in {round(up.pixel(tokens)) for tokens in sizes}:
             if area.top() <= y <= area.bottom():
-                paint_notch(painter, area.right() + 2, y, colours.good)
+                paint_notch(painter, x=area.right() + 2, y=y, colour=colours.good)
 
     def _paint_effects(self, painter: QPainter) -> None:
         """Paint for each step taken a dashed line from the size before it to the size after it."""
@@ -308,9 +313,13 @@ class PlotPicture(Guarded, QWidget):
             place = place + 1 if n and self.effects[n - 1].at == effect.at else 0
             x = self._effect_pixel(effect, place)
             before, after = up.pixel(effect.before), up.pixel(effect.after)
-            paint_vertical(painter, x, before, after, solid_pen(colours.window, EDGE))
-            paint_vertical(painter, x, before, after, dashed_pen(colours.accent, 1.4))
-            painter.setPen(solid_pen(colours.accent, 1.4))
+            paint_vertical(
+                painter, x, top=before, bottom=after, pen=solid_pen(colours.window, EDGE)
+            )
+            paint_vertical(
+                painter, x, top=before, bottom=after, pen=dashed_pen(colours.accent, width=1.4)
+            )
+            painter.setPen(solid_pen(colours.accent, width=1.4))
             painter.setBrush(ink(colours.window))
             painter.drawEllipse(QPointF(x, after), 3.5, 3.5)
 
@@ -337,16 +346,18 @@ class PlotPicture(Guarded, QWidget):
     def _paint_playhead(self, painter: QPainter, x: float) -> None:
         area, colours = self.area, self._frame.theme.colours
         paint_vertical(painter, x, area.top(), area.bottom(), solid_pen(colours.window, EDGE))
-        paint_vertical(painter, x, area.top(), self.height(), solid_pen(colours.playhead, 1.5))
+        paint_vertical(
+            painter, x, area.top(), bottom=self.height(), pen=solid_pen(colours.playhead, width=1.5)
+        )
         arrow_top = area.top() - ARROW
         arrow = ((x - ARROW, arrow_top), (x + ARROW, arrow_top), (x, area.top() + 1))
         paint_triangle(painter, arrow, colours.playhead)
         tokens = self._tokens_at_playhead()
         if self.areas is None and tokens is not None:
-            painter.setPen(solid_pen(colours.window, 1.5))
+            painter.setPen(solid_pen(colours.window, width=1.5))
             painter.setBrush(ink(colours.accent))
             painter.drawEllipse(QPointF(x, self.up.pixel(tokens)), 4.5, 4.5)
-        self.ruler.paint_flag(painter, area.bottom(), x, self.width())
+        self.ruler.paint_flag(painter, top=area.bottom(), x=x, width=self.width())
 
     def _tokens_at_playhead(self) -> int | None:
         """Return the tokens of the buffer at the playhead; None if they are unknown."""
@@ -359,4 +370,4 @@ class PlotPicture(Guarded, QWidget):
 def _paint_across(painter: QPainter, area: QRectF, y: float, pen: QPen) -> None:
     """Paint a line across the area, in the middle of a pixel row so that it is not blurred."""
     if area.top() <= y <= area.bottom():
-        paint_horizontal(painter, round(y) + 0.5, area.left(), area.right(), pen)
+        paint_horizontal(painter, y=round(y) + 0.5, left=area.left(), right=area.right(), pen=pen)

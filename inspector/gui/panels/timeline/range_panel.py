@@ -66,7 +66,12 @@ class PartBars(Guarded, QWidget):
             for n, (name, tokens, colour) in enumerate(self.parts):
                 row_room = QRectF(0, n * high, self.width(), high)
                 middle = row_room.center().y()
-                paint_rounded(painter, QRectF(0, middle - SWATCH / 2, SWATCH, SWATCH), colour, 2)
+                paint_rounded(
+                    painter,
+                    room=QRectF(0, middle - SWATCH / 2, SWATCH, SWATCH),
+                    colour=colour,
+                    radius=2,
+                )
                 bar = QRectF(bars.left(), middle - 3, bars.width() * tokens / most, 6)
                 painter.drawRoundedRect(bar, min(3.0, bar.width() / 2), 3)
                 self._paint_words(painter, row_room, name, grouped(tokens))

@@ -22,7 +22,11 @@ def pressure_headline(reading: GaugeReading | None) -> str:
         return NOTHING
     if reading.pressure.tokens is None:
         return "No tokens"
-    return grouped(reading.pressure.tokens) if reading.ratio is None else per_cent(reading.ratio, 1)
+    return (
+        grouped(reading.pressure.tokens)
+        if reading.ratio is None
+        else per_cent(reading.ratio, places=1)
+    )
 
 
 def pressure_size(reading: GaugeReading | None) -> str:

@@ -86,7 +86,7 @@ class Ruler:
         self._paint_ticks(painter, top, across, step)
         self.numbers = []
         for at in self._multiples_in_sight(step):
-            self._paint_number(painter, top, across.pixel(at), at, flag)
+            self._paint_number(painter, top, x=across.pixel(at), at=at, flag=flag)
         if self._frame.left > SMALLEST_GUTTER:
             self._paint_names(painter, top)
 
@@ -125,7 +125,7 @@ class Ruler:
         parts = next((parts for parts in (5, 2) if step % parts == 0), 1)
         for at in self._multiples_in_sight(step // parts):
             length = TICK if at % step == 0 else TICK / 2
-            paint_vertical(painter, across.pixel(at), top, top + length, pen)
+            paint_vertical(painter, x=across.pixel(at), top=top, bottom=top + length, pen=pen)
 
     def _paint_number(self, painter: QPainter, top: float, x: float, at: int, flag: QRectF) -> None:
         """Paint the number and the time of a request, unless the flag would cover them."""
@@ -171,7 +171,7 @@ class Ruler:
         """Paint the flag with the request of the playhead and its time. The arguments are those of `flag_room`."""
         colours = self._frame.theme.colours
         room = self.flag_room(top, x, width)
-        paint_rounded(painter, room, colours.playhead, 3)
+        paint_rounded(painter, room, colour=colours.playhead, radius=3)
         painter.setPen(ink(colours.window))
         number, time = self._flag_words
         half_height = (room.height() - TICK) / 2

@@ -165,7 +165,7 @@ class Tank(Guarded, QWidget):
             painter.fillRect(room, ink(layer.colour))
         hairline = solid_pen(self._theme.colours.window)
         for layer in self._layers[1:]:
-            paint_horizontal(painter, self.y_of(layer.low), body.left(), body.right(), hairline)
+            paint_horizontal(painter, self.y_of(layer.low), body.left(), body.right(), pen=hairline)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
     def _span(self, body: QRectF, low: float, high: float) -> QRectF:
@@ -184,26 +184,28 @@ class Tank(Guarded, QWidget):
         colours = self._theme.colours
         if reading.before is not None:
             y = self.y_of(reading.before)
-            paint_horizontal(painter, y, body.left(), body.right(), dashed_pen(colours.accent, 1.2))
+            paint_horizontal(
+                painter, y, body.left(), body.right(), dashed_pen(colours.accent, width=1.2)
+            )
         elif reading.preview is not None:
             top = self.y_of(reading.preview.tokens)
             remaining = QRectF(body)
             remaining.setTop(top)
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(dashed_pen(colours.playhead, 1.4))
+            painter.setPen(dashed_pen(colours.playhead, width=1.4))
             painter.drawRect(remaining.adjusted(1, 0, -1, -1))
 
     def _paint_notches(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
         """Paint the notches of the client's trigger, at most one per pixel."""
         sizes = reading.trigger.notches if reading.trigger is not None else ()
         for y in {round(self.y_of(tokens)) for tokens in sizes}:
-            paint_notch(painter, body.right() + 1, y, self._theme.colours.good)
+            paint_notch(painter, x=body.right() + 1, y=y, colour=self._theme.colours.good)
 
     def _paint_line(self, painter: QPainter, body: QRectF, line: GaugeLine, colour: str) -> None:
         """Paint a line with its handle, and with a light edge that keeps it visible over every category."""
         y, left, right = self.y_of(line.tokens), body.left() - 3, body.right() + 5
-        paint_horizontal(painter, y, left, right, solid_pen(self._theme.colours.window, 4))
-        pen = solid_pen(colour, 2) if line.is_scale else dashed_pen(colour, 2)
+        paint_horizontal(painter, y, left, right, solid_pen(self._theme.colours.window, width=4))
+        pen = solid_pen(colour, width=2) if line.is_scale else dashed_pen(colour, width=2)
         paint_horizontal(painter, y, left, right, pen)
         paint_handle(painter, QPointF(left, y), colour)
 
@@ -226,17 +228,36 @@ class Tank(Guarded, QWidget):
         """Yield the labels of answer reserve, trigger and preview."""
         colours, window = self._theme.colours, reading.window.tokens
         if window and reading.reserve:
-            yield TankLabel(window, "", "answer reserve", colours.quiet, _reserve_words(reading), 4)
+            yield TankLabel(
+                window,
+                name="",
+                about="answer reserve",
+                colour=colours.quiet,
+                explanation=_reserve_words(reading),
+                rank=4,
+            )
         trigger = reading.trigger
         if trigger is not None:
             words = trigger_words(trigger)
             yield TankLabel(
-                trigger.tokens[-1], trigger.label, trigger.basis, colours.good, words, 1
+                trigger.tokens[-1],
+                name=trigger.label,
+                about=trigger.basis,
+                colour=colours.good,
+                explanation=words,
+                rank=1,
             )
         preview = reading.preview
         if preview is not None and reading.before is None:
             name, about = f"after {preview.tier}", f"about {grouped(preview.tokens)}"
-            yield TankLabel(preview.tokens, name, about, colours.text, explain("preview"), 3)
+            yield TankLabel(
+                preview.tokens,
+                name,
+                about,
+                colour=colours.text,
+                explanation=explain("preview"),
+                rank=3,
+            )
 
     def _line_label(self, reading: GaugeReading, line: GaugeLine, colour: str) -> TankLabel:
         """Return the label of a line; in a folded gauge only its percentage."""
@@ -244,7 +265,9 @@ class Tank(Guarded, QWidget):
         name, about = line.label, headroom(reading, line)
         if self._folded:
             name, about = name.split(" ")[0], ""
-        return TankLabel(line.tokens, name, about, colour, describe_line(reading, line), rank)
+        return TankLabel(
+            line.tokens, name, about, colour, explanation=describe_line(reading, line), rank=rank
+        )
 
     def _paint_labels(self, painter: QPainter, reading: GaugeReading) -> None:
         """Paint the labels of a reading, and store their rectangles for the tooltips."""
@@ -354,7 +377,7 @@ def paint_handle(painter: QPainter, right: QPointF, colour: str) -> None:
     """Paint the handle of a line; `right` is the middle of its right edge."""
     wide, high = _HANDLE
     room = QRectF(right.x() - wide, right.y() - high / 2, wide, high)
-    paint_rounded(painter, room, colour, 1.5)
+    paint_rounded(painter, room, colour, radius=1.5)
 
 
 def paint_notch(painter: QPainter, x: float, y: float, colour: str) -> None:
@@ -388,7 +411,7 @@ def _reserve_words(reading: GaugeReading) -> str:
 
 def _layer_words(layer: Layer, reading: GaugeReading) -> str:
     window, tokens = reading.window.tokens, layer.tokens
-    share = f", {per_cent(tokens / window, 1)} of the window" if window else ""
+    share = f", {per_cent(tokens / window, places=1)} of the window" if window else ""
     likely = f"Most likely: {reading.not_recorded}." if layer.name == NOT_RECORDED else ""
     return explain(layer.name, f"{grouped(tokens)} tokens{share}.", likely)
 
@@ -402,6 +425,6 @@ def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
     for name, tokens, colour in parts:
         top = min(level + tokens, reading.pressure.tokens or 0)
         if top > level:
-            stack.append(Layer(name, level, top, colour, tokens))
+            stack.append(Layer(name, low=level, high=top, colour=colour, tokens=tokens))
             level = top
     return tuple(stack)
