@@ -169,9 +169,16 @@ class Replays:
 
 
 def _label(runner: PolicyRunner) -> str:
+    """Return the policy with its window and settings, as reports show it.
+
+    A policy file is named by its path from the current folder on, so that a baseline also holds in another checkout.
+    """
     settings = [f"{key}={value}" for key, value in runner.settings]
     window = [f"window={runner.window}"] if runner.window is not None else []
-    return " ".join([runner.policy.reference, *window, *settings])
+    name, here = Path(runner.policy.reference), Path.cwd()
+    if name.is_absolute() and name.is_relative_to(here):
+        name = name.relative_to(here)
+    return " ".join([str(name), *window, *settings])
 
 
 def _measure(runner: PolicyRunner, ground: Ground, client: str, name: str) -> SessionFigures:

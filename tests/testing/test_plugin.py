@@ -38,6 +38,16 @@ def test_pin_that_is_nowhere(context_sessions):
     assert_survives("none", context_sessions, ["never say hello to the moon"])
 """
 
+MINE = """
+from inspector.testing import max_cost, max_pressure
+
+def test_cheap(context_sessions):
+    max_cost("./mine.py", context_sessions, 100)
+
+def test_full(context_sessions):
+    max_pressure("mine.py", context_sessions, 0.5)
+"""
+
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
@@ -115,3 +125,21 @@ def test_plugin_when_loaded_imports_nothing_of_the_program() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "['inspector.testing', 'inspector.testing.plugin']"
+
+
+def test_baseline_of_a_policy_file_names_no_folder_and_holds_in_another_checkout(
+    project: pytest.Pytester,
+) -> None:
+    (project.path / "mine.py").write_text(
+        "from inspector.core.policies.catalogue import POLICIES\n"
+    )
+    with (project.path / "mine.py").open("a") as file:
+        file.write('POLICY = POLICIES["none"]\n')
+    project.makepyfile(test_policy=MINE)
+    stored = project.path / "base.json"
+    words = "--context-sessions", "recorded"
+    run(project, *words, "--context-save-baseline", str(stored)).assert_outcomes(passed=1, failed=1)
+    assert list(json.loads(stored.read_text())["figures"]) == ["ledger.jsonl | mine.py"]
+    again = run(project, *words, "--context-baseline", str(stored), "--context-report=r.md")
+    again.stdout.fnmatch_lines(["*mine.py on ledger.jsonl: 254,411 tokens*"])
+    assert "Not in the baseline" not in (project.path / "r.md").read_text()

@@ -75,7 +75,12 @@ def offer_text(arguments: argparse.Namespace, path: Path, change: TextChange) ->
         note("Nothing was changed.")
         return
     _replace(path, before, after)
-    note(f"{path} was changed. --remove takes it back." if after else f"{path} was removed.")
+    if not after:
+        note(f"{path} was removed.")
+    elif arguments.remove:
+        note(f"{path} no longer runs context-inspector.")
+    else:
+        note(f"{path} was changed. --remove takes the change back.")
 
 
 def find_command() -> str:

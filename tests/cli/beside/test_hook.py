@@ -185,7 +185,9 @@ def test_settings_are_changed_only_after_a_yes_and_taken_back(
     assert settings.stat().st_mode & 0o777 == 0o600
     assert main([command, "--install", "--yes"]) == 0
     assert settings.read_bytes() == installed
+    capsys.readouterr()
     assert main([command, "--remove", "--yes"]) == 0
+    assert capsys.readouterr().err.endswith("settings.json no longer runs context-inspector.\n")
     assert settings.read_bytes() == before
     assert [path.name for path in settings.parent.iterdir()] == ["settings.json"]
 
