@@ -59,9 +59,8 @@ def main() -> int:
         )
         return 1
     index = read_index(transcript)
-    sys.stdout.buffer.write(
-        f"{status_words(status, transcript, index)}\n".encode()
-    )  # UTF-8 in every locale
+    # UTF-8 in every locale.
+    sys.stdout.buffer.write(f"{status_words(status, transcript, index)}\n".encode())
     sys.stdout.flush()
     if needs_refresh(transcript, index):
         start_refresh(transcript)

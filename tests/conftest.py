@@ -51,9 +51,8 @@ os.environ.update(dict.fromkeys(_HOMES, _RUN.name))
 for _name in _SCREENS + _AGENTS:
     os.environ.pop(_name, None)
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # as in the background of a shell: programs would inherit it
+# As in the background of a shell: programs would inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Time limits on single examples say more about the machine than about the code. In CI the examples are the same each
@@ -82,9 +81,8 @@ def _refuse_the_network(event: str, arguments: tuple[object, ...]) -> None:
     """Audit hook: sees every connection and look-up in this process, from whatever library."""
     if event in ("socket.connect", "socket.sendto"):
         address = arguments[1]
-        host = (
-            address[0] if isinstance(address, tuple) else None
-        )  # a local socket's address is a path
+        # A local socket's address is a path.
+        host = address[0] if isinstance(address, tuple) else None
     elif event == "socket.getaddrinfo":
         host = arguments[0]
     else:

@@ -210,9 +210,8 @@ def check_lost(session: Session, histories: tuple[PinHistory, ...]) -> None:
                 assert FATES[after.state] == fates.get(
                     history.pin.text.rstrip(END_SIGNS), "kept"
                 ), history.pin.text[:20]
-    if (
-        len(found) == 1 and thread.compactions
-    ):  # a replay counts what stands before its one step as `lost` does
+    # A replay counts what stands before its one step as `lost` does.
+    if len(found) == 1 and thread.compactions:
         replayed = recorded(Ground(thread, pins=None)).losses
         (one,) = found
         counted = replayed.paraphrased, replayed.lost, replayed.needed_later

@@ -48,9 +48,8 @@ def threads(path: Path) -> list[tuple[Thread, int | None]]:
 def check(found: ReplayReport, thread: Thread) -> None:
     assert len(found.rows) == len(thread.requests)
     for row, request in zip(found.rows, thread.requests, strict=True):
-        twice = (
-            row.kind == "reported" and request.usage and request.usage.context is not None
-        )  # billed for a compaction
+        # Billed for a compaction.
+        twice = row.kind == "reported" and request.usage and request.usage.context is not None
         assert row.spent.prompt >= 0 if twice else row.tokens == row.spent.prompt >= 0
     assert found.spent.cache_read == sum(row.spent.cache_read for row in found.rows)
     assert found.losses.lost <= found.losses.facts

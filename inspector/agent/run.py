@@ -30,9 +30,8 @@ class Models:
 
     def __init__(self, plan: Plan, window: int | None) -> None:
         self._plan = plan
-        left = (
-            COMPACTIONS if plan.model == MODEL else None
-        )  # the demo's provider soon stops compacting remotely
+        # The demo's provider soon stops compacting remotely.
+        left = COMPACTIONS if plan.model == MODEL else None
         self._world = plan.world or SimulatedServerState(window or WINDOW, compactions=left)
         self._session = uuid4().hex
         self._kept: dict[str, Answering] = {}

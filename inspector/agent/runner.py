@@ -107,21 +107,16 @@ def _main_thread(run: Run) -> AgentThread:
         agent.last = (
             Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
         )
-        agent.waiting, agent.edited = (
-            open_calls(buffer),
-            True,
-        )  # a buffer that providers refuse is repaired before it is sent
+        # A buffer that providers refuse is repaired before it is sent.
+        agent.waiting, agent.edited = (open_calls(buffer), True)
     agent.write_running()
     return agent
 
 
 def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[str, Any]:
     world = plan.world
-    fields = (
-        "window",
-        "pause_s",
-        "compactions",
-    )  # what is needed to recreate the simulated provider
+    # What is needed to recreate the simulated provider.
+    fields = ("window", "pause_s", "compactions")
     return {
         "program": f"context-inspector {__version__}",
         "task": plan.task,

@@ -74,9 +74,8 @@ def question_rows(what: Question, width: int, most: int) -> tuple[list[str], int
         body.append(
             f"… cut here: {left:,} more characters, {lines:,} more line ends; w shows the whole"
         )
-    ours = [
-        "".join(map(exact, _BLANKS.sub(_spelt, text))) for text in (what.says, what.covers)
-    ]  # these texts may contain file names
+    # These texts may contain file names.
+    ours = ["".join(map(exact, _BLANKS.sub(_spelt, text))) for text in (what.says, what.covers)]
     return [ours[0], "", *body, *([""] if body else []), ours[1]], max(0, left)
 
 

@@ -85,9 +85,8 @@ def _run(words: list[str]) -> int:
 
 
 def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
-    requested = (
-        words[:1] if words and words[0] in COMMANDS else []
-    )  # importing only this command keeps the start fast
+    # Importing only this command keeps the start fast.
+    requested = words[:1] if words and words[0] in COMMANDS else []
     arguments = build_parser(requested).parse_args(words)
     return _module(arguments.command), arguments
 

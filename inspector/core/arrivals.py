@@ -182,9 +182,8 @@ def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
     """Return the buffer right before the change: that of the previous request, with the messages that arrived since."""
     if at < len(thread.requests):
         request = thread.requests[at]
-        is_cleared_again = (
-            at and request.edits
-        )  # the client re-sends content that the provider cleared earlier
+        # The client re-sends content that the provider cleared earlier.
+        is_cleared_again = at and request.edits
         if request.asked is not None and not is_cleared_again:
             return request.asked
     last = thread.requests[at - 1].view

@@ -138,9 +138,8 @@ def _is_passing(part: Part) -> bool:
 
 def _lasting(part: Part) -> list[Any]:
     if isinstance(part, Opaque) and isinstance(value := part.value, Mapping):
-        only_named = (
-            len(value) <= 2
-        )  # a reference to an item that the provider stores has only an id
+        # A reference to an item that the provider stores has only an id.
+        only_named = len(value) <= 2
         fields = {
             name: field
             for name, field in value.items()

@@ -152,9 +152,8 @@ class Message:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """Return the tool calls of this message, in order."""
-        if ToolCall not in map(
-            type, self.parts
-        ):  # fast path: most messages have no calls, and policies ask often
+        # Fast path: most messages have no calls, and policies ask often.
+        if ToolCall not in map(type, self.parts):
             return ()
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 

@@ -66,9 +66,8 @@ def _check_beginning(messages: Sequence[Message]) -> _Troubles:
     )
     if first is None or first.role != "assistant":
         return
-    if not any(
-        isinstance(part, Opaque) and part.text for part in first.parts
-    ):  # a compaction by the provider may come first
+    # A compaction by the provider may come first.
+    if not any(isinstance(part, Opaque) and part.text for part in first.parts):
         yield (
             at,
             "first-role",
@@ -78,9 +77,8 @@ def _check_beginning(messages: Sequence[Message]) -> _Troubles:
 
 def _check_contents(messages: Sequence[Message]) -> _Troubles:
     end = 0
-    for role, group in groupby(
-        messages, lambda message: message.role
-    ):  # adapters send each group as one message
+    # Adapters send each group as one message.
+    for role, group in groupby(messages, lambda message: message.role):
         run = list(group)
         start, end = end, end + len(run)
         may_be_empty = role == "tool" or (role == "assistant" and end == len(messages))

@@ -67,9 +67,8 @@ def build(application: QApplication, settings: Settings) -> MainWindow:
     calling = Calling()
     window = MainWindow(Theme(application, settings), settings, calling)
     application.aboutToQuit.connect(calling.close)
-    application.aboutToQuit.connect(
-        window.bridge.close
-    )  # a pausing job would keep the process alive
+    # A pausing job would keep the process alive.
+    application.aboutToQuit.connect(window.bridge.close)
     Garbage(window)
     Trouble(window.tell_trouble).install()
     return window

@@ -167,9 +167,8 @@ class TopBar(Guarded, QFrame):
 
     def _fill_live(self, menu: QMenu) -> None:
         for command in self._commands():
-            if (
-                command.words in LIVE
-            ):  # the text after the tab is only shown; the window handles the key
+            # The text after the tab is only shown; the window handles the key.
+            if command.words in LIVE:
                 menu.addAction(f"{command.words}\t{command.shown_keys}").triggered.connect(
                     command.run
                 )

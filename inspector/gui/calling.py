@@ -34,9 +34,8 @@ class Calling:
             if self._answerer is None or key != self._key:
                 self._let_go()
                 self._open, self._key = _opened(who, model), key
-                self._answerer = WorkspaceAnswerer(
-                    self._open, root=None
-                )  # files come from the recording
+                # Files come from the recording.
+                self._answerer = WorkspaceAnswerer(self._open, root=None)
             return self._answerer
 
     def close(self) -> None:
@@ -58,9 +57,8 @@ def model_of(state: State) -> str:
 
 
 def _opened(who: str, model: str) -> "Answering":
-    from inspector.providers.answerers import (
-        answerer,
-    )  # importing takes 0.1 s, so only if needed
+    # Importing takes 0.1 s, so only if needed.
+    from inspector.providers.answerers import answerer
 
     try:
         return answerer(who, model)

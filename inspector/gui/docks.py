@@ -195,10 +195,8 @@ class Docks(WorkspacePage):
     def _make_room_for_run(self) -> None:
         """Hide the table of exchanges if there is a run but no proxy or receiver, and the run if there is none."""
         live, state = self.workspaces["Live"], self._desk.workbench.state
-        dock, table = (
-            live.docks.get("Run"),
-            live.centralWidget(),
-        )  # both are None before the panels are placed
+        # Both are None before the panels are placed.
+        dock, table = (live.docks.get("Run"), live.centralWidget())
         if dock is not None and table is not None and live.laid_out and not dock.isFloating():
             dock.setVisible(state.run is not None)
             table.setVisible(state.run is None or bool(state.proxy or state.receiver))
@@ -416,9 +414,8 @@ class Docks(WorkspacePage):
         same = former is not None and _is_same(former, state)
         if same and former is not None and _is_same(former, state, _LIVE):
             return
-        for panel in list(
-            self.panels.values()
-        ):  # a copy, because a panel may show another one, which is built then
+        # A copy, because a panel may show another one, which is built then.
+        for panel in list(self.panels.values()):
             if panel.LIVE or not same:
                 _tell(panel, state)
 

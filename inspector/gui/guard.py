@@ -192,19 +192,16 @@ class Trouble:
             if frames
             else kind.__name__
         )
-        if (
-            place not in self._told
-        ):  # an error in every row or every frame would fill the log and take time
+        # An error in every row or every frame would fill the log and take time.
+        if place not in self._told:
             self._told.add(place)
             text = "".join(traceback.format_exception(kind, error, trace))
             LOG.error("unexpected: %s", text)
             usual = f"Something went wrong inside the program ({kind.__name__}). You can go on."
-            sentence = next(
-                iter(getattr(error, "__notes__", ())), usual
-            )  # an earlier handler may have added a note about what the error concerns
-            QTimer.singleShot(
-                0, lambda: self._tell(sentence, bug_report(text))
-            )  # not during a paint event
+            # An earlier handler may have added a note about what the error concerns.
+            sentence = next(iter(getattr(error, "__notes__", ())), usual)
+            # Not during a paint event.
+            QTimer.singleShot(0, lambda: self._tell(sentence, bug_report(text)))
 
 
 def bug_report(text: str) -> str:

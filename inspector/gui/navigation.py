@@ -41,9 +41,8 @@ def go_to(
     def look(state: State) -> None:
         if state.thread_id == thread_id:
             stop()
-            QTimer.singleShot(
-                0, land
-            )  # not in this call: other subscribers have not received the new thread yet
+            # Not in this call: other subscribers have not received the new thread yet.
+            QTimer.singleShot(0, land)
 
     workbench.choose_thread(thread_id)
     if workbench.state.thread_id == thread_id:

@@ -212,10 +212,8 @@ class Follow:
         """Start to follow the open file or its project, or stop."""
         state = self._workbench.state
         ready = state.session is not None and state.session.path and state.opening is None
-        stops = state.following in (
-            what,
-            "project",
-        )  # the button switches following off; it does not switch from project to file
+        # The button switches following off; it does not switch from project to file.
+        stops = state.following in (what, "project")
         following: Following = what if ready and not stops else ""
         self._stop()
         self._what = following

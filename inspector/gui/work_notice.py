@@ -32,9 +32,8 @@ class WorkNotice(QFrame):
         self.words = label(role="quiet")
         about = "Cancel this work; the panels offer to begin it again"
         self.stop = button("Cancel", self.cancel_work, about=about, role="flat")
-        self.stop.setFocusPolicy(
-            Qt.FocusPolicy.NoFocus
-        )  # the button is often hidden; a command does the same
+        # The button is often hidden; a command does the same.
+        self.stop.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         row(self.words, self.stop, of=self, gap=8)
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.look)

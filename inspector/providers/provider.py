@@ -209,9 +209,8 @@ class ProviderLoop:
         if over is None or thread is None:
             return
         over.get_loop().call_soon_threadsafe(over.set_result, last)
-        if (
-            thread is not threading.current_thread()
-        ):  # the garbage collector may close a provider on any thread, even on this one
+        # The garbage collector may close a provider on any thread, even on this one.
+        if thread is not threading.current_thread():
             thread.join(CLOSE_S)
 
 

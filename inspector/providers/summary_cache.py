@@ -84,9 +84,8 @@ def _read(path: Path) -> Answer | None:
 def _write(path: Path, answer: Answer) -> None:
     document = write_reply(replace(answer, elapsed_ms=0))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, draft = tempfile.mkstemp(
-        dir=path.parent, prefix=".draft-"
-    )  # only its owner can read it
+    # Only its owner can read it.
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=".draft-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(dumps(document).encode("utf-8", "surrogatepass"))

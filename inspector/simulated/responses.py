@@ -147,9 +147,8 @@ class ResponsesApi(SimulatedApi):
     def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
         """Yield the error, then the response with the status failed."""
         error = {"code": refusal.code or "server_error", "message": refusal.message}
-        if (
-            error["code"] != "context_length_exceeded"
-        ):  # an overflow is reported only by the failed response
+        # An overflow is reported only by the failed response.
+        if error["code"] != "context_length_exceeded":
             yield "error", {"type": "error", "sequence_number": 90, "param": refusal.param, **error}
         response = _document("resp_failed", "failed", error=error, model="", output=[], **_DEFAULTS)
         yield (

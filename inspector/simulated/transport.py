@@ -240,9 +240,8 @@ async def paced(
             await asyncio.sleep(pause_s)
     match fault.kind:
         case "cut":
-            await asyncio.sleep(
-                BEAT_S
-            )  # the client can read the earlier events before the connection breaks
+            # The client can read the earlier events before the connection breaks.
+            await asyncio.sleep(BEAT_S)
         case "hang":
             await asyncio.sleep(FOREVER_S)
         case "drip":

@@ -238,9 +238,8 @@ def _document(path: Path, member: str, session: str) -> Any:
             _named(name) for name in names if name.startswith("samples/") and name.endswith(".json")
         ]
         samples.sort(key=lambda sample: (_number(sample["id"]), sample["id"], sample["epoch"]))
-        with suppress(
-            NothingToRead
-        ):  # the summaries repeat the inputs, so that samples can be listed
+        # The summaries repeat the inputs, so that samples can be listed.
+        with suppress(NothingToRead):
             summaries = objects_of(read("summaries.json") if "summaries.json" in names else [])
             inputs = {
                 (str(row.get("id")), str(row.get("epoch"))): row.get("input") for row in summaries

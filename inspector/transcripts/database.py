@@ -97,9 +97,8 @@ def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
         raise Torn(f"{path} cannot be read: {why}") from None
     finally:
         if _moment(path) != before:
-            raise Torn(
-                f"{path} changed while it was read"
-            )  # this replaces any other error, which may be a consequence
+            # This replaces any other error, which may be a consequence.
+            raise Torn(f"{path} changed while it was read")
 
 
 def _moment(path: Path) -> tuple[FileStat, bytes]:

@@ -125,10 +125,8 @@ def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
             for candidate in _crush_databases(path) if path.name == _CRUSH_LIST else (path,):
                 try:
                     about = candidate.stat()
-                except (
-                    OSError,
-                    ValueError,
-                ):  # it was removed in the meantime, or we may not read it
+                except (OSError, ValueError):
+                    # It was removed in the meantime, or we may not read it.
                     continue
                 if about.st_size:
                     yield about.st_mtime, candidate, about.st_size

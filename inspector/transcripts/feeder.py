@@ -177,9 +177,8 @@ class Feeder:
         place = _PLACE.search(why)
         is_cut_off = place is not None and int(place[2]) >= len(text.rstrip())
         self.opens = self.opens or (is_cut_off and not self.values and not self._problems)
-        reason = _PLACE.sub(
-            r" at column \1", why
-        )  # without the parser's line number, which is not that of the file
+        # Without the parser's line number, which is not that of the file.
+        reason = _PLACE.sub(r" at column \1", why)
         self._problem(f"not JSON: {reason}; the line was left out", line)
         return ()
 

@@ -101,9 +101,8 @@ def save_har(session: Session, target: str, force: bool) -> None:
 
 
 def _write(text: str | bytes | Iterable[str], target: Path) -> None:
-    handle, draft = tempfile.mkstemp(
-        dir=target.parent, prefix=".draft-"
-    )  # a short name of its own: the target's name may already have the greatest length allowed
+    # A short name of its own: the target's name may already have the greatest length allowed.
+    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=".draft-")
     try:
         if isinstance(text, bytes):
             with os.fdopen(handle, "wb") as binary:

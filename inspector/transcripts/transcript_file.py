@@ -370,9 +370,8 @@ class TranscriptFile:
 
 
 def _yaml(data: bytes) -> Any:
-    from inspector.transcripts import (
-        yamltext,
-    )  # few files are YAML, and its library would be loaded at every start
+    # Few files are YAML, and its library would be loaded at every start.
+    from inspector.transcripts import yamltext
 
     return yamltext.parse_yaml(data)
 

@@ -86,9 +86,8 @@ class Stepping:
             return
         if running.need is None:
             self._drop()
-            if (
-                running.step is None or start is None
-            ):  # the step of an external need is taken elsewhere
+            # The step of an external need is taken elsewhere.
+            if running.step is None or start is None:
                 self._bench.show(replace(self._bench.state, asking=None))
                 return
             if running.tier == DUE and running.step.did_nothing:

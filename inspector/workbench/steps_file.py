@@ -230,9 +230,8 @@ def run_step(by: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) 
     saved = saved_step.get("state")
     if saved is None or saved == by.dump(step.running):
         return step
-    last = replace(
-        step.outcomes[-1], running=by.load(settings, saved)
-    )  # the user closed the breaker manually
+    # The user closed the breaker manually.
+    last = replace(step.outcomes[-1], running=by.load(settings, saved))
     return replace(step, outcomes=(*step.outcomes[:-1], last))
 
 

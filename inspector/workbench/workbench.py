@@ -355,9 +355,8 @@ class Workbench:
             return
         window = self._windows.known(state)
         before = self._state.window if _same_thread(self._state, state) else None
-        self.show(
-            replace(state, window=window or before)
-        )  # the previous one is shown until the new one is known
+        # The previous one is shown until the new one is known.
+        self.show(replace(state, window=window or before))
         if window is None:
             self.work(
                 lambda: self._windows.find(state),

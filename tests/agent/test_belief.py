@@ -46,9 +46,8 @@ def test_gauge_of_a_journal_shows_the_count_that_the_run_showed(
         request.index for request in bench.state.session.main.requests if request.usage is not None
     ]
     assert main
-    for report, at in zip(
-        main, answered, strict=True
-    ):  # a request that was refused has a place of its own
+    # A request that was refused has a place of its own.
+    for report, at in zip(main, answered, strict=True):
         now = read(bench, at)
         assert (now.pressure.tokens, now.believed) == (report.tokens, report.calibrated), (
             report.turn

@@ -244,9 +244,8 @@ def test_what_ends_or_begins_with_a_compaction(made: MadeSession, ask: Asked) ->
     made.compact("Nothing was said.", 9_053)
     (found,) = ask("lost", made, "--compaction", "-1")["compactions"]
     assert found["tokens_after"] == ask("breakdown", made, "--at", "end")["tree"]["tokens"]
-    assert (
-        ask("info", made)["summary"][2] == "The session cost $0.03."
-    )  # nothing came after it that could save
+    # Nothing came after it that could save.
+    assert ask("info", made)["summary"][2] == "The session cost $0.03."
 
 
 def test_a_compaction_that_the_provider_made_while_it_answered(

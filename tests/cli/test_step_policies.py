@@ -129,9 +129,8 @@ def test_step_with_files_of_the_same_names_here_restores_the_recorded_contents(
     kept = Path(found["events"][0]["transcript_path"])
     assert kept.is_relative_to(place / "data")
     assert len(kept.read_text().splitlines()) == 7
-    assert (
-        found["validity"][0]["rule"] == "result-without-call"
-    )  # faithful: the window of five splits a pair
+    # Faithful: the window of five splits a pair.
+    assert found["validity"][0]["rule"] == "result-without-call"
 
 
 def test_step_with_files_that_the_recording_only_names_tells_which_are_missing(

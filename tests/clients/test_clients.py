@@ -72,9 +72,8 @@ def _went_as_written(scenario: Scenario, trait: Trait, played: Played) -> None:
     statuses = Counter(one.status for one in played.wire)
     if scenario.status(trait) == 0 and played.stdout[-1].strip():
         assert "That is done" in played.stdout[-1], _told(played)
-        results = [
-            len(_RESULT.findall(body_of(one))) for one in played.wire
-        ]  # a WebSocket brings the new ones only
+        # A WebSocket brings the new ones only.
+        results = [len(_RESULT.findall(body_of(one))) for one in played.wire]
         assert (sum(results) if trait.only_new else max(results)) >= 3 or scenario.tiny
     match scenario.name:
         case "too-many-requests":
@@ -115,9 +114,8 @@ def _opens(played: Played, scenario: Scenario, trait: Trait) -> None:
     if scenario.compactions(trait):
         assert [call for call in told["side_calls"] if call["kind"] == "compaction"]
         untold = [drop for drop in told["drops"] if drop["loss"] and drop["compaction"] is None]
-        if (
-            len(played.statuses) > 1
-        ):  # a client that is resumed may say anew what it says of the folder
+        # A client that is resumed may say anew what it says of the folder.
+        if len(played.statuses) > 1:
             untold = [drop for drop in untold if drop["kind"] != "edit"]
         assert not untold, "all losses are told"
     if len(played.statuses) == 1:

@@ -114,9 +114,8 @@ def same_as_its_own(
         for request in thread.requests
         if request.finish != "cut" and request.usage is not None
     ]
-    requests = (
-        thread.requests if len(own.requests) == len(thread.requests) else answered
-    )  # not all write those down
+    # Not all write those down.
+    requests = thread.requests if len(own.requests) == len(thread.requests) else answered
     for ours, theirs in zip(own.requests, requests, strict=True):
         saw, told = found.provider_saw(theirs), of_buffer(ours.buffer())
         same_row(told.talk, saw.told.talk, f"{own.id} {ours.index}")

@@ -392,15 +392,13 @@ def test_it_is_not_the_provider_where_no_count_shows_that_it_still_had_it() -> N
     assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 28_000), role="tool")] == [
         "unknown"
     ]
-    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 24_000))] == [
-        "unknown"
-    ]  # a turn begins there
+    # A turn begins there.
+    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 24_000))] == ["unknown"]
     after_a_while = by_itself(*OTHER_CACHE, (50_000, 39_900), minutes=(0, 1, 2, 3, 20))
     assert [one.cause for one in after_a_while] == ["unknown"]
     close = (30_100, 2_400), (31_000, 30_000), (31_900, 30_900), (37_900, 31_800), (39_000, 30_000)
-    assert [one.cause for one in by_itself(*close, role="tool")] == [
-        "unknown"
-    ]  # any place is the end of some call
+    # Any place is the end of some call.
+    assert [one.cause for one in by_itself(*close, role="tool")] == ["unknown"]
 
 
 def test_what_the_provider_did_was_not_avoidable() -> None:

@@ -16,11 +16,8 @@ from inspector.core.usage import HOUR_S
 from tests.core.sessions import MODEL, compacted, said
 
 MILLION = Decimal(1_000_000)
-WRITE, WRITE_1H, READ = (
-    25 / (4 * MILLION),
-    10 / MILLION,
-    1 / (2 * MILLION),
-)  # of claude-opus-4-5: $6.25, $10, $0.50
+# Of claude-opus-4-5: $6.25, $10, $0.50.
+WRITE, WRITE_1H, READ = (25 / (4 * MILLION), 10 / MILLION, 1 / (2 * MILLION))
 
 
 def thread(*minutes: float, model: str = MODEL) -> Thread:

@@ -76,9 +76,8 @@ def test_a_summary_with_what_was_kept_swallowed_and_attached() -> None:
     assert (step.request, step.name, step.compactions) == (4, "auto compaction", (0,))
     last = found.requests[3].view.messages()
     assert step.before.messages[: len(last)] == last
-    assert len(step.before.messages) > len(
-        last
-    )  # the answer that no request ever showed, and what was asked next
+    # The answer that no request ever showed, and what was asked next.
+    assert len(step.before.messages) > len(last)
     assert counts(step)["kept"] == 3  # two that stay, and what the user said next
     assert counts(step)["inserted"] == 2  # the summary, and the file that the client attached anew
     assert counts(step)["summarised"] == len(step.before.messages) - 3

@@ -218,11 +218,8 @@ def test_a_file_that_is_read_again_is_a_regret_with_a_price() -> None:
         77,
         1,
     )
-    assert (found.rereads, found.reread_tokens, found.needed_later) == (
-        1,
-        77,
-        1,
-    )  # its content was gone, though its path still stood
+    # Its content was gone, though its path still stood.
+    assert (found.rereads, found.reread_tokens, found.needed_later) == (1, 77, 1)
 
 
 def test_a_path_that_was_lost_and_is_read_again_is_one_regret() -> None:

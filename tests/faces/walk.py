@@ -35,9 +35,8 @@ class WalkPlan:
 def walk_session(session: Session, plan: WalkPlan) -> Figures:
     """Collect the numbers of all faces."""
     figures = Figures()
-    bench = Workbench(
-        answerers=lambda who, state: rehearsed(offline)
-    )  # as previews are answered: nothing is written
+    # As previews are answered: nothing is written.
+    bench = Workbench(answerers=lambda who, state: rehearsed(offline))
     bench.open(session)
     curves = series(bench.state)
     assert curves is not None

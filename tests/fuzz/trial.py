@@ -69,9 +69,8 @@ class Trials:
                 what = f"it took {took:.1f} s"
             if what:
                 yield Failure(number, name, doing, what)
-        if (
-            number % 200 == 0
-        ):  # opening freezes all that is there: right for a file or two, not for thousands
+        # Opening freezes all that is there: right for a file or two, not for thousands.
+        if number % 200 == 0:
             gc.unfreeze()
             gc.collect()
 

@@ -163,9 +163,8 @@ def _unseen(found: list[DrawnText], view: PaintedList, place: int) -> Iterator[s
             for one in found
             if len(one.words.strip("…")) >= min(LEAST, len(text))
         ]
-        if text and not any(
-            text.startswith(words) or text.endswith(words) for words in shown
-        ):  # of a path its end
+        # Of a path its end.
+        if text and not any(text.startswith(words) or text.endswith(words) for words in shown):
             yield text
 
 

@@ -38,9 +38,8 @@ def main(path: str, when: str, seconds: float = 15) -> Gaps:
                     and window.workbench.state.opening is None
                 ):
                     raise SystemExit(f"{path} did not open")
-                window.choose_workspace(
-                    "Compact"
-                )  # on a slow machine there was nothing open after that second
+                # On a slow machine there was nothing open after that second.
+                window.choose_workspace("Compact")
                 _run(0.1)
         window.close()
     return gaps

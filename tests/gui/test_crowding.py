@@ -126,9 +126,8 @@ def cramped(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> list
                     window.ask_panel("Search", "test")  # a word that is found often
                 if title == "Compare":
                     _show_sweep(window)
-                part = (
-                    None if title == titles[0] else window.docks.current
-                )  # gauge and timeline stay as they are
+                # Gauge and timeline stay as they are.
+                part = None if title == titles[0] else window.docks.current
                 found += (
                     f"{name}, {title}, {place}: {line}"
                     for line in unreadable(window, qtbot, patch, part)

@@ -121,9 +121,8 @@ def test_clicked_filtered_and_gone_to(
     panel.filter.text.clear()
     header = table.horizontalHeader()
     middle = header.viewport().height() // 2
-    click(
-        header.viewport(), QPoint(header.sectionViewportPosition(0) + 9, middle)
-    )  # by number, the first on top
+    # By number, the first on top.
+    click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 9, middle))
     assert [row.what.number for row in table.rows] == [0, 1, 2, 3, 4]
     assert sorted_by(table) == ["# ▴"]
     table.sortByColumn(SENT_AT, Qt.SortOrder.AscendingOrder)
@@ -231,9 +230,8 @@ def test_one_that_comes_is_one_row_more(stage: Stage) -> None:
 def test_200_000_calls_are_filtered_and_found_beside_the_window(
     desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        garbage, "THAW_S", inf
-    )  # counting the objects that earlier tests left takes 0.15 s
+    # Counting the objects that earlier tests left takes 0.15 s.
+    monkeypatch.setattr(garbage, "THAW_S", inf)
     _, over, table = filtered_table(desk.theme, desk.bridge)
     rows, took = _rows(200_000), list[float]()
 

@@ -139,9 +139,8 @@ def test_nothing_leaves_any_panel(opened: MainWindow, qtbot: QtBot) -> None:
         for one in methods
         if one.__name__ not in ("eventFilter", "rowCount", "columnCount", "count")
     ]
-    whole = [
-        one for one in methods if one.__name__ == "paintEvent"
-    ]  # where it throws, no part is painted
+    # Where it throws, no part is painted.
+    whole = [one for one in methods if one.__name__ == "paintEvent"]
     parts = [one for one in methods if one.__name__ != "paintEvent"]
     names: list[str] = []
     with warnings.catch_warnings(), qtbot.captureExceptions() as caught:

@@ -226,9 +226,8 @@ def test_one_line_of_a_megabyte_is_broken_for_display_and_copied_whole(
 def test_find_walks_through_the_hits(show: Show, qtbot: QtBot) -> None:
     view = show(Text("apple pear Apple\nAPPLE"))
     fill(view, qtbot)
-    QShortcut(QKeySequence.StandardKey.Find, view).activated.connect(
-        view.hide
-    )  # as the window has one
+    # As the window has one.
+    QShortcut(QKeySequence.StandardKey.Find, view).activated.connect(view.hide)
     view.activateWindow()
     view.text.setFocus()
     press(view.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)

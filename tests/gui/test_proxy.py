@@ -377,8 +377,7 @@ def test_hold_box_and_tiers_at_the_same_place_free_the_same(stage: Stage) -> Non
     ]
     assert steps.buffer.messages[0].text.startswith("<system-reminder>")
     assert now.before == proposal.tokens_before
-    assert now.pressure.tokens == pytest.approx(
-        proposal.tokens_after, rel=0.15
-    )  # the gate counts by a tokenizer
+    # The gate counts by a tokenizer.
+    assert now.pressure.tokens == pytest.approx(proposal.tokens_after, rel=0.15)
     click(box.as_it_was)
     waiting.result()

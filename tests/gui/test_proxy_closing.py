@@ -45,10 +45,8 @@ def test_a_client_that_goes_away_is_shown(stage: Stage) -> None:
     stage.begin(Rule("each"))
     url = stage.status.url
 
-    says = {
-        "x-stainless-read-timeout": "600",
-        "x-stainless-timeout": "600",
-    }  # else it would be let go before that
+    # Else it would be let go before that.
+    says = {"x-stainless-read-timeout": "600", "x-stainless-timeout": "600"}
 
     def impatient() -> None:
         with anthropic.Anthropic(

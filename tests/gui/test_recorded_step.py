@@ -62,9 +62,8 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     press(buffer.view, Qt.Key.Key_C)
     assert window.workbench.state.at == 4
     text = headline_at(diff, qtbot, "as recorded: auto compaction")
-    assert (
-        "about 1,412 → 500 tokens, 7 summarised" in text
-    )  # what came after the last report is predicted
+    # What came after the last report is predicted.
+    assert "about 1,412 → 500 tokens, 7 summarised" in text
     assert "→ 500 tokens" in text
     assert "2 inserted" in text
     assert diff.bar.undo.text() == "Go before"

@@ -61,9 +61,8 @@ def test_a_box_that_asks_nothing_is_laid_out_without_a_warning(desk: Desk, qtbot
     qtbot.addWidget(box)
     for width in (0, 1, 400):
         box.resize(width, 0)
-        QApplication.sendEvent(
-            box, QResizeEvent(box.size(), box.size())
-        )  # a warning of Qt's fails the test
+        # A warning of Qt's fails the test.
+        QApplication.sendEvent(box, QResizeEvent(box.size(), box.size()))
 
 
 def test_a_question_shows_no_blank_that_is_none(desk: Desk, qtbot: QtBot) -> None:

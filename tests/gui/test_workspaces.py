@@ -334,9 +334,8 @@ def check_long_answer(window: MainWindow, glance: GlancePanel, longest: int, qtb
         assert card.words == text
         assert card.headline.height() >= card.headline.heightForWidth(card.headline.width())
     assert glance.height() < window.height() / 5
-    assert (
-        window.docks.panel("Timeline").height() == above
-    )  # the buffer, which is below, gives the room
+    # The buffer, which is below, gives the room.
+    assert window.docks.panel("Timeline").height() == above
 
 
 def test_layouts_are_put_back_before_there_is_a_panel(window: MainWindow) -> None:

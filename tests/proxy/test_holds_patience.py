@@ -30,10 +30,8 @@ def test_a_client_that_goes_away_is_shown_and_its_retry_matched(
 ) -> None:
 
     def impatient() -> Any:
-        said = {
-            "x-stainless-timeout": "600",
-            "x-stainless-read-timeout": "600",
-        }  # and then does not wait so long
+        # And then does not wait so long.
+        said = {"x-stainless-timeout": "600", "x-stainless-read-timeout": "600"}
         with anthropic.Anthropic(
             api_key="k", base_url=proxy.url, max_retries=1, timeout=3, default_headers=said
         ) as one:

@@ -248,9 +248,8 @@ class Later:
         waits: bool = False,
         first: bool = False,
     ) -> None:
-        if job.__qualname__.startswith(
-            ("Workbench._believe", "BranchWorker")
-        ):  # no part of these stories
+        # No part of these stories.
+        if job.__qualname__.startswith(("Workbench._believe", "BranchWorker")):
             done(job())
         else:
             self.jobs.append((job, done))

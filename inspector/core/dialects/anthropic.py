@@ -141,9 +141,8 @@ def read_block(block: Any) -> Part:
     if reader is not None and (part := reader(block)) is not None:
         return part
     data = block.get("data") if kind == "redacted_thinking" else None
-    size = (
-        len(data) * 3 // 4 if isinstance(data, str) else len(dumps(block).encode())
-    )  # bytes that the provider reads
+    # Bytes that the provider reads.
+    size = len(data) * 3 // 4 if isinstance(data, str) else len(dumps(block).encode())
     return Opaque(text_of(kind), block, size)
 
 
@@ -264,9 +263,8 @@ def same_wire_message(before: Message, message: Message) -> bool:
 
 def _blocks(message: Message) -> list[dict[str, Any]]:
     parts = message.parts
-    if (
-        message.role == "tool" and message.result is not None
-    ):  # the other parts are inside its block
+    # The other parts are inside its block.
+    if message.role == "tool" and message.result is not None:
         parts = tuple(part for part in parts if isinstance(part, ToolResult))
     blocks = [_block(part) for part in parts]
     if message.result is not None:

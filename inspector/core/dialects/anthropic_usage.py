@@ -23,9 +23,8 @@ def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and rounds:
         counted = [round_ for round_ in rounds if isinstance(round_, dict)]
-        if len(counted) > 1 or (
-            counted and counted[0].get("type") == "compaction"
-        ):  # the counts of the record leave these out
+        # The counts of the record leave these out.
+        if len(counted) > 1 or (counted and counted[0].get("type") == "compaction"):
             return _summed(usage, counted, output_is_final=output_is_final)
     fresh, read, output = (
         count_of(usage.get(key)) for key in ("input_tokens", _READ, "output_tokens")

@@ -104,9 +104,8 @@ def _members(data: bytes, wbits: int, *, are_many: bool) -> Iterator[bytes]:
 
 
 def _gzip(data: bytes) -> Iterator[bytes]:
-    return _while_whole(
-        "gzip", _members(data, wbits=47, are_many=True), zlib.error
-    )  # zlib detects gzip or zlib by the header
+    # `zlib` detects gzip or zlib by the header.
+    return _while_whole("gzip", _members(data, wbits=47, are_many=True), zlib.error)
 
 
 def _deflate(data: bytes) -> Iterator[bytes]:
@@ -120,9 +119,8 @@ def _deflate(data: bytes) -> Iterator[bytes]:
 def _zstd(data: bytes) -> Iterator[bytes]:
     import zstandard
 
-    unpacker = zstandard.ZstdDecompressor(
-        max_window_size=1 << 23
-    )  # the largest window that HTTP allows (RFC 9659)
+    # The largest window that HTTP allows (RFC 9659).
+    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 23)
     reader = unpacker.stream_reader(data, read_across_frames=True)
     return _while_whole("zstd", iter(lambda: reader.read(_PIECE), b""), zstandard.ZstdError)
 

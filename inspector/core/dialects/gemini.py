@@ -98,9 +98,8 @@ def read_gemini_part(part: Any) -> tuple[Part, ...]:
 def _result(result: Mapping[str, Any]) -> tuple[Part, ...]:
     response = result.get("response")
     content, is_failed = response, False
-    if (
-        isinstance(response, Mapping) and len(response) == 1
-    ):  # the model reads all of it if it has more keys
+    # The model reads all of it if it has more keys.
+    if isinstance(response, Mapping) and len(response) == 1:
         ((key, inside),) = response.items()
         is_failed = key == "error"
         content = inside if key in ("output", "result", "error") else response
@@ -440,9 +439,8 @@ def _read_path(path: str) -> tuple[Purpose, str] | None:
     match = _PATH.fullmatch(path)
     if match is None:
         return None
-    model = (
-        match[1] if not match[1].startswith("v1") else ""
-    )  # Code Assist: `/v1internal:generateContent`
+    # Code Assist: `/v1internal:generateContent`.
+    model = match[1] if not match[1].startswith("v1") else ""
     return "count" if match[2] == "countTokens" else "call", model
 
 

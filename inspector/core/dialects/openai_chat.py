@@ -143,9 +143,8 @@ def read_chat_usage(usage: Any) -> Usage | None:
     written = count_of(within.get("cache_write_tokens")) or count_of(
         within.get("cache_creation_tokens")
     )
-    written = written or count_of(
-        usage.get("cache_creation_input_tokens")
-    )  # LiteLLM's field for Anthropic's cache writes
+    # LiteLLM's field for Anthropic's cache writes.
+    written = written or count_of(usage.get("cache_creation_input_tokens"))
     prompt = count_of(usage.get("prompt_tokens"))
     return Usage(
         input=max(0, prompt - read - written),

@@ -284,9 +284,8 @@ def read_responses_prompt(body: Mapping[str, Any]) -> Prompt:
     """Return the instructions and tools of a request body. A field that the body lacks is empty."""
     instructions, tools = body.get("instructions"), body.get("tools")
     offered = tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ()
-    named = (
-        text_at(tool, "name") or text_at(tool, "type") for tool in offered
-    )  # the provider's own tools have no name
+    # The provider's own tools have no name.
+    named = (text_at(tool, "name") or text_at(tool, "type") for tool in offered)
     return Prompt(text_of(instructions), tuple(map(Tool, named, offered)))
 
 
@@ -395,10 +394,8 @@ def _write_error_event(error: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]
 
 def _is_event(event: Mapping[str, Any]) -> bool:
     kind = text_of(event.get("type"))
-    return kind.startswith("response.") and kind not in (
-        "response.create",
-        "response.cancel",
-    )  # clients send these
+    # Clients send these.
+    return kind.startswith("response.") and kind not in ("response.create", "response.cancel")
 
 
 def _is_own_tool(tool: Mapping[str, Any]) -> bool:

@@ -63,9 +63,8 @@ def plan_recipes(
             original[n].role,
             original[n].parts,
         )
-        target.append(
-            read[n] if n is not None and is_unchanged else message
-        )  # the message read here, if it is unchanged
+        # The message read here, if it is unchanged.
+        target.append(read[n] if n is not None and is_unchanged else message)
     if len(target) == len(read) and all(map(is_, target, read)):
         return tuple(Ref((n,)) for n in range(len(items)))
     if dialect == RESPONSES.name:
@@ -341,9 +340,8 @@ def _changed(
         old, new = RESPONSES.write((span.message,), calls), RESPONSES.write((message,), calls)
         if len(old) == len(new) == 1:
             item, before, after = items[span.start], old[0], new[0]
-            if isinstance(item, Mapping) and isinstance(
-                item.get("content"), str
-            ):  # written as a string again if possible
+            # Written as a string again if possible.
+            if isinstance(item, Mapping) and isinstance(item.get("content"), str):
                 before, after = _as_text(before), _as_text(after)
             yield describe_change((span.start,), wire=item, old=before, new=after)
             return

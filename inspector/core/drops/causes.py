@@ -186,9 +186,8 @@ def explain_counts(former: Request, request: Request) -> Cause | None:
         )
     if smaller := _describe_smaller_prompt(former, request):
         return Cause("prompt", loss=False, why=f"{fell}: {smaller}.", marker=smaller)
-    if (
-        request.prompt.system is not None
-    ):  # the whole body is recorded, so the client did not remove anything
+    # The whole body is recorded, so the client did not remove anything.
+    if request.prompt.system is not None:
         why = f"{fell}: something was cleared without the client's doing."
         return Cause("server-side clearing", loss=True, why=why, marker="the provider's counts")
     return Cause(

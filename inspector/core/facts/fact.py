@@ -69,9 +69,8 @@ def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
     owner = dict[str, str]()
     for path in sorted(paths, key=len, reverse=True):
         if paths[path][0] not in ends:
-            owner |= dict.fromkeys(
-                paths[path], path
-            )  # the shortest of several paths with the same end
+            # The shortest of several paths with the same end.
+            owner |= dict.fromkeys(paths[path], path)
     sayings = dict[str, Fact]()
     names = dict[Fact, list[Fact]]()
     for fact in listed:

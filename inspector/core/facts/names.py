@@ -28,9 +28,8 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
     """
     text = strip_gutters(text)
     places: dict[str, list[int]] = {}
-    for run in dict.fromkeys(
-        text.split()
-    ):  # no name contains white space; the surrounding text matters for numbers only
+    # No name contains white space; the surrounding text matters for numbers only.
+    for run in dict.fromkeys(text.split()):
         for fact, start, end in _find_cached(run) if len(run) <= _LONG else _find(run):
             if fact.kind == "number":
                 if not places:

@@ -139,12 +139,10 @@ class Saying:
             return False
         first, rest = bare[:1], bare[1:]
         has_edge = _LETTER.match(first) is not None
-        has_end = (
-            _LETTER.match(bare[-1:]) is not None and len(self.text) < CUT
-        )  # a cut sentence may end within a word
-        begins = (
-            {first.lower(), first.upper(), first} if first.isalpha() else {first}
-        )  # a summary may change the case of the first letter
+        # A cut sentence may end within a word.
+        has_end = _LETTER.match(bare[-1:]) is not None and len(self.text) < CUT
+        # A summary may change the case of the first letter.
+        begins = {first.lower(), first.upper(), first} if first.isalpha() else {first}
         for begin in begins:
             at = line.find(begin + rest)
             while at >= 0:
@@ -163,9 +161,8 @@ def judge(saying: Saying, passages: Passages) -> Echo:
     cover = passages.best(saying.content)
     nearest = cover.sentence[:_NEAREST]
     if _is_gone(cover, saying.content):
-        is_translated = (
-            is_chinese(saying.text) != passages.is_in_chinese
-        )  # words of another language cannot be compared
+        # Words of another language cannot be compared.
+        is_translated = is_chinese(saying.text) != passages.is_in_chinese
         return Echo(
             "unsure" if is_translated else "gone", nearest if cover.share else "", cover.share
         )

@@ -163,9 +163,8 @@ def _filling_words(
         tree.children
     )
     first, *others = sorted(content, key=lambda child: -child.tokens)
-    whole = max(
-        tree.tokens, sum(child.tokens for child in content)
-    )  # the provider may count less than is recorded
+    # The provider may count less than is recorded.
+    whole = max(tree.tokens, sum(child.tokens for child in content))
     sentence = _category_words(first, whole, not_recorded, verb=True)
     if others and others[0].tokens >= _LEAST * whole:
         sentence += (

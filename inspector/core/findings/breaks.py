@@ -140,9 +140,8 @@ def _find_misses(
         model for request, model in named if request.usage and request.usage.cache_write
     )
     if former is not None and settled and not writers <= former.writers:
-        return _find_misses(
-            thread, session, signs, None
-        )  # another model reports writes, so that earlier causes change
+        # Another model reports writes, so that earlier causes change.
+        return _find_misses(thread, session, signs, None)
     ends, misses = list[tuple[int, Request]](), list[Rebilling]()
     if former is not None and settled:
         writers = former.writers

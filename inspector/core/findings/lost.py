@@ -204,9 +204,8 @@ class _Recorded:
     def _rows(self, at: int, before: Sequence[Message]) -> tuple[tuple[LostRow, ...], int]:
         """Return (rows of the facts lost at the change before request `at`, number of facts that were kept)."""
         gone, needed = self._losses[at], self._needed[at]
-        only_content = [
-            fact for fact in needed if fact not in gone
-        ]  # the name is still in context, but its content was removed
+        # The name is still in context, but its content was removed.
+        only_content = [fact for fact in needed if fact not in gone]
         unknown = _unknown(self._session, self._thread, at, before)
         echo = _or_content_went({fact: loss.echo for fact, loss in gone.items()})
         outside = find_made_outside(before)
@@ -251,9 +250,8 @@ class _Recorded:
         at = loss.before_request
         step = self._steps.get(at)
         compactions = self._thread.compactions_at(at)
-        main = min(
-            compactions, key=lambda compaction: compaction.kind != "summary"
-        )  # a summary is more informative than a clean-up
+        # A summary is more informative than a clean-up.
+        main = min(compactions, key=lambda compaction: compaction.kind != "summary")
         freed = (loss.tokens_before or 0) - (loss.tokens_after or 0)
         economics = step.economics if step is not None else UNKNOWN
         is_shown = bool(loss.rows) or main.kind != "micro" or freed <= 0

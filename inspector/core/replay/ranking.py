@@ -73,9 +73,8 @@ def _measure_standing(report: ReplayReport) -> Standing:
     needed = None
     if freed and report.losses.needs_are_known:
         needed = report.losses.needed_later / (freed / 1_000)
-    too_large = (
-        0 if report.policy == RECORDED else report.over
-    )  # recorded requests did fit, whatever window is assumed
+    # Recorded requests did fit, whatever window is assumed.
+    too_large = 0 if report.policy == RECORDED else report.over
     return Standing(report.policy, report.spent.cost_usd, needed, too_large)
 
 

@@ -258,9 +258,8 @@ class LossLedger:
         for loss in self._losses:
             carried[loss.fact][loss.at] = loss.paraphrased
         for regret in self._regrets:
-            carried[regret.fact].setdefault(
-                regret.at, True
-            )  # the content was removed, but not the name
+            # The content was removed, but not the name.
+            carried[regret.fact].setdefault(regret.at, True)
         return carried
 
     def _lose_message(self, number: int, at: At) -> None:

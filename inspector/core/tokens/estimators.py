@@ -113,9 +113,8 @@ def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) ->
         return messages.weight(estimator.name, weigh)
     if not isinstance(messages, tuple):
         return sum(map(weigh, messages))
-    name = (
-        estimator.name
-    )  # buffers are weighed often: weigh the new messages, then add up cached weights
+    # Buffers are weighed often: weigh the new messages, then add up cached weights.
+    name = estimator.name
     weigh_all(estimator, [message for message in messages if name not in message.counts])
     return sum([message.counts[name] for message in messages])
 

@@ -209,7 +209,6 @@ def fit_line(points: Sequence[tuple[float, float]]) -> FitLine | None:
         return None
     xs, ys = zip(*points, strict=True)
     slope, overhead = linear_regression(xs, ys)
-    share = (
-        min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None
-    )  # rounding errors may exceed 1
+    # Rounding errors may exceed 1.
+    share = min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None
     return FitLine(overhead, slope, share)

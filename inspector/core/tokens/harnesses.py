@@ -78,9 +78,8 @@ class Roku(Estimator):
     def weigh(self, message: Message) -> int:
         total = FRAMING + estimate(message.text)
         for part in message.parts:
-            if isinstance(
-                part, ToolCall
-            ):  # arguments count as structured text; the id does not count
+            # Arguments count as structured text; the id does not count.
+            if isinstance(part, ToolCall):
                 total += estimate(part.name) + -(-utf8_length(dumps(part.arguments)) // 2)
             elif isinstance(part, ToolResult):
                 total += estimate(part.content)

@@ -182,9 +182,8 @@ def _evidence(thread: Thread, model: str) -> _Evidence:
         before = counted_before(thread, compaction) or 0
         if model_at(thread, max(0, compaction.before_request - 1)) == model:
             largest = max(largest, before)
-            is_automatic = (
-                compaction.trigger == "auto" and compaction.kind == "summary"
-            )  # clients clear results at smaller sizes
+            # Clients clear results at smaller sizes.
+            is_automatic = compaction.trigger == "auto" and compaction.kind == "summary"
             compacted_at = max(compacted_at, before if is_automatic else 0)
     return _Evidence(largest, compacted_at)
 

@@ -33,9 +33,10 @@ class ManualEdits:
         numbered_parts = [
             (n, part) for n, part in enumerate(message.parts) if editable(part) is not None
         ]
+        # Text first, thinking last.
         parts = sorted(
             numbered_parts, key=lambda numbered_part: isinstance(numbered_part[1], Thinking)
-        )  # text first, thinking last
+        )
         if parts:
             rewrite = self._desk.workbench.editing.rewrite
             self._ask(

@@ -85,10 +85,8 @@ def mono_font(points: float | None = None) -> QFont:
 def _font(families: list[str], points: float) -> QFont:
     font = QFont(families)
     font.setPointSizeF(points)
-    for joined in (
-        "liga",
-        "calt",
-    ):  # both fonts draw "->" as an arrow
+    # Both fonts draw "->" as an arrow.
+    for joined in ("liga", "calt"):
         font.setFeature(QFont.Tag(joined), 0)
     return font
 

@@ -184,9 +184,8 @@ class _Joiners:
             return False
         if self._text[at] != "\u200d":
             return True
-        is_chain = _is_picture(
-            self._text[self._joined_at + 1 : at]
-        )  # a single picture since the last joiner
+        # A single picture since the last joiner.
+        is_chain = _is_picture(self._text[self._joined_at + 1 : at])
         self._joined = self._joined + 1 if is_chain else 1
         self._joined_at = at
         if self._joined > MOST_JOINED:

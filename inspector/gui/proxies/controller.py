@@ -127,9 +127,8 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         if hold is None or place is not None:
             self._look_at = None
         if place is not None:
-            QTimer.singleShot(
-                0, lambda: go_to(self._workbench, *place, "")
-            )  # after the other subscribers have received the State
+            # After the other subscribers have received the State.
+            QTimer.singleShot(0, lambda: go_to(self._workbench, *place, ""))
 
     def _take_window(self, state: State) -> None:
         """Apply the context window that the user chose for the recording to the rule that holds requests."""
@@ -360,9 +359,8 @@ class Prospects:
                     self._known[key] = (about, value)
                     self._told()
 
-            self._bridge.run(
-                lambda task: work(), done, lambda error: None
-            )  # fails if the request was released meanwhile
+            # Fails if the request was released meanwhile.
+            self._bridge.run(lambda task: work(), done, lambda error: None)
         return self._known[key][1]
 
 

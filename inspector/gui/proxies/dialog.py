@@ -89,9 +89,8 @@ class ProxyDialog(FormDialog):
         self.note.setText(dict(PROVIDERS)[kind])
 
     def _choose_record(self, now: str) -> str:
-        continued = (
-            QFileDialog.Option.DontConfirmOverwrite
-        )  # an existing recording is continued, not replaced
+        # An existing recording is continued, not replaced.
+        continued = QFileDialog.Option.DontConfirmOverwrite
         return QFileDialog.getSaveFileName(
             self, "Recording", now, "Recordings (*.jsonl)", options=continued
         )[0]

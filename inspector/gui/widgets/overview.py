@@ -74,9 +74,8 @@ class Overview(Guarded, QWidget):
             changed.connect(self._soon.start)
         text.verticalScrollBar().valueChanged.connect(self.update)
         policy = self.sizePolicy()
-        policy.setRetainSizeWhenHidden(
-            True
-        )  # otherwise showing the strip would wrap the text again
+        # Otherwise showing the strip would wrap the text again.
+        policy.setRetainSizeWhenHidden(True)
         self.setSizePolicy(policy)
         self.setFixedWidth(WIDTH)
         self.setMouseTracking(True)

@@ -374,9 +374,8 @@ class Rows(FittedTable[T], Generic[T]):
         columns = self._model.columns
         least = [max(least[n], column.least * digit) for n, column in enumerate(columns)]
         stretching = [least[n] for n, column in enumerate(columns) if not column.width]
-        least_stretched = max(
-            stretching, default=0
-        )  # columns that take the remaining room share it equally
+        # Columns that take the remaining room share it equally.
+        least_stretched = max(stretching, default=0)
         full = {
             n: column.width * digit + _PADDING for n, column in enumerate(columns) if column.width
         }

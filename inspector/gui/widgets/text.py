@@ -255,9 +255,8 @@ class PlainText(Guarded, QPlainTextEdit):
             cursor.setPosition(hits[current][1], QTextCursor.MoveMode.KeepAnchor)
             self._folds.reveal(cursor.block())
             self._measure()
-            below = (
-                4 * self.fontMetrics().lineSpacing()
-            )  # height of the find bar, which opens a moment later
+            # Height of the find bar, which opens a moment later.
+            below = 4 * self.fontMetrics().lineSpacing()
             seen = (
                 self.viewport().rect().adjusted(0, 0, 0, -below).contains(self.cursorRect(cursor))
             )

@@ -117,9 +117,8 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
 
 def _read_headers(pending: PendingRequest) -> dict[str, str]:
     headers = {name.lower(): value for name, value in reversed(pending.headers)}
-    if (
-        pending.head.transport == "websocket"
-    ):  # the handshake's headers describe only the first turn
+    # The handshake's headers describe only the first turn.
+    if pending.head.transport == "websocket":
         headers.pop("x-codex-turn-metadata", None)
     return headers
 

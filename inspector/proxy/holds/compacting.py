@@ -192,9 +192,8 @@ class Compactor:
         if freed < max(1, WORTH * could):
             return f"it would free {freed:,} tokens only"
         left = self._left.get(hold.thread)
-        if (
-            left is not None
-        ):  # fewer tokens than the cut left mean that the client has compacted since
+        # Fewer tokens than the cut left mean that the client has compacted since.
+        if left is not None:
             left = self._left[hold.thread] = min(left, proposal.tokens_before)
         if left is not None and proposal.tokens_before - left < GROWN * (hold.window or left):
             return f"the last cut left {left:,} tokens, and too little was added since"

@@ -149,9 +149,8 @@ class SizeLearner:
         last = self._last
         grown = 0 if last is None or not counted.extends(last) else counted.tokens - last.tokens
         factor = (reported - self._reported) / grown if grown >= _LEAST else 0.0
-        if (
-            last is not None and 0.3 < factor / self.slope() < 3
-        ):  # otherwise something outside the body has changed
+        # Otherwise something outside the body has changed.
+        if last is not None and 0.3 < factor / self.slope() < 3:
             self._factors |= dict.fromkeys(counted.marks[len(last.marks) :], factor)
         self._factors = {
             mark: self._factors[mark] for mark in counted.marks if mark in self._factors

@@ -243,9 +243,8 @@ def _pair(line: bytes) -> tuple[str, str]:
 def request_framing(head: HeaderBlock) -> Framing:
     """Return how the body of a request ends. Raises BadMessage unless the head says it exactly once, in one way."""
     coded, lengths = head.all("transfer-encoding"), head.all("content-length")
-    if head.all("content_length") or head.all(
-        "transfer_encoding"
-    ):  # CGI-like programs read these as the headers with hyphens
+    # CGI-like programs read these as the headers with hyphens.
+    if head.all("content_length") or head.all("transfer_encoding"):
         raise BadMessage(
             status=400, why="a header looks like Content-Length or Transfer-Encoding and is neither"
         )

@@ -271,9 +271,8 @@ def said(messages: Sequence[Message]) -> list[Any]:
     for message in messages:
         for part in message.parts:
             if isinstance(part, ToolResult):
-                found.append(
-                    ("tool", part.call_id, part.content)
-                )  # Chat and Responses cannot say that it failed
+                # Chat and Responses cannot say that it failed.
+                found.append(("tool", part.call_id, part.content))
             elif not (isinstance(part, Text) and not part.text):
                 found.append((message.role, part))
     return found

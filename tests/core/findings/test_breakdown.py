@@ -238,9 +238,8 @@ def test_nothing_is_unseen_where_the_transcript_holds_all(by: str) -> None:
     for prompt in (Prompt(SYSTEM, tools), Prompt(SYSTEM, ())):
         session, thread = made(MIXED, prompt)
         counted = sizer(known_pressures(thread, estimator(by)), 0).counted(MIXED, prompt)
-        told = (
-            round(counted * prior(by, "claude-opus-4-5")) + 300
-        )  # for what it writes around tools
+        # For what it writes around tools.
+        told = round(counted * prior(by, "claude-opus-4-5")) + 300
         session, thread = made(MIXED, prompt, told)
         found, gauge = looked_at(session, thread, 0, by)
         check_sums(found.tree, len(MIXED))

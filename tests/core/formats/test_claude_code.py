@@ -204,9 +204,8 @@ def test_micro_compaction_leaves_a_placeholder_from_then_on() -> None:
         "[Old tool result content cleared]",
     )
     assert main.requests[2].view.messages()[2].mark == "placeholder"
-    assert (
-        main.requests[2].view.messages()[1] is main.requests[1].view.messages()[1]
-    )  # the rest is shared
+    # The rest is shared.
+    assert main.requests[2].view.messages()[1] is main.requests[1].view.messages()[1]
 
 
 def test_a_result_too_large_to_send_is_what_was_sent_instead() -> None:

@@ -86,10 +86,8 @@ def test_calls_and_results_of_a_real_session_pair(path: Path) -> None:
     thread = read_values(lines).main
     for request in thread.requests[:: max(1, len(thread.requests) // 40)]:
         for invalid in find_refusals(request.buffer()):
-            assert invalid.rule not in ("empty-message", "empty-text"), (
-                invalid,
-                request.index,
-            )  # it was answered
+            # It was answered.
+            assert invalid.rule not in ("empty-message", "empty-text"), (invalid, request.index)
             message = next(m for m in request.view if m.id == invalid.message)
             asked = {call.id for call in message.calls}
             answered = {message.result.call_id} if message.result else set()

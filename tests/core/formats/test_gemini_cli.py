@@ -173,26 +173,14 @@ def test_a_compaction_is_a_list_that_begins_with_a_summary() -> None:
     session = read(*COMPACTED)
     check(session)
     main = session.main
-    assert ids(main.requests[-1]) == [
-        "ctx",
-        "s1",
-        "k1",
-        "u2",
-        "g3",
-        "r2",
-    ]  # what stays keeps its id
+    # What stays keeps its id.
+    assert ids(main.requests[-1]) == ["ctx", "s1", "k1", "u2", "g3", "r2"]
     (compaction,) = main.compactions
     assert (compaction.kind, compaction.before_request, compaction.kept) == ("summary", 3, 3)
     assert compaction.summary
     assert (compaction.summary.text, compaction.summary.summary) == ("all that was", True)
-    assert ids(main.requests[2]) == [
-        "ctx",
-        "u1",
-        "g1",
-        "r1",
-        "g2",
-        "u2",
-    ]  # what was sent before stays as it was
+    # What was sent before stays as it was.
+    assert ids(main.requests[2]) == ["ctx", "u1", "g1", "r1", "g2", "u2"]
 
 
 def test_summarised_again_in_the_same_words() -> None:

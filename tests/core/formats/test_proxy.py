@@ -224,10 +224,8 @@ def test_the_buffer_is_what_was_sent() -> None:
     recording.reply(number, answer := said(text("on")))
     again = [*messages, assistant(answer), user("more")]
     number = recording.ask(body(again))
-    for tail in (
-        [user("more"), user("or less")],
-        [user("more")],
-    ):  # cut again, then changed again: the last one went
+    # Cut again, then changed again: the last one went.
+    for tail in ([user("more"), user("or less")], [user("more")]):
         recording.send(number, body([*cut, assistant(answer), *tail]))
     recording.reply(number, said(text("end")))
     session = recording.session()

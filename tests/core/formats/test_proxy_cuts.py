@@ -87,10 +87,8 @@ def test_a_cut_that_is_only_made_again_is_no_other_one() -> None:
         answer = _cut(recording, messages, cut, "cut again" if n else "changed")
         messages = [*messages, assistant(answer), result(93 + n)]
         cut = [*cut, assistant(answer), result(93 + n)]
-    rewound = [
-        *messages[:-4],
-        user("No: the other way."),
-    ]  # behind the cut, which is made again as before
+    # Behind the cut, which is made again as before.
+    rewound = [*messages[:-4], user("No: the other way.")]
     _cut(recording, rewound, [*cut[:-4], user("No: the other way.")], "cut again")
     session = recording.session()
     assert _told(session) == [(3, "proxy", "edit", 2)]
@@ -191,9 +189,8 @@ def test_one_after_which_it_paused_counts_from_the_next_call_on() -> None:
     assert (call.usage.prompt, call.usage.output) == (700, 40)
     price = rates(MODEL, 700)
     assert price is not None
-    assert (
-        step.economics.cost_usd == (call_cost(MODEL, call.usage) or 0) - 620 * price.input
-    )  # sent less at once: no cache
+    # Sent less at once: no cache.
+    assert step.economics.cost_usd == (call_cost(MODEL, call.usage) or 0) - 620 * price.input
 
 
 def test_tool_uses_that_the_provider_cleared_are_cleared_in_the_buffer() -> None:

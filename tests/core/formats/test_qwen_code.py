@@ -141,12 +141,8 @@ def test_a_checkpoint_when_read_replaces_what_was_sent() -> None:
     session = read(*COMPACTED)
     check(session)
     main = session.main
-    assert ids(main.requests[-1]) == [
-        "k1.0",
-        "k1.1",
-        "u1",
-        "u2",
-    ]  # u2 had not been sent when it was made
+    # u2 had not been sent when it was made.
+    assert ids(main.requests[-1]) == ["k1.0", "k1.1", "u1", "u2"]
     [compaction] = main.compactions
     assert (compaction.before_request, compaction.trigger, compaction.kept) == (2, "auto", 1)
     assert (compaction.tokens_before, compaction.tokens_after) == (12_109, 800)

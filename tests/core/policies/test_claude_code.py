@@ -131,13 +131,11 @@ def test_it_counts_the_report_its_output_and_what_came_since() -> None:
     before = buffer(user("go"), answer, result("c", "z" * 4_000))
     for prompt, fires in ((165_899, False), (165_900, True)):
         assert due(before, reported(answer, prompt, 100))["auto"] is fires
-    placeholder = reported(
-        answer, 165_900, 1, final=False
-    )  # the answer is estimated: 400 characters, 2 of arguments
+    # The answer is estimated: 400 characters, 2 of arguments.
+    placeholder = reported(answer, 165_900, 1, final=False)
     assert due(before, placeholder)["auto"]
-    assert not due(before, reported(answer, 153_998, 1, final=False), rules="2.1.5")[
-        "auto"
-    ]  # as the file has it
+    # As the file has it.
+    assert not due(before, reported(answer, 153_998, 1, final=False), rules="2.1.5")["auto"]
     assert due(before, reported(answer, 153_999, 1, final=False), rules="2.1.5")["auto"]
     assert not due(before, reported(answer, 154_899, 100), rules="2.0.76")["auto"]
     assert due(before, reported(answer, 154_900, 100), rules="2.0.76")["auto"]

@@ -46,9 +46,8 @@ def test_gemini_keeps_the_newest_and_asks_twice() -> None:
         "<state_snapshot>better</state_snapshot>",
         gemini.ACKNOWLEDGED,
     ]
-    assert (
-        after.buffer.messages[2:] == before.messages[8:]
-    )  # 0.7 of the characters lie before message 7, 8 is a user's
+    # 0.7 of the characters lie before message 7, 8 is a user's.
+    assert after.buffer.messages[2:] == before.messages[8:]
     draft, check = script.needs
     assert isinstance(draft, Summarize)
     assert isinstance(check, Summarize)

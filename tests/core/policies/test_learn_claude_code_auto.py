@@ -162,9 +162,8 @@ def test_safe_mode_stops_after_three_failures() -> None:
     assert (
         "3 summaries failed in a row" in POLICY.due(PolicyContext(start, settings, running))[1].why
     )
-    assert (
-        run("manual", start, world, settings, running).running == LearnState()
-    )  # the user may still ask
+    # The user may still ask.
+    assert run("manual", start, world, settings, running).running == LearnState()
     assert POLICY.breaker(PolicyContext(start, DEFAULT, running)) is None
 
 
@@ -207,12 +206,8 @@ def test_kept_messages_when_they_begin_with_a_result_reach_back_in_safe_mode() -
 def test_kept_messages_when_no_user_message_precedes_drop_orphan_results_in_safe_mode() -> None:
     start = buffer(assistant("calling", ("a", "bash", {})), *orphaned().messages[4:])
     safe = run("auto", start, World("SUM"), SAFE)
-    assert [one.text for one in safe.buffer.messages[1:]] == [
-        "x",
-        "y",
-        "z",
-        "last",
-    ]  # no acknowledgement either
+    # No acknowledgement either.
+    assert [one.text for one in safe.buffer.messages[1:]] == ["x", "y", "z", "last"]
     assert safe.changed[start.messages[1].id] == "summarised"
 
 

@@ -100,12 +100,8 @@ def test_safe_mode_cuts_nowhere_between_a_call_and_its_result() -> None:
         find_cut_point(found, 0, len(found), keep, rules=TOGETHER).first_kept
         for keep in (250, 204, 203, 202)
     ]
-    assert cuts == [
-        1,
-        2,
-        2,
-        0,
-    ]  # 202 is reached with the second call: nothing may open there or behind it
+    # 202 is reached with the second call: nothing may open there or behind it.
+    assert cuts == [1, 2, 2, 0]
     more = [*found, *as_entries(assistant("z" * 400))]
     assert find_cut_point(more, 0, len(more), 150, rules=TOGETHER) == CutPoint(6, 0, True)
     assert find_cut_point(more, 0, len(more), 10_000, rules=TOGETHER).first_kept == 0
@@ -118,9 +114,8 @@ def test_an_open_call_of_the_newest_answer_is_not_summarised() -> None:
     ]
     found = as_entries(user("x"), *parts)
     assert find_cut_point(found, 0, 3, 10).first_kept == 0
-    assert (
-        find_cut_point(as_entries(user("x"), *parts, user("on")), 0, 4, 60).first_kept == 2
-    )  # it was given up
+    # It was given up.
+    assert find_cut_point(as_entries(user("x"), *parts, user("on")), 0, 4, 60).first_kept == 2
 
 
 def test_a_call_whose_result_is_still_to_come_is_not_summarised() -> None:

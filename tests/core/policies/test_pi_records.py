@@ -186,11 +186,8 @@ def test_the_summariser_is_told_what_a_failed_answer_said(steps: Steps) -> None:
     assert f"[Assistant]: {'y' * 80}\n\n[Assistant]: {'y' * 400}" in need["request"]["text"]
     assert [one["role"] for one in done["after"]["messages"]] == ["user", "user", "assistant"]
     kept = steps(user(), answer(), user(), answer(20, stopReason="aborted"), answer())
-    assert [one["role"] for one in kept["after"]["messages"]] == [
-        "user",
-        "user",
-        "assistant",
-    ]  # it is not sent again
+    # It is not sent again.
+    assert [one["role"] for one in kept["after"]["messages"]] == ["user", "user", "assistant"]
 
 
 def test_preparation_after_a_recorded_compaction_summarises_what_that_kept(steps: Steps) -> None:
@@ -279,6 +276,5 @@ def test_the_newest_asks_without_a_limit_and_without_thoughts(steps: Steps) -> N
     assert request["text"].endswith("Additional focus: the API")
     assert "thinking" not in request["text"]
     after = steps(*records, keep=100, words=NEWEST)["after"]["messages"][0]["parts"][0]["text"]
-    assert (
-        "<summary>\nOLD\n\n---\n\n**Turn Context (split turn):**\n\n" in after
-    )  # the former one is not lost
+    # The former one is not lost.
+    assert "<summary>\nOLD\n\n---\n\n**Turn Context (split turn):**\n\n" in after

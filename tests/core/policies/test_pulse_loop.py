@@ -76,10 +76,8 @@ def test_loop_when_the_answer_is_cut_off_compacts_by_force() -> None:
     world = World(length("half"), stop())
     done = play(turns(7), world)
     assert [event.fields["trigger"] for event in done.events] == ["length-retry"]
-    assert [len(buffer.messages) for buffer in world.asked] == [
-        14,
-        14,
-    ]  # 13, and the partial answer
+    # 13, and the partial answer.
+    assert [len(buffer.messages) for buffer in world.asked] == [14, 14]
     assert done.text == "done"
 
 
@@ -153,10 +151,8 @@ def test_after_length_the_next_call_is_preceded_by_a_forced_compaction() -> None
 def test_the_event_holds_the_figures() -> None:
     outcome, _ = run(turns(7), "SUM")
     fields = outcome.events[0].fields
-    before, after = (
-        77,
-        74,
-    )  # ceil(7 x (6 + 38) / 4); ceil((6 x (6 + 38) + 31) / 4): answers are lists of parts
+    # ceil(7 x (6 + 38) / 4); ceil((6 x (6 + 38) + 31) / 4): answers are lists of parts.
+    before, after = (77, 74)
     assert fields == {
         "trigger": "pre-loop", "tokens_before": before, "tokens_after": after, "ratio": 0.961, "summaries": 0,
     }  # fmt: skip

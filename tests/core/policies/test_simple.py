@@ -91,7 +91,6 @@ def test_what_an_estimator_missed_goes_with_what_it_was_made_on_and_what_the_fil
         171_000, 170_100, 95_100, 27_600, 20_100, 20_050,
     ]  # fmt: skip
     assert SimpleState(200, 100).tokens(100) == 50
-    after = gemini.POLICY.learn(
-        state, settings, 4_000, 30_000
-    )  # reported anew, on what the client attached
+    # Reported anew, on what the client attached.
+    after = gemini.POLICY.learn(state, settings, 4_000, 30_000)
     assert (after.tokens(4_000), after.tokens(5_000)) == (30_000, 31_000)

@@ -98,9 +98,8 @@ def test_band_of_the_next_request_after_large_errors_begins_at_what_is_not_recor
     for n, reported in enumerate((20_000, 20_110, 50_000, 80_000)):
         added = Addition(1_000 + 100 * n, n > 0)
         learner.report(added, learner.predict(added), reported, 0, "claude-opus-4-5", fresh=not n)
-    learner.report(
-        Addition(1_000, False), None, 300_000, 0, "claude-opus-4-5", fresh=True
-    )  # a compaction
+    # A compaction.
+    learner.report(Addition(1_000, False), None, 300_000, 0, "claude-opus-4-5", fresh=True)
     unseen = learner.unseen()
     found = learner.predict(Addition(1_050, True))
     assert found is not None

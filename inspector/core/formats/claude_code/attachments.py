@@ -19,9 +19,8 @@ def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None
     value = record.value
     attachment = object_of(value, "attachment")
     kind = text_at(attachment, "type")
-    if (
-        kind == "queued_command"
-    ):  # typed while the agent worked: a prompt like any other, with no `user` record
+    # Typed while the agent worked: a prompt like any other, with no `user` record.
+    if kind == "queued_command":
         prompt = attachment.get("prompt")
         return (
             read_wire_messages("user", prompt, id=id_, line=record.line, time=record.time)

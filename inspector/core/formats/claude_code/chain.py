@@ -345,9 +345,8 @@ def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
             chain.nodes[record.uuid] = chain.tail
             chain.keeping = partial(_keep, chain, record, uuids, findings)
         case "microcompact_boundary":
-            meta = object_of(
-                record.value, "microcompactMetadata"
-            )  # its `preTokens` is not the size of the buffer
+            # Its `preTokens` is not the size of the buffer.
+            meta = object_of(record.value, "microcompactMetadata")
             micro = Compaction(
                 before_request=0,
                 trigger=text_at(meta, "trigger") or "auto",

@@ -329,9 +329,8 @@ class ChainState:
             micro = None
         self._settle()
         self._lay()
-        cleared = (
-            micro.cleared if micro is not None else ()
-        )  # no call came between the two compactions, so they become one
+        # No call came between the two compactions, so they become one.
+        cleared = micro.cleared if micro is not None else ()
         self._compaction = replace(compaction, before_request=len(self._requests), cleared=cleared)
         self._laid.begin(Stretch())
         self.epoch += 1

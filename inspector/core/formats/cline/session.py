@@ -130,9 +130,8 @@ def _compact(
     """Replace the buffer with the messages of the compaction file; the first new message is the summary."""
     time = text_at(compacted, "updated_at")
     placed: list[tuple[bool, Sequence[Message]]] = []
-    for row in reversed(
-        objects_of(compacted.get("messages"))
-    ):  # of several equal messages the last is kept
+    # Of several equal messages the last is kept.
+    for row in reversed(objects_of(compacted.get("messages"))):
         wire = _wire(row)
         if old := by_content.get(dumps(wire)):
             placed.append((True, old.pop()))

@@ -89,9 +89,8 @@ class CodexHistory:
         """Return the removed tokens of earlier reasoning and of search results: the pair that best fits the prompt."""
         thoughts = [0, self._thought_old]
         if usage.cache_read > before.prompt - self._thought_before:
-            thoughts = [
-                0
-            ]  # so much of the earlier prompt came from the cache that it must include the reasoning
+            # So much of the earlier prompt came from the cache that it must include the reasoning.
+            thoughts = [0]
         searched = [0, self._found] if usage.cache_read <= self._found_behind else [0]
         return min(
             product(thoughts, searched), key=lambda gone: abs(expected - sum(gone) - usage.prompt)

@@ -244,9 +244,8 @@ class Chat(GrowingThread):
         value, where = opened.value, opened.where
         model, usage = text_at(value, "model"), read_tokens(value)
         has_words = bool(value.get("content") or value.get("thoughts"))
-        is_call = bool(model) and (
-            has_words or opened.begins
-        )  # tool calls alone belong to the previous answer
+        # Tool calls alone belong to the previous answer.
+        is_call = bool(model) and (has_words or opened.begins)
         if usage is not None or is_call:
             self.call(usage, model or self.model, where.time, line=where.line, sent=opened.view)
             self._called.add(where.id)

@@ -123,9 +123,8 @@ def read_assistant(
     before = 0
     for n, run in enumerate(runs):
         if n == 0 or any(part.get("type") == "step-finish" for part in runs[n - 1]):
-            before = len(
-                messages
-            )  # a step without a `step-finish` part was tried again, with the same buffer
+            # A step without a `step-finish` part was tried again, with the same buffer.
+            before = len(messages)
         step = _step(info, run, before, is_last=n == len(runs) - 1)
         if step is not None:
             step = _timed(step, info, run, runs[n - 1] if n else ())

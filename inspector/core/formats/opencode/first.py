@@ -92,9 +92,8 @@ class _StoredMessage:
     def read(self, *, last: bool) -> MessageUnit:
         """Return the message as it is sent to the model. `last` says that it is the last message of the session."""
         if self.unit is None or self.unit[1] != last:
-            names = (
-                sorted(self.parts) if self.place is None else list(self.parts)
-            )  # ids of rows grow with time
+            # Ids of rows grow with time.
+            names = sorted(self.parts) if self.place is None else list(self.parts)
             parts = [self.parts[name] for name in names]
             is_answer = self.info.get("role") == "assistant"
             read = (

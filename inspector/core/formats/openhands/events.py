@@ -77,9 +77,8 @@ def split_conversations(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
     """
     if _is_event(value):
         return [(None, [value])]
-    if isinstance(value, Mapping) and isinstance(
-        value.get("trajectory"), list
-    ):  # the form in which OpenHands' server exports it
+    # The form in which OpenHands' server exports it.
+    if isinstance(value, Mapping) and isinstance(value.get("trajectory"), list):
         value = value["trajectory"]
     if isinstance(value, Mapping) and isinstance(value.get("history"), list):
         ids = (value.get(key) for key in ("instance_id", "id"))

@@ -150,9 +150,8 @@ def stream_of(rows: Sequence[Any]) -> Dialect | None:
     (dialect,) = dialects
     if dialect is None or not dialect.has_whole_events:
         return dialect
-    has_early_finish = any(
-        dialect.has_finish(_event_in(row)) for row in rows[:-1]
-    )  # in a stream, only the last event may have a finish reason
+    # In a stream, only the last event may have a finish reason.
+    has_early_finish = any(dialect.has_finish(_event_in(row)) for row in rows[:-1])
     return dialect if len(rows) > 1 and not has_early_finish else None
 
 

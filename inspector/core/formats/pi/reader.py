@@ -182,9 +182,8 @@ class PiReader:
             node.system = node.system.changed(message)
             node.loose += (Record("system", where.id, counted=system_units(message)),)
             return
-        if (
-            value.get("checkpoint") is True
-        ):  # an incomplete response, which a later record holds completely
+        # An incomplete response, which a later record holds completely.
+        if value.get("checkpoint") is True:
             return
         read = read_message(message, where)
         if read.role != "tool":
@@ -334,9 +333,8 @@ class PiReader:
         index, name = value.get("firstKeptEntryIndex"), value.get("firstKeptEntryId")
         if isinstance(name, str):
             return self._nodes.get(name)
-        return (
-            self._lines.get(index + 1) if type(index) is int else None
-        )  # counted from 0, with the header
+        # Counted from 0, with the header.
+        return self._lines.get(index + 1) if type(index) is int else None
 
     def _take_edit(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         target, replacement = value.get("targetId"), value.get("replacement")

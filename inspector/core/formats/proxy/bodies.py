@@ -212,9 +212,8 @@ class Bodies:
             return lead, start, []
         end, rest = self._cut(other, count)
         before = View(other.view.stretch, end)
-        if (
-            other.start != start.length or shared(other.view, start) < start.length
-        ):  # the two bodies continue different responses
+        # The two bodies continue different responses.
+        if other.start != start.length or shared(other.view, start) < start.length:
             items = [
                 item for message in before.tail(other.start) for item in self._items_of(message)
             ]

@@ -61,9 +61,8 @@ def key_of(
     key = _claude_code(client, headers, body, system) or _codex(client, headers, body)
     if key := key or _opencode(client, headers):
         return key
-    if session := _first_text(
-        *map(headers.get, ("session_id", "session-id", "conversation_id"))
-    ):  # pi over Responses
+    # Pi over Responses.
+    if session := _first_text(*map(headers.get, ("session_id", "session-id", "conversation_id"))):
         return ClientKey(client, session, strong=True)
     if cache_key := _first_text(body.get("prompt_cache_key")):
         return ClientKey(client, cache_key)

@@ -168,9 +168,8 @@ def _find_repeated(view: View, scope: ThreadScope) -> Sequence[Conversation]:
         if likely:
             return likely
         everything.add(holders)
-        if (
-            message.role == "assistant"
-        ):  # a client that resumes a session may send its results again
+        # A client that resumes a session may send its results again.
+        if message.role == "assistant":
             answers.add(holders)
     winner = everything.winner() or answers.winner()
     return () if winner is None else (winner,)

@@ -81,9 +81,8 @@ class ProxyReader:
             self._runs += 1
             self._id = self._id or text_of(value.get("id"))
             self._window = count_of(value.get("window")) or None
-            self._former |= (
-                self._exchanges.keys()
-            )  # another run of the proxy may count from 0 again
+            # Another run of the proxy may count from 0 again.
+            self._former |= self._exchanges.keys()
         elif kind == "rule":
             self._window = count_of(value.get("window")) or None
         elif kind == "note":
@@ -260,9 +259,8 @@ class ProxyReader:
     def _take_release(self, exchange: Exchange, record: Mapping[str, Any]) -> None:
         exchange.released = text_of(record.get("how"))
         exchange.promised = _read_prediction(record)
-        self._refresh_step(
-            exchange
-        )  # another request may be sent than the one whose size was predicted
+        # Another request may be sent than the one whose size was predicted.
+        self._refresh_step(exchange)
         if exchange.released in ("dropped", "client gone") and exchange.reply is None:
             self._remove_step(exchange, DROPPED)
 
@@ -327,9 +325,8 @@ class ProxyReader:
         before = EMPTY_VIEW if is_compact_call else exchange.body.view
         end = self._bodies.add(dialect, before, reply.wire, line, reply.time)
         if step_thread is not None:
-            if (
-                reply.finish != "compaction"
-            ):  # a finish of "compaction" is a pause without an answer
+            # A finish of "compaction" is a pause without an answer.
+            if reply.finish != "compaction":
                 end = self._cut_at_summary(step_thread, exchange, end, sent_count=before.length)
             step_thread.refresh(exchange)
             self._conversations.add_answer(step_thread, exchange, end)

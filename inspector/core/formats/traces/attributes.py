@@ -207,9 +207,8 @@ def _listed(tree: dict[str, Any]) -> Any:
         if type(inner) is dict:
             tree[key] = _listed(inner)
     if all(map(_is_number, tree)):
-        return [
-            tree[key] for key in sorted(tree, key=lambda key: int(key[:18]))
-        ]  # 10 comes after 9
+        # 10 comes after 9.
+        return [tree[key] for key in sorted(tree, key=lambda key: int(key[:18]))]
     return tree
 
 
@@ -307,9 +306,8 @@ def _read_messages(span: Span, fields: Mapping[str, Any], events: Sequence[Any])
     messages = EventMessages([], [], {})
     if events and span.kind == "call":
         messages = _read_events(events)
-    if (
-        not messages.asked and not messages.answered and "events" in fields
-    ):  # pydantic-ai until mid-2025
+    # pydantic-ai until mid-2025.
+    if not messages.asked and not messages.answered and "events" in fields:
         older = _read_events(list_of(unpack_json(fields["events"])))
         messages = messages._replace(asked=older.asked, answered=older.answered)
     return messages
@@ -365,11 +363,8 @@ def _read_events(events: Sequence[Any]) -> EventMessages:
     attributes: dict[str, Any] = {}
     for event in objects_of(events):
         own = {**mapping(event.get("body")), **mapping(event.get("attributes"))}
-        fields = {
-            **event,
-            **own,
-            **mapping(own.get("gen_ai.event.content")),
-        }  # Azure puts a whole message in this field
+        # Azure puts a whole message in this field.
+        fields = {**event, **own, **mapping(own.get("gen_ai.event.content"))}
         name = text_of(fields.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
             answered.append(_read_choice(fields))

@@ -189,11 +189,12 @@ def _read_block(block: Any, role: Role) -> Part | None:
         return None
     if not isinstance(block, dict):
         return opaque_part("unknown", block)
+    # By far the most common form.
     if (
         len(block) == 2
         and block.get("type") == "text"
         and type(text := block.get("content")) is str
-    ):  # by far the most common form
+    ):
         return Text(text)
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))

@@ -147,10 +147,8 @@ class CassetteReader(TrafficReader):
         rows = _interactions(value)
         if not rows:
             self._problems.note(line, "this is no cassette", value)
-        live, others = (
-            LiveConversation(self),
-            0,
-        )  # not an attribute: a cycle of references would not be freed with its session
+        # Not an attribute: a cycle of references would not be freed with its session.
+        live, others = (LiveConversation(self), 0)
         for row in rows:
             if row.get("kind") == "message":
                 (live.sent if row.get("direction") == "sent" else live.received)(row.get("data"))

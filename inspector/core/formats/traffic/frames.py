@@ -35,9 +35,8 @@ class FramePairs:
         path: Any = "/v1/responses",
         headers: Any = None,
     ) -> None:
-        self._log = proxy(
-            log
-        )  # weak, so that a log that holds its connections is freed with its session
+        # Weak, so that a log that holds its connections is freed with its session.
+        self._log = proxy(log)
         self._method, self._path, self._headers = method, path, headers
         self._waiting: deque[int] = deque()
         self._events: list[Any] = []

@@ -37,9 +37,8 @@ def traffic_endpoint(record: Mapping[str, Any]) -> Endpoint:
     if named := DIALECTS.get(text_of(record.get("dialect"))):
         return Endpoint("call", named, model)
     by_path = named_endpoint(record)
-    if (
-        by_path.dialect is None and isinstance(body, Mapping) and "anthropic_version" in body
-    ):  # Bedrock, Vertex
+    # Bedrock, Vertex.
+    if by_path.dialect is None and isinstance(body, Mapping) and "anthropic_version" in body:
         return Endpoint(
             "call", DIALECTS["anthropic"], model or _model_in(text_of(record.get("path")))
         )
@@ -185,9 +184,8 @@ class TrafficReader:
         pairs = header_pairs(headers)
         fields = fields_of(plain_body(body, pairs))
         if before := self._ends.get(text_of(fields.get("previous_response_id"))):
-            pairs.append(
-                ["session-id", before]
-            )  # a request without a session belongs to that of the response which it continues
+            # A request without a session belongs to that of the response which it continues.
+            pairs.append(["session-id", before])
         key = key_of(read_headers(pairs), fields)
         if self._is_wanted(key):
             self._taken[number] = key.session if key.strong else ""

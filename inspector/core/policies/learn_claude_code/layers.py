@@ -64,15 +64,13 @@ def find_large_results(messages: Sequence[Message], settings: LearnSettings) -> 
         calls.update(call.id for call in message.calls if call.name in settings.compactable_tools)
         if message.result is not None and message.result.call_id in calls:
             compactable.append(at)
-    old = compactable[
-        : -settings.keep_recent
-    ]  # as in the original: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing
+    # As in the original: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing.
+    old = compactable[: -settings.keep_recent]
     if settings.safe:
         old = compactable[: max(0, len(compactable) - settings.keep_recent)]
     large = (at for at in old if _size(messages[at]) > settings.micro_min_tokens)
-    return [
-        at for at in large if isinstance(result_content(messages[at]), str)
-    ]  # results with blocks or images are not cleared
+    # Results with blocks or images are not cleared.
+    return [at for at in large if isinstance(result_content(messages[at]), str)]
 
 
 def count_freed(messages: Sequence[Message], indices: Sequence[int]) -> int:

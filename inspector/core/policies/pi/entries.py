@@ -294,9 +294,8 @@ def _match_calls(
     answered: list[tuple[int, int]] = []
     open_calls: dict[str, deque[int]] = defaultdict(deque)
     for at in range(start, end):
-        message = (
-            entries[at].message if entries[at].sent else None
-        )  # calls of a failed answer get no results
+        # Calls of a failed answer get no results.
+        message = entries[at].message if entries[at].sent else None
         if message is None:
             continue
         results = (part for part in message.parts if isinstance(part, ToolResult))

@@ -213,9 +213,8 @@ def compact_segment(tier: str, path: Path, context: RokuContext) -> Done[RokuSta
         )
     attempt = yield from _summarise_segment(path, removed, settings)
     after = _insert_summary(path, attempt, buffer, split, removed, settings)
-    if (
-        settings.safe and not attempt.error and raw_tokens(after) >= raw_tokens(buffer)
-    ):  # no gain: keep the buffer
+    # No gain: keep the buffer.
+    if settings.safe and not attempt.error and raw_tokens(after) >= raw_tokens(buffer):
         after, removed, attempt = buffer, (), replace(attempt, text="", messages=())
     is_mechanical = path == "mechanical"
     is_replaced = bool(removed) and not attempt.error
@@ -375,9 +374,8 @@ def _shortened(result: ToolResult, data: bytes) -> ToolResult:
     side = (LARGE_RESULT_BYTES - OMISSION_BYTES) // 2
     head = data[:side].decode("utf-8", "ignore")
     tail = data[-side:].decode("utf-8", "ignore")
-    omitted = (
-        len(data) - len(head.encode()) - len(tail.encode())
-    )  # cuts are between characters, so fewer bytes may be kept
+    # Cuts are between characters, so fewer bytes may be kept.
+    omitted = len(data) - len(head.encode()) - len(tail.encode())
     return replace(result, content=f"{head}\n\n[...{omitted} bytes omitted...]\n\n{tail}")
 
 

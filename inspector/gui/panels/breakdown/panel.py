@@ -292,9 +292,8 @@ class BreakdownPanel(Panel):
         self.tabs.setAccessibleName("What fills the buffer")
         self.tabs.setExpanding(False)
         self.tabs.setUsesScrollButtons(False)
-        self.tabs.currentChanged.connect(
-            self.tabs.updateGeometry
-        )  # the chosen tab has wider letters
+        # The chosen tab has wider letters.
+        self.tabs.currentChanged.connect(self.tabs.updateGeometry)
         self.tabs.currentChanged.connect(
             lambda _: self.changes.show_state(self.desk.workbench.state)
         )

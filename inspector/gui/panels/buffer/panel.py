@@ -311,9 +311,8 @@ class BufferPanel(Panel):
         steps_note = f" · after {plural(own, 'step')}" if own else ""
         self.count.setText(words + steps_note)
         self._show_selected(self.desk.workbench.state.selected)
-        if (
-            self.model.size() < before
-        ):  # Qt does not follow the selected row when rows above it are removed
+        # Qt does not follow the selected row when rows above it are removed.
+        if self.model.size() < before:
             self.view.scrollTo(self.view.currentIndex())
 
     def take(self, text: str) -> None:

@@ -171,9 +171,8 @@ class ComparePanel(PlotPanel):
             self._results.clear()
             self._pace = Pace()
             own = harness_of(state.session) if state.session is not None else None
-            if own is not None and self.is_new(
-                "harness", own
-            ):  # for the same harness, keep what the user chose
+            # For the same harness, keep what the user chose.
+            if own is not None and self.is_new("harness", own):
                 self.bar.choose_own(own)
                 self.sweep.choose_policy(own)
         super().receive(state)

@@ -74,9 +74,8 @@ class DiffBar(Guarded, QWidget):
         walks = (self.previous, self.next, self.text)
         self._beside = (*walks, self.undo, self.run)
         tools = row((flow(*self._tools, gap=_APART), 1), *walks, 4, self.undo, self.run, gap=_APART)
-        tools.addStrut(
-            self.choice.sizeHint().height()
-        )  # so that nothing moves when the choice is hidden
+        # So that nothing moves when the choice is hidden.
+        tools.addStrut(self.choice.sizeHint().height())
         self._lines = row((self.headline, 1), tools, of=self, margins=(8, 4, 8, 4), gap=LINE_GAP)
         self.restyle()
 

@@ -272,9 +272,8 @@ class DiffPanel(Panel):
             self.reading.setVisible(on)
             self._read()
         if turned:
-            self._splitter.setSizes(
-                [4_000, 2_000]
-            )  # the sizes set for the other direction do not apply to this one
+            # The sizes set for the other direction do not apply to this one.
+            self._splitter.setSizes([4_000, 2_000])
 
     def _run(self) -> None:
         """Run the tier whose preview is shown."""

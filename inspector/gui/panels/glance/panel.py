@@ -152,9 +152,8 @@ class GlancePanel(Panel):
             self._fit()
             self._late.start()
 
-        lane: Lane = (
-            "compute" if question == "filled" else "card"
-        )  # the other answers need the whole session
+        # The other answers need the whole session.
+        lane: Lane = "compute" if question == "filled" else "card"
         job.run(session, depends_on, lambda task: work_out(), show, lane=lane)
         if not self._late.isActive():
             self._late.start()
@@ -255,9 +254,8 @@ class AnswerCard(Guarded, QFrame):
         """The last request that the answer is about."""
         self.setObjectName("AnswerCard")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(
-            QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
-        )  # the panel sets the width
+        # The panel sets the width.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.headline = EmphasisLabel()
         self.detail = label(role="quiet", wrap=True)
         self.link = label(role="link")

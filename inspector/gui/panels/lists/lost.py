@@ -206,9 +206,8 @@ class LostPanel(ListPanel[LossRow]):
             chip.setText("all" if kind is None else plural(many, *_NAMES[kind]))
             chip.setVisible(bool(many))
         gone = sum(loss.lost.fate != "paraphrased" for loss in rows)
-        count = (
-            grouped(gone) if gone < 1_000 else short(round(gone, -2))
-        )  # a short number leaves room for other tabs
+        # A short number leaves room for other tabs.
+        count = grouped(gone) if gone < 1_000 else short(round(gone, -2))
         self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
         self.kinds[kind].setChecked(True)

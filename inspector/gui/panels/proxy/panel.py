@@ -350,9 +350,8 @@ class ProxyPanel(Panel):
         answered = [] if self.answered is None else [self.answered]
         each = [box.heightForWidth(wide) for box in (*self.boxes.values(), *answered)]
         room = max(self.height() // 2, max(each, default=0))
-        frame = (
-            self._holds.height() - self._holds.contentsRect().height()
-        )  # the border of the style
+        # The border of the style.
+        frame = self._holds.height() - self._holds.contentsRect().height()
         self._holds.setFixedHeight(frame + min(room, sum(each) + 6 * max(0, len(each) - 1)))
 
     # -- what has passed -----------------------------------------------------------------------------------------------

@@ -154,9 +154,8 @@ class RunPanel(Panel):
         verdict = _verdict_here(state)
         if verdict is not None and verdict is not self._verdict:
             tier = verdict.tier
-            QTimer.singleShot(
-                0, self, lambda: self.desk.workbench.previews.point(tier)
-            )  # after all subscribers
+            # After all subscribers.
+            QTimer.singleShot(0, self, lambda: self.desk.workbench.previews.point(tier))
             self.desk.show_panel("Tiers")
         if now is None or now.state != "paused" or verdict is not None:
             self._verdict = verdict
@@ -309,9 +308,8 @@ class BreakRows(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(4)
-        for n, box in enumerate(
-            self.boxes.values()
-        ):  # three with a field beside them, then three without
+        # Three with a field beside them, then three without.
+        for n, box in enumerate(self.boxes.values()):
             grid.addWidget(box, n % 3, 0 if n < 3 else 2)
         for n, beside in enumerate(which):
             grid.addWidget(beside, n, 1)

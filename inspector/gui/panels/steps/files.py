@@ -127,9 +127,8 @@ class StepsFiles:
             self._desk.open_path(source.path)
             self._when_open(source.path, lambda: self._replay(document))
         elif session is not None:
-            self._replay(
-                document
-            )  # possibly a copy of the transcript: the replay compares its buffer first
+            # Possibly a copy of the transcript: the replay compares its buffer first.
+            self._replay(document)
         else:
             self._desk.say(
                 f"Open the transcript first; {source.path or 'the one it was'} is not there."

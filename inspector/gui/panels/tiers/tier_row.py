@@ -131,10 +131,8 @@ class TierRow(Guarded, QFrame):
 
     def _mark(self, name: str, on: bool) -> None:
         if self.property(name) != on:
-            for part in (
-                self,
-                *self.findChildren(QLabel),
-            ):  # the style of the labels depends on that of the row
+            # The style of the labels depends on that of the row.
+            for part in (self, *self.findChildren(QLabel)):
                 mark(part, name, on)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
