@@ -56,7 +56,7 @@ ASKED = 0.999, 0.98
 LEAST = 4
 """Calls with usage that a line needs: through fewer points it says nothing."""
 CURVED = 0.98
-"""R2 below which a session has a row of its own on the page."""
+"""R2 below which the page counts a session as low."""
 LONGEST = 64
 SAME = 3
 """Calls in a row that report one number while the buffer grows: nobody counted that."""
@@ -224,7 +224,6 @@ def page(
     """Return the lines of the whole page."""
     whole = complete(measured)
     calls = [call for one in whole for call in explained_calls(one.session, one.name)]
-    curved = [one for one in counted(measured) if one.r2 < CURVED]
     return [
         "# Explanation: how true the numbers are",
         "",
@@ -234,9 +233,8 @@ def page(
         "",
         *summary(measured),
         "",
-        *LOWEST,
-        "",
-        *sessions_table(curved),
+        *UNRECORDED,
+        lowest_line(measured),
         "",
         *measured_parts(whole),
         "",
@@ -319,64 +317,53 @@ def short_name(name: str) -> str:
 
 
 HOW = """\
-A transcript rarely holds what was sent to the model; a reader rebuilds it. The provider reported how many tokens each
-prompt really had. If the rebuilt buffers are right, their estimated sizes and the reported sizes lie on a straight
-line, and a wrong rebuild (a missing tool result, an overlooked compaction) shows as a low R2. *Next call* is the error
-of the number that the gauge shows before the report is known: |predicted / reported - 1|. *After a compaction* counts
-the reports within the predicted range.
+A transcript rarely holds what was sent to the model; a reader rebuilds it. If the rebuilt buffers are right, their
+estimated sizes and the sizes that the provider reported lie on a straight line; a missing tool result or an overlooked
+compaction shows as a low R2. *Next call* is the error of the prediction before the report is known. *After a
+compaction* counts the reports within the predicted range. Measured: the main thread of each session, with the best of
+the estimators, one line for each model.""".splitlines()
 
-Measured: the main thread of each session, with the best of the estimators, one line for each model.""".splitlines()
-
-LOWEST = """\
-## The lowest sessions
-
-One line for the whole session is less straight if the client attached text that it did not record. Claude Code 2.0.76
-to 2.1.37 recorded none of its attachments: after a compaction it re-attaches 1,300 to 22,500 tokens (files, skills,
-plan), and after a restart it loses or adds up to 11,000. *By segment* has one line for each stretch between compactions
-and restarts. *Redacted* is the number of messages from which a publisher removed keys.""".splitlines()
+UNRECORDED = """\
+The line is less straight if the client attached text that it did not record. Claude Code 2.0.76 to 2.1.37 recorded
+none of its attachments: after a compaction it re-attaches 1,300 to 22,500 tokens (files, skills, plan).""".splitlines()
 
 PREDICTED = """\
 ## Numbers that no provider reported
 
-Right after a step or a compaction, and at the end of a live buffer, the gauge shows a prediction. Every prediction was
-compared with the report that followed.""".splitlines()
+Every prediction of the gauge was compared with the report that followed.""".splitlines()
 
 RANGES = """\
 ## The range around a prediction
 
-A range starts from errors that are usual in other sessions, and learns from the session's own. For this table the
-sessions were dealt into two halves at random; each half was scored with ranges fitted on the other. Wanted: 93 to 97%
-within the range, for each kind with at least 50 predictions.""".splitlines()
+A range starts from the errors of other sessions, and learns from the session's own. The sessions were dealt into two
+halves at random; each half was scored with ranges fitted on the other. Wanted: 93 to 97% within the range, for each
+kind with at least 50 predictions.""".splitlines()
 
 PARTS = """\
 ## The parts of a prompt
 
-The share of each category is compared with tiktoken, at up to six requests of each session. A provider also charges for
-*framing*: what it writes around each message, call and result. Framing counts as part of its message, call or result,
-on both sides of the comparison.""".splitlines()
+The share of each category is compared with tiktoken, at up to six requests of each session. *Framing* is the text that
+a provider writes around each message, call and result; it counts as part of them.""".splitlines()
 
 FAMILIES = """\
 Until a session has grown, the size of its texts follows from the model's family. *Counted token*: tokens of the model
-for one token of o200k. *Call and result*: framing in tokens of o200k. *Charged* is read off the growth of reported
-prompts (medians). A family that was never measured is assumed to have 1.00, with ranges up to four times as wide.
+for one token of o200k. *Call and result*: their framing. *Charged*: medians of the growth of reported prompts. A family
+that was never measured is assumed to have 1.00, with ranges up to four times as wide.
 """.splitlines()
 
 EXPLAINED = """\
 ## What fills it if the file holds everything
 
-Some files also hold the system prompt and the tools, so everything recorded should add up to the report. The rest is
-shown as *difference to the provider's count*: the provider's own instructions for tools (346 tokens for Claude 4), the
-way it writes schemas. *Counted / reported* is the tokenizer alone: 1 if it is the model's, 0.6 to 0.9 with Claude's. A
-call counts as within 3% if its difference is, and nothing is *not recorded*. If the difference would be a quarter of
-the prompt, the file holds less than it seems to; far above 1, it holds more than was sent, or its numbers are made up.
-Up to 12 calls of each session.""".splitlines()
+If a file also holds the system prompt and the tools, everything recorded should add up to the report. The rest is shown
+as *difference to the provider's count*: the provider's instructions for tools, the way it writes schemas. *Counted /
+reported* is the tokenizer alone: 1 if it is the model's, 0.6 to 0.9 with Claude's; far above 1, the file holds more
+than was sent, or its numbers are made up. Up to 12 calls of each session.""".splitlines()
 
 BODIES = """\
 ## Rebuilt buffers compared with the bodies sent
 
-If a recording of the proxy is beside a client's own transcript, every rebuilt buffer is compared with the body that was
-sent, piece by piece. The agents that `make test-clients` installs are played for this, through a task and a compaction,
-with each API they speak. *Missing*: calls that the transcript does not record.""".splitlines()
+The agents that `make test-clients` installs are played through a task and a compaction, with each API they speak. Every
+buffer rebuilt from their own transcripts is compared with the body that was sent, piece by piece.""".splitlines()
 
 REPEAT = """\
 ## On your own sessions
@@ -387,7 +374,19 @@ python packaging/make_fidelity.py --sessions     a row for each session of the s
 python packaging/make_fidelity.py ~/.claude/projects ~/.codex/sessions
 ```
 
-The last one writes this page with your sessions instead: figures and file names, no contents.""".splitlines()
+The last command writes this page with your sessions: figures and file names, no contents.""".splitlines()
+
+
+def lowest_line(measured: Iterable[Measured]) -> str:
+    """Return how many sessions have a low R2, and the lowest one with a line for each of their stretches."""
+    curved = [one for one in counted(measured) if one.r2 < CURVED]
+    if not curved:
+        return f"No session is below {CURVED}."
+    lowest, by_stretch = min(one.r2 for one in curved), min(one.by_stretch for one in curved)
+    return (
+        f"{len(curved)} sessions are below {CURVED}, the lowest at {lowest:.4f}; with a line for each "
+        f"stretch between compactions and restarts, none is below {by_stretch:.4f}."
+    )
 
 
 def counted(measured: Iterable[Measured]) -> list[Measured]:
