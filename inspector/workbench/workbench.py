@@ -30,6 +30,7 @@ from inspector.workbench.pressure.gauge import beliefs, beliefs_key, lacks_belie
 from inspector.workbench.pressure.window_cache import WindowCache
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
+from inspector.workbench.selection import is_message_recorded, newest_message
 from inspector.workbench.state import (
     BufferFilter,
     Choices,
@@ -51,15 +52,6 @@ T = TypeVar("T")
 
 def _nothing() -> None:
     pass
-
-
-def newest(state: State) -> str:
-    """Return the id of the newest message of the recorded buffer; empty if there are no messages."""
-    view = state.view
-    stretch, length, base = view.stretch, view.length, view.stretch.base
-    while base is not None and length <= base.length:
-        stretch, base = base.stretch, base.stretch.base
-    return stretch.own[length - 1 - (base.length if base else 0)].id if length else ""
 
 
 def _same_thread(state: State, other: State) -> bool:
@@ -348,8 +340,10 @@ class Workbench:
         self._stand(self._state.move(at))
 
     def _stand(self, state: State) -> None:
+        if self._state.stepped and not is_message_recorded(state):
+            self._picked = False
         if not self._picked:
-            state = replace(state, selected=newest(state))
+            state = replace(state, selected=newest_message(state))
         if state.session is None:
             self.show(state)
             return
@@ -437,7 +431,7 @@ class Workbench:
         """Select a message by id; an empty id selects the newest one in the current buffer."""
         self._picked = bool(message_id)
         if not message_id:
-            message_id = newest(self._state)
+            message_id = newest_message(self._state)
         self.show(replace(self._state, selected=message_id))
 
     def look_into(self, part: tuple[str, ...], among: BufferFilter | None = None) -> None:

@@ -72,6 +72,26 @@ def test_the_selection_follows_until_one_is_picked(bench: Workbench) -> None:
     assert bench.state.selected == "main-r11"
 
 
+def test_selection_of_a_message_of_a_step_when_the_playhead_moves_is_the_newest_message(
+    bench: Workbench,
+) -> None:
+    bench.editing.insert("hello")
+    bench.select(bench.state.buffer().messages[-1].id)
+    bench.move(9)
+    assert bench.state.selected == "main-r8"
+    bench.move(10)
+    assert bench.state.selected == "main-r9", "later moves select the newest message, too"
+
+
+def test_selection_of_a_recorded_message_when_steps_were_taken_survives_a_move(
+    bench: Workbench,
+) -> None:
+    bench.editing.insert("hello")
+    bench.select("main-a1")
+    bench.move(9)
+    assert bench.state.selected == "main-a1"
+
+
 def test_moves_are_clamped(bench: Workbench) -> None:
     bench.move(99)
     assert at(bench) == 11
